@@ -1,0 +1,96 @@
+"""What a conversation is made of: blocks and messages, as pure values."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal, TypeAlias
+
+    Json: TypeAlias = dict[str, Any]
+    Opaque: TypeAlias = Mapping[str, Any]
+    Role = Literal["user", "assistant"]
+
+NOTHING: Opaque = MappingProxyType({})
+"""The empty opaque slot."""
+
+
+@value
+class Text:
+    """Plain text. `opaque` holds what a provider wants echoed (signatures, phases), keyed by wire API; never shown."""
+
+    text: str
+    opaque: Opaque = NOTHING
+
+
+@value
+class Thinking:
+    """Reasoning. A redacted block has no text; its data sits in `opaque`. `opaque["anthropic-messages"]` is
+    `{"signature": …}` or `{"data": …}`, other APIs keep their own shape under their own name."""
+
+    text: str
+    redacted: bool = False
+    opaque: Opaque = NOTHING
+
+
+@value
+class ToolCall:
+    """A finished call. `broken` holds the raw argument text when it was not a JSON object (then `input` is {})."""
+
+    id: str
+    name: str
+    input: Json
+    broken: str | None = None
+    opaque: Opaque = NOTHING
+
+
+@value
+class Image:
+    """An image: base64 data with its media type, or a URL (then `data` is empty)."""
+
+    media_type: str
+    data: str
+    url: str = ""
+
+
+@value
+class Document:
+    """A document such as a PDF: base64 data, or plain text when `media_type` is text/plain."""
+
+    media_type: str
+    data: str
+    title: str = ""
+
+
+@value
+class ToolResult:
+    """The answer to one call. `is_error` None = success that says nothing, False = success that says so (as Bash does)."""
+
+    call_id: str
+    content: str | tuple[Text | Image | Document, ...]
+    is_error: bool | None = None
+
+
+@value
+class Other:
+    """A block of a kind that only its own API knows (server tools and the like): kept raw, echoed to that API only."""
+
+    api: str
+    data: Json
+
+
+Block = Text | Thinking | ToolCall | Image | Document | ToolResult | Other
+AssistantBlock = Text | Thinking | ToolCall | Other
+
+
+@value
+class Message:
+    """One entry of the history. `origin` is the "api/model" that wrote it ("" for the user's side)."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+    origin: str = ""

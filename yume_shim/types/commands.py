@@ -1,0 +1,129 @@
+"""Everything the host can say on stdin, as frozen values. `host/input_lines.py` makes them, nothing else does."""
+
+from __future__ import annotations
+
+from yume_shim.types.blocks import Block
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from yume_shim.types.blocks import Json
+
+
+@value
+class UserInput:
+    """A prompt. `content` is the host's own shape, for echo and store; `blocks` is what the model gets."""
+
+    blocks: tuple[Block, ...]
+    content: str | tuple[Json, ...]
+    uuid: str = ""
+    priority: Literal["now", "next", "later"] = "next"
+    should_query: bool = True
+
+
+@value
+class HistoryInput:
+    """An `assistant` line from the host: taken into the history without a turn."""
+
+    blocks: tuple[Block, ...]
+
+
+@value
+class Interrupt:
+    """Stop the running turn (flat line; the control request arrives as ControlAsk)."""
+
+
+@value
+class SetMode:
+    """Change the permission mode (flat line)."""
+
+    mode: str
+
+
+@value
+class SetModel:
+    """Change the model from the next turn on (flat line)."""
+
+    model: str
+
+
+@value
+class Compact:
+    """Compact the history now (flat line)."""
+
+
+@value
+class Clear:
+    """Start a new conversation (flat line)."""
+
+
+@value
+class Ping:
+    """Answered with a pong at once."""
+
+
+@value
+class Approve:
+    """The flat answer to a call that waits: `tool_approval`."""
+
+    call_id: str
+    approved: bool
+    input: Json | None = None
+    reason: str = ""
+    remember: str = ""
+
+
+@value
+class ControlAsk:
+    """A control request of the host. `id` is None when it gave none."""
+
+    id: str | None
+    subtype: str
+    body: Json
+
+
+@value
+class ControlReply:
+    """The host's answer to a request of ours. `line` is the raw line, for the echo of `--replay-user-messages`."""
+
+    id: str
+    body: Json | None
+    error: str
+    line: Json
+
+
+@value
+class ControlCancel:
+    """The host withdraws one of its requests."""
+
+    id: str
+
+
+@value
+class Nothing:
+    """A line that asks for nothing (blank, keep_alive, `$`, unknown types in the Claude forms)."""
+
+
+@value
+class EndOfInput:
+    """stdin is at its end."""
+
+
+Command = (
+    UserInput
+    | HistoryInput
+    | Interrupt
+    | SetMode
+    | SetModel
+    | Compact
+    | Clear
+    | Ping
+    | Approve
+    | ControlAsk
+    | ControlReply
+    | ControlCancel
+    | Nothing
+    | EndOfInput
+)

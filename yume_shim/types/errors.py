@@ -1,0 +1,116 @@
+"""Everything that can go wrong, and the words for it.
+
+    ShimError
+    ├── BadInvocation     flags, settings, configuration: said before any turn, exit code by dialect
+    ├── BadLine           the host sent nonsense: answered, the session goes on
+    ├── ProviderFailed    a model request failed; carries a Failure
+    ├── ToolFailed        text for the model: the call becomes an error result
+    ├── StoreFailed       the transcript could not be written: told once, the turn goes on
+    ├── Cancelled         somebody stopped this work; not an error of anyone
+    └── HostGone          nobody reads our stdout any more
+
+`Failure` is the value that travels in events; `ErrorKind` is the `code` list of the flat dialect. Only
+`providers/_errors.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` words them.
+"""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    ErrorKind = Literal[
+        "auth",
+        "billing",
+        "rate_limit",
+        "overloaded",
+        "server",
+        "network",
+        "tls",
+        "dns",
+        "timeout",
+        "stream_interrupted",
+        "context_length",
+        "bad_request",
+        "not_found",
+        "refusal",
+        "protocol",
+        "bad_input",
+        "config",
+        "internal",
+        "cancelled",
+    ]
+
+
+@value
+class Failure:
+    """One failed request or input. `retryable` is the provider's nature of the error; the engine decides what to do."""
+
+    kind: ErrorKind
+    message: str
+    status: int | None = None
+    retryable: bool = False
+    retry_after_ms: int | None = None
+    provider: str = ""
+    provider_code: str = ""
+    """The provider's own code or error type, e.g. `overloaded_error`, `insufficient_quota`."""
+    detail: str = ""
+    """Transport detail for people, e.g. `ECONNREFUSED`."""
+
+
+class ShimError(Exception):
+    """Base of everything raised on purpose."""
+
+
+class BadInvocation(ShimError):
+    """A flag, value, configuration or file that cannot be used. `kind` is the flat `code`."""
+
+    def __init__(self, message: str, kind: ErrorKind = "config") -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind: ErrorKind = kind
+
+
+class BadLine(ShimError):
+    """A stdin line that cannot be understood; `quote` is what it looked like, clipped."""
+
+    def __init__(self, message: str, quote: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.quote = quote
+
+
+class ProviderFailed(ShimError):
+    """A model request failed."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class ToolFailed(ShimError):
+    """A tool could not do its work; `message` is what the model reads.
+
+    `before_run` marks failures found before anything ran (validation): they are wrapped in `<tool_use_error>`.
+    `structured` replaces the `tool_use_result` value of the nested dialect (default: "Error: " + message).
+    """
+
+    def __init__(self, message: str, *, before_run: bool = False, structured: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.before_run = before_run
+        self.structured = structured
+
+
+class StoreFailed(ShimError):
+    """The transcript could not be written or read."""
+
+
+class Cancelled(ShimError):
+    """This work was stopped."""
+
+
+class HostGone(ShimError):
+    """stdout is closed."""

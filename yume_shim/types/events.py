@@ -1,0 +1,420 @@
+"""Everything that can happen, as frozen values. Dialects render them, the store remembers them; nobody else prints.
+
+The provider half comes out of a decoder, the engine half out of a turn, the host half answers what the host asked.
+"""
+
+from __future__ import annotations
+
+from yume_shim.types.blocks import AssistantBlock, Message, ToolCall, ToolResult
+from yume_shim.types.errors import Failure
+from yume_shim.types.models import Usage
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.models import Stop
+
+    DeltaKind = Literal["text", "thinking", "json", "signature"]
+    Outcome = Literal[
+        "success",
+        "cancelled",
+        "max_turns",
+        "max_budget",
+        "provider_error",
+        "auth_error",
+        "execution_error",
+        "structured_output_retries",
+    ]
+    InterruptReason = Literal["user", "signal", "shutdown", "priority"]
+    Phase = Literal["idle", "streaming", "tools"]
+
+# ---------------------------------------------------------------- provider half
+
+
+@value
+class ResponseStarted:
+    """The model began to answer. `model` is what upstream said it is."""
+
+    id: str
+    model: str
+    usage: Usage = Usage()
+    request_id: str = ""
+
+
+@value
+class BlockStarted:
+    """A block opened; `block` is its empty form (a ToolCall with {} input)."""
+
+    index: int
+    block: AssistantBlock
+
+
+@value
+class BlockDelta:
+    """A piece of the open block: text, thinking, raw argument JSON, or a signature."""
+
+    index: int
+    kind: DeltaKind
+    text: str
+
+
+@value
+class BlockEnded:
+    """The block is complete."""
+
+    index: int
+    block: AssistantBlock
+
+
+@value
+class ResponseEnded:
+    """The answer is complete. `stop_reason` is Anthropic's word for `stop`; unknown words pass through."""
+
+    stop: Stop
+    stop_reason: str
+    usage: Usage
+    usage_given: bool = True
+    stop_sequence: str | None = None
+
+
+@value
+class ResponseFailed:
+    """The answer failed, before or in the middle. The only other way a provider stream ends."""
+
+    failure: Failure
+
+
+@value
+class Notice:
+    """A provider or the engine degraded something and says so (`system/warning`)."""
+
+    code: str
+    text: str
+
+
+ModelEvent = ResponseStarted | BlockStarted | BlockDelta | BlockEnded | ResponseEnded | ResponseFailed | Notice
+
+# ---------------------------------------------------------------- engine half
+
+
+@value
+class SessionInfo:
+    """What init lines tell: the session as it stands now."""
+
+    session_id: str
+    cwd: str
+    provider: str
+    model: str
+    permission_mode: str
+    tools: tuple[str, ...]
+    api_key_source: str = "none"
+    resumed: bool = False
+    mcp_servers: tuple[Json, ...] = ()
+    slash_commands: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    additional_directories: tuple[str, ...] = ()
+    betas: tuple[str, ...] = ()
+
+
+@value
+class SessionReady:
+    """The process can take prompts; once, first of all."""
+
+    info: SessionInfo
+
+
+@value
+class PromptTaken:
+    """A prompt entered the history. `replay` = echo it (`--replay-user-messages`); `content` is the host's own shape
+    (string or blocks), kept for echo and store."""
+
+    message: Message
+    content: str | tuple[Json, ...]
+    uuid: str = ""
+    replay: bool = False
+    queued_uuids: tuple[str, ...] = ()
+
+
+@value
+class TurnStarted:
+    """A turn begins (nested: `system/init`)."""
+
+    info: SessionInfo
+    user_uuids: tuple[str, ...] = ()
+
+
+@value
+class RequestStarted:
+    """A model request goes out (not repeated on retries). `origin` is the "api/model" of what it will bring."""
+
+    model: str
+    origin: str = ""
+
+
+@value
+class Retrying:
+    """A request failed and is sent again after `wait_ms`."""
+
+    failure: Failure
+    attempt: int
+    max_retries: int
+    wait_ms: int
+
+
+@value
+class ResponseDropped:
+    """The blocks shown from `from_index` on are void: the stream was cut or stopped, and the rest is asked again or
+    given up. `interrupted` tells a stop from a cut. `open_index` is the block that was open, None if none was."""
+
+    from_index: int
+    open_index: int | None
+    interrupted: bool
+    usage: Usage = Usage()
+
+
+@value
+class PartialKept:
+    """Text shown before an interrupt or cut; it stays in the history as an assistant message."""
+
+    block: AssistantBlock
+    index: int
+    interrupted: bool
+
+
+@value
+class NoteAdded:
+    """A note of ours to the model, as a user message (resume after a cut, empty answer, …); not the user's words."""
+
+    text: str
+    counts: bool = True
+
+
+@value
+class ToolStarted:
+    """A call begins. `input` is complete, with schema defaults."""
+
+    call: ToolCall
+
+
+@value
+class ToolProgress:
+    """A call has been running for a while."""
+
+    call: ToolCall
+    elapsed_ms: int
+
+
+@value
+class CallDenied:
+    """A call was refused without asking anybody (rules, mode, nobody to ask)."""
+
+    call: ToolCall
+    message: str
+    reason_type: str = ""
+    reason: str = ""
+
+
+@value
+class ApprovalAsked:
+    """A call waits for the host. Flat: `approval_needed`; nested: `control_request can_use_tool`."""
+
+    ask_id: str
+    call: ToolCall
+    reason: str
+    timeout_ms: int
+    suggestions: tuple[Json, ...] = ()
+    blocked_path: str = ""
+    description: str = ""
+
+
+@value
+class ApprovalWithdrawn:
+    """The question is void (interrupt)."""
+
+    ask_id: str
+
+
+@value
+class ToolFinished:
+    """The one result of a call. `structured` is the nested dialect's `tool_use_result` (None = leave out)."""
+
+    call: ToolCall
+    result: ToolResult
+    structured: Any = None
+    denied: bool = False
+    duration_ms: int = 0
+
+
+@value
+class ModeChanged:
+    """The permission mode changed."""
+
+    mode: str
+
+
+@value
+class ModelChanged:
+    """The model changed: by the host, or by failover."""
+
+    provider: str
+    model: str
+    reason: str
+
+
+@value
+class SessionChanged:
+    """The session goes on under another id (`/clear`, fork)."""
+
+    session_id: str
+    previous_session_id: str
+
+
+@value
+class Interrupted:
+    """The turn was stopped."""
+
+    reason: InterruptReason
+    phase: Phase
+
+
+@value
+class TurnFailed:
+    """The turn gives up because of the provider (nested: synthetic assistant; flat: `error`)."""
+
+    failure: Failure
+
+
+@value
+class Denial:
+    """One refused call, for `permission_denials`."""
+
+    tool_name: str
+    tool_use_id: str
+    tool_input: Json
+
+
+@value
+class ModelUsage:
+    """What one model cost so far in this process."""
+
+    model: str
+    usage: Usage
+    cost_usd: float
+    window: int
+    max_output: int
+    provider: str = ""
+    cost_known: bool = True
+
+
+@value
+class TurnEnded:
+    """The one end of a turn, whatever happened."""
+
+    outcome: Outcome
+    text: str
+    num_turns: int
+    duration_ms: int
+    duration_api_ms: int
+    usage: Usage
+    total_cost_usd: float
+    model_usage: tuple[ModelUsage, ...] = ()
+    denials: tuple[Denial, ...] = ()
+    stop_reason: str | None = None
+    failure: Failure | None = None
+    limit: str = ""
+    """The limit that was hit, for the wording ("1" turns, "$0.01")."""
+    phase: Phase = "idle"
+    """Where an interrupt struck."""
+    structured_output: Any = None
+    user_uuids: tuple[str, ...] = ()
+    info: SessionInfo | None = None
+
+
+# ---------------------------------------------------------------- host half
+
+
+@value
+class InputRejected:
+    """A stdin line was not understood."""
+
+    message: str
+    quote: str
+
+
+@value
+class CommandRefused:
+    """A well-formed flat command that cannot be done now (`error` line)."""
+
+    message: str
+    code: str = "bad_input"
+
+
+@value
+class ControlAnswered:
+    """The answer to a control request of the host."""
+
+    request_id: str | None
+    body: Json | None = None
+    error: str = ""
+    error_code: str = ""
+
+
+@value
+class Pong:
+    """Answer to a ping."""
+
+
+@value
+class LineEchoed:
+    """A stdin line printed back unchanged (`--replay-user-messages`: the host's own control responses)."""
+
+    line: Json
+
+
+@value
+class StartFailed:
+    """The program cannot start: in place of init (`system/error`)."""
+
+    message: str
+    code: str
+
+
+EngineEvent = (
+    SessionReady
+    | PromptTaken
+    | TurnStarted
+    | RequestStarted
+    | Retrying
+    | ResponseDropped
+    | PartialKept
+    | NoteAdded
+    | ToolStarted
+    | ToolProgress
+    | CallDenied
+    | ApprovalAsked
+    | ApprovalWithdrawn
+    | ToolFinished
+    | ModeChanged
+    | ModelChanged
+    | SessionChanged
+    | Interrupted
+    | TurnFailed
+    | TurnEnded
+)
+HostEvent = InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed | StartFailed
+Event = ModelEvent | EngineEvent | HostEvent
+
+
+@value
+class Tagged:
+    """An event on its way out: the uuid printed is the uuid stored; `at` is wall-clock seconds; a subagent's events
+    wear their parent's call id."""
+
+    event: Event
+    uuid: str
+    at: float
+    parent_call_id: str | None = None

@@ -1,0 +1,180 @@
+"""Models, endpoints, their quirks, and what a request to one is made of."""
+
+from __future__ import annotations
+
+from yume_shim.types.blocks import NOTHING, Message
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from yume_shim.types.blocks import Json
+
+    Stop = Literal["end", "tool_calls", "length", "window", "refusal", "pause", "stop_sequence", "other"]
+    Effort = Literal["low", "medium", "high", "xhigh", "max"]
+    ToolKind = Literal["read", "edit", "search", "shell", "other"]
+
+
+@value
+class Usage:
+    """Tokens, counted as Anthropic counts: `input` is without cached ones, `output` is with reasoning."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+    estimated: bool = False
+    cache_write_1h: int = 0
+    """The part of `cache_write` that was written for an hour."""
+    web_searches: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.reasoning + other.reasoning,
+            self.estimated or other.estimated,
+            self.cache_write_1h + other.cache_write_1h,
+            self.web_searches + other.web_searches,
+        )
+
+
+@value
+class Backoff:
+    """How failed requests to an endpoint are repeated; times in seconds."""
+
+    initial: float = 1.0
+    multiplier: float = 2.0
+    cap: float = 60.0
+    jitter: float = 0.1
+    retries: int = 3
+
+
+@value
+class Quirks:
+    """What an endpoint does differently, as data. Adapters read these; nobody asks for an endpoint's name."""
+
+    max_tokens_field: str = "max_tokens"
+    """openai-chat: "max_tokens" or "max_completion_tokens"."""
+    system_role: str = "system"
+    """openai-chat: "system", "developer" or "user"."""
+    usage_in_stream: bool = True
+    """openai-chat: send stream_options.include_usage."""
+    tool_result_name: bool = False
+    """openai-chat: tool messages carry `name` (Mistral)."""
+    id_pattern: str = ""
+    """Regular expression that tool call ids must match; "" = the adapter's own rule."""
+    reasoning_echo: str = ""
+    """openai-chat: field in which reasoning is sent back with tool calls ("reasoning_content", "reasoning_details")."""
+    images_in_results: bool = True
+    """Images may stand inside tool results; otherwise they move to a following user message."""
+    documents: bool = True
+    """PDFs are taken natively."""
+    strict_tools: bool = False
+    schema_drop: tuple[str, ...] = ()
+    """JSON Schema keywords the endpoint refuses."""
+    empty_content: str = "null"
+    """openai-chat: content of an assistant message that only calls tools: "null", "empty" or "omit"."""
+    prompt_cache: bool = True
+    """anthropic-messages: cache_control marks are understood."""
+    thinking: bool = True
+    """Reasoning may be asked for."""
+    extra_body: Mapping[str, Any] = NOTHING
+    """Merged into every request body."""
+    user_after_results: bool = True
+    """openai-chat: a user message may follow tool results at once (Mistral: "Unexpected role 'user' after role 'tool'")."""
+
+
+@value
+class Endpoint:
+    """Where a wire API is spoken: rows of `catalog/endpoints.json`."""
+
+    name: str
+    api: str
+    base_url: str
+    key_vars: tuple[str, ...] = ()
+    base_url_vars: tuple[str, ...] = ()
+    headers: Mapping[str, str] = NOTHING
+    quirks: Quirks = Quirks()
+    backoff: Backoff = Backoff()
+    key_optional: bool = False
+    token_vars: tuple[str, ...] = ()
+    """Variables that hold a bearer token instead of a key."""
+
+
+@value
+class ModelSpec:
+    """A model at an endpoint. Prices are USD per million tokens: input, output, cache read, cache write."""
+
+    id: str
+    endpoint: Endpoint
+    window: int = 128_000
+    max_output: int = 8_192
+    prices: tuple[float, float, float, float] | None = None
+    thinking: str = ""
+    """How reasoning is asked for: "", "adaptive", "budget", "effort", "level" (see the adapters)."""
+    known: bool = True
+
+    @property
+    def origin(self) -> str:
+        """What goes into `Message.origin`."""
+        return f"{self.endpoint.api}/{self.id}"
+
+
+@value
+class Credential:
+    """The key for an endpoint, how it is sent, and where it was found (the name of the place, never the key)."""
+
+    key: str
+    kind: Literal["key", "token", "none"]
+    source: str
+
+    def __repr__(self) -> str:
+        return f"Credential(kind={self.kind!r}, source={self.source!r})"
+
+
+@value
+class ToolSpec:
+    """A tool as the model is offered it, and what the gate and the engine must know about it."""
+
+    name: str
+    description: str
+    schema: Json
+    kind: ToolKind = "other"
+    path_field: str = ""
+    """Input field that names the file or folder touched, for the gate."""
+    parallel: bool = False
+    """May run beside other calls."""
+    aliases: tuple[str, ...] = ()
+
+
+@value
+class Request:
+    """One model request, before any vendor's shape."""
+
+    model: ModelSpec
+    messages: tuple[Message, ...]
+    system: tuple[str, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int = 8_192
+    effort: Effort | None = None
+    thinking: Literal["default", "adaptive", "enabled", "disabled"] = "default"
+    thinking_budget: int | None = None
+    thinking_display: str = ""
+    tool_choice: str = "auto"
+    """"auto", "none", or the name of the one tool to call."""
+    session_id: str = ""
+
+
+@value
+class WireRequest:
+    """What an adapter's `encode_request` makes of a Request: a POST. `path` is appended to the base URL."""
+
+    path: str
+    body: Json
+    headers: Mapping[str, str] = NOTHING

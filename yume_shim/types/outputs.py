@@ -1,0 +1,56 @@
+"""What tools, the gate and the host hand back to the engine."""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from yume_shim.types.blocks import Document, Image, Json, Text
+    from yume_shim.types.ports import Cancel
+
+
+@value
+class ToolOutput:
+    """What a tool hands back. `structured` is the nested dialect's `tool_use_result`."""
+
+    content: str | tuple[Text | Image | Document, ...]
+    structured: Any = None
+    is_error: bool | None = None
+
+
+@value
+class ToolContext:
+    """What one run of a tool may use."""
+
+    call_id: str
+    cancel: Cancel
+
+
+@value
+class Decision:
+    """May this call run? `message` is what the model and the host read when it may not."""
+
+    verdict: Literal["allow", "ask", "deny"]
+    message: str = ""
+    reason_type: str = ""
+    """"rule", "mode", "safetyCheck", "workingDir", "other" …"""
+    reason: str = ""
+    suggestions: tuple[Json, ...] = ()
+    blocked_path: str = ""
+
+
+@value
+class Answer:
+    """What the host said to a question. "error" = it could not answer; "timeout" and "closed" speak for themselves."""
+
+    verdict: Literal["allow", "deny", "error", "timeout", "closed"]
+    input: Json | None = None
+    message: str = ""
+    interrupt: bool = False
+    updates: tuple[Json, ...] = ()
+    """Permission updates in the Claude shape (addRules, setMode, addDirectories …)."""
+    remember: bool = False
+    """Allow the very same call for the rest of the session."""

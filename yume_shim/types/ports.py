@@ -1,0 +1,167 @@
+"""The seams: what one room needs of another, as Protocols. Imported for type checking only (it needs `typing`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from yume_shim.types.blocks import Json, ToolCall
+from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.models import Request, ToolSpec, WireRequest
+from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
+
+Emit = Callable[[Event], str]
+"""Sends an event out (store, dialect, stdout) and returns the uuid it was given. Safe from any thread."""
+
+
+class Clock(Protocol):
+    """Time, so that goldens can fix it."""
+
+    def now(self) -> float:
+        """Wall-clock seconds."""
+        ...
+
+    def monotonic(self) -> float: ...
+
+    def wait(self, cancel: Cancel, seconds: float) -> None:
+        """Sleep; raises Cancelled when cancelled meanwhile."""
+        ...
+
+    def jitter(self) -> float:
+        """A number in [-1, 1] for retry waits; 0 under a fixed clock."""
+        ...
+
+
+class Ids(Protocol):
+    """Fresh ids, so that goldens can fix them."""
+
+    def uuid(self) -> str: ...
+
+    def call_id(self) -> str:
+        """An id for a tool call whose provider gave none, `^[A-Za-z0-9_-]{1,40}$`."""
+        ...
+
+
+class Cancel(Protocol):
+    """A stop signal for one piece of work. Any thread may set it; the work hears it within 100 ms."""
+
+    def is_set(self) -> bool: ...
+
+    def check(self) -> None:
+        """Raise Cancelled if set."""
+        ...
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most that long; True if set."""
+        ...
+
+    def guard(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
+        """While open, `stop` is called once when the signal is set (at once if it already is), from the thread that
+        sets it. For closing sockets and killing processes that a blocking call waits on."""
+        ...
+
+
+class Provider(Protocol):
+    """A model. The stream never raises: failures, cancellation included, are a final ResponseFailed. Exactly one
+    terminal event (ResponseEnded or ResponseFailed), and it is last."""
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]: ...
+
+    def close(self) -> None: ...
+
+
+class FrameStream(Protocol):
+    """An open response: headers, then frames. Iterating raises ProviderFailed when the connection breaks, Cancelled
+    when cancelled; a clean end of body just ends. `{"!done": True}` stands for an SSE `[DONE]`, `{"!bad": text}` for
+    data that is not JSON."""
+
+    headers: Mapping[str, str]
+
+    def __iter__(self) -> Iterator[Json]: ...
+
+    def close(self) -> None: ...
+
+
+class Transport(Protocol):
+    """How frames are fetched. `open` raises ProviderFailed for a status that is not 2xx and for network trouble."""
+
+    def open(self, wire: WireRequest, cancel: Cancel) -> FrameStream: ...
+
+    def close(self) -> None: ...
+
+
+class Toolbox(Protocol):
+    """The tools of a session; it owns their state (read ledger, shell cwd, background shells)."""
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model is offered, in a stable order."""
+        ...
+
+    def names(self) -> tuple[str, ...]: ...
+
+    def find(self, name: str) -> ToolSpec | None:
+        """By name or alias; None if this session does not have it."""
+        ...
+
+    def complete(self, call: ToolCall) -> ToolCall:
+        """The call with schema defaults applied to its input (unchanged if unknown or broken)."""
+        ...
+
+    def check(self, call: ToolCall) -> None:
+        """Raise ToolFailed(before_run=True) if the tool is unknown or the input is not what its schema says."""
+        ...
+
+    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Run it; raises ToolFailed or Cancelled."""
+        ...
+
+    def close(self) -> None:
+        """Stop what still runs."""
+        ...
+
+
+class Gate(Protocol):
+    """Whether calls may run; it owns mode, rules and remembered answers."""
+
+    def decide(self, call: ToolCall, spec: ToolSpec) -> Decision: ...
+
+    def mode(self) -> str: ...
+
+    def set_mode(self, mode: str) -> None:
+        """Raises BadLine if the mode is unknown or may not be entered."""
+        ...
+
+    def apply(self, updates: tuple[Json, ...]) -> None:
+        """Take over permission updates that came with an answer."""
+        ...
+
+    def remember(self, call: ToolCall, spec: ToolSpec) -> None:
+        """Allow the very same call for the rest of the session."""
+        ...
+
+    def directories(self) -> tuple[str, ...]:
+        """The additional directories, for init."""
+        ...
+
+
+class Asker(Protocol):
+    """Puts a question to the host and waits for its answer, its time-out or the cancel."""
+
+    def can_ask(self) -> bool: ...
+
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer: ...
+
+
+class Dialect(Protocol):
+    """Events in, output objects out: pure and synchronous."""
+
+    def feed(self, tagged: Tagged) -> Iterable[Json]: ...
+
+
+class Store(Protocol):
+    """Remembers a session; listens to the same events as the dialect. Never raises out of `feed`."""
+
+    def feed(self, tagged: Tagged) -> None: ...
+
+    def close(self) -> None: ...

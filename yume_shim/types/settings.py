@@ -1,0 +1,131 @@
+"""One frozen Settings: everything that flags, environment and files decide, resolved before the first turn."""
+
+from __future__ import annotations
+
+from yume_shim.types.blocks import NOTHING
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from yume_shim.types.models import Effort
+
+    OutputFormat = Literal["flat", "stream-json", "json", "text"]
+    InputFormat = Literal["lines", "text"]
+
+
+@value
+class Rules:
+    """Permission rules as written, by what they do."""
+
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+@value
+class RetrySettings:
+    """Overrides of the endpoint's Backoff; None = the endpoint's own value. Times in seconds."""
+
+    initial: float | None = None
+    multiplier: float | None = None
+    cap: float | None = None
+    jitter: float | None = None
+    retries: int | None = None
+
+
+@value
+class Timeouts:
+    """Seconds. `idle` is the longest silence inside a stream, `total` the longest single response."""
+
+    connect: float = 30.0
+    first_byte: float = 300.0
+    idle: float = 120.0
+    total: float = 1_800.0
+    approval: float = 300.0
+    tool_heartbeat: float = 30.0
+    shutdown: float = 2.0
+
+
+@value
+class Settings:
+    """The resolved wishes of whoever started us."""
+
+    # --- how to talk
+    output_format: OutputFormat = "flat"
+    input_format: InputFormat = "lines"
+    """"lines" = JSON lines on stdin; "text" = the whole of stdin is (part of) the prompt."""
+    prompt: str | None = None
+    one_shot: bool = False
+    """Run `prompt`, then end (`-p PROMPT`, also with the flat format)."""
+    verbose: bool = False
+    partial_messages: bool = False
+    replay_user_messages: bool = False
+    max_line_bytes: int = 0
+    """0 = the dialect's own cap."""
+    log_level: str = "warning"
+    debug_file: str = ""
+
+    # --- which model
+    provider: str = ""
+    model: str = ""
+    api: str = ""
+    api_base: str = ""
+    api_key_env: str = ""
+    transport: Literal["", "direct", "sdk"] = ""
+    aliases: Mapping[str, str] = NOTHING
+    endpoints: Mapping[str, Any] = NOTHING
+    """Extra endpoint rows from the config file, same shape as `catalog/endpoints.json`."""
+    fallback_model: str = ""
+    effort: Effort | None = None
+    thinking: Literal["default", "adaptive", "enabled", "disabled"] = "default"
+    thinking_budget: int | None = None
+    thinking_display: str = ""
+    max_output_tokens: int | None = None
+    custom_headers: Mapping[str, str] = NOTHING
+    cassette: str = ""
+    record: str = ""
+    retry: RetrySettings = RetrySettings()
+    timeouts: Timeouts = Timeouts()
+
+    # --- what to tell the model
+    system_prompt: str | None = None
+    append_system_prompt: str = ""
+
+    # --- limits
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    tool_concurrency: int = 1
+    on_cut: Literal["continue", "restart"] = "continue"
+    merge_waiting: bool = False
+    """Claude forms: prompts that waited are joined into one turn, and injected between tool rounds."""
+
+    # --- tools and permissions
+    tools: tuple[str, ...] | None = None
+    """None = the default set."""
+    permission_mode: str = "default"
+    allow_bypass: bool = False
+    prompt_tool: str = ""
+    """"stdio" = ask the host; "" = nobody to ask."""
+    ask_nobody: bool = False
+    """--permission-prompts none."""
+    rules: Rules = Rules()
+    add_dirs: tuple[str, ...] = ()
+    env: Mapping[str, str] = NOTHING
+    """The environment after the settings files' `env` was laid over it."""
+
+    # --- session
+    cwd: str = ""
+    session_id: str = ""
+    persist: bool = True
+    session_dir: str = ""
+    entrypoint: str = "sdk-cli"
+    repair_mojibake: bool = False
+    setting_sources: tuple[str, ...] = ("user", "project", "local")
+    keys: Mapping[str, str] = NOTHING
+    """Keys from the config file, by endpoint name."""
+    config_file: str = ""
+    provider_model: str = ""
+    """The model to use when a host asks for a Claude alias that the chosen provider does not know."""
