@@ -1,0 +1,231 @@
+"""Ports for engine tests: a provider that plays scripted streams, tools that are functions, a gate that is a table."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tests.helpers.fakes import FakeClock, FakeIds
+from yume_shim.engine.parts import Parts
+from yume_shim.types.blocks import Text, Thinking, ToolCall
+from yume_shim.types.errors import Failure, ToolFailed
+from yume_shim.types.events import (
+    BlockDelta,
+    BlockEnded,
+    BlockStarted,
+    ResponseEnded,
+    ResponseFailed,
+    ResponseStarted,
+    SessionInfo,
+)
+from yume_shim.types.models import Endpoint, ModelSpec, ToolSpec, Usage
+from yume_shim.types.outputs import Answer, Decision, ToolOutput
+from yume_shim.types.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from yume_shim.types.events import Event, ModelEvent
+    from yume_shim.types.models import Request
+    from yume_shim.types.outputs import ToolContext
+    from yume_shim.types.ports import Cancel
+
+SPEC = ModelSpec("test-model", Endpoint("test", "test-api", "http://localhost"), prices=(1.0, 10.0, 0.1, 2.0))
+USAGE = Usage(10, 5)
+HOLD = object()
+"""In a script: wait here until cancelled."""
+
+
+def says(text: str, *, index: int = 0) -> list[Any]:
+    """A text block in two pieces."""
+    half = len(text) // 2
+    return [
+        BlockStarted(index, Text("")),
+        BlockDelta(index, "text", text[:half]),
+        BlockDelta(index, "text", text[half:]),
+        BlockEnded(index, Text(text)),
+    ]
+
+
+def calls(id: str, name: str, *, index: int = 0, **given: Any) -> list[Any]:
+    """A tool call."""
+    return [
+        BlockStarted(index, ToolCall(id, name, {})),
+        BlockDelta(index, "json", "{…}"),
+        BlockEnded(index, ToolCall(id, name, given)),
+    ]
+
+
+def thinks(text: str, *, index: int = 0) -> list[Any]:
+    """A thinking block."""
+    return [BlockStarted(index, Thinking("")), BlockDelta(index, "thinking", text), BlockEnded(index, Thinking(text))]
+
+
+def answer(*parts: list[Any], stop: str = "end", usage: Usage = USAGE, given: bool = True) -> list[Any]:
+    """A whole response."""
+    words = {"end": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "pause": "pause_turn"}
+    body = [event for part in parts for event in part]
+    return [
+        ResponseStarted("msg_1", "test-model", Usage(usage.input)),
+        *body,
+        ResponseEnded(stop, words.get(stop, stop), usage, given),  # type: ignore[arg-type]
+    ]
+
+
+def fails(*before: Any, kind: str = "overloaded", retryable: bool = True, **more: Any) -> list[Any]:
+    """A response that breaks after `before`."""
+    return [*before, ResponseFailed(Failure(kind, f"{kind}!", retryable=retryable, **more))]  # type: ignore[arg-type]
+
+
+class ScriptedProvider:
+    """Plays one script per request; keeps the requests. A callable in a script is called on the way."""
+
+    def __init__(self, *scripts: list[Any]) -> None:
+        self.scripts = list(scripts)
+        self.requests: list[Request] = []
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
+        self.requests.append(request)
+        script = self.scripts.pop(0) if self.scripts else fails(kind="internal", retryable=False)
+        for step in script:
+            if step is HOLD:
+                if not cancel.wait(20):
+                    raise AssertionError("held for ever")
+            elif callable(step):
+                step()
+                continue
+            if cancel.is_set():
+                yield ResponseFailed(Failure("cancelled", "stopped"))
+                return
+            yield step
+
+    def close(self) -> None:
+        pass
+
+
+class FunctionTools:
+    """Tools that are Python functions `(input, context) -> str`."""
+
+    def __init__(self, **tools: Callable[[dict[str, Any], ToolContext], Any]) -> None:
+        self.tools = tools
+        self.parallel: set[str] = set()
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(
+            ToolSpec(name, "", {"type": "object"}, parallel=name in self.parallel) for name in sorted(self.tools)
+        )
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.tools))
+
+    def find(self, name: str) -> ToolSpec | None:
+        return next((spec for spec in self.specs() if spec.name == name), None)
+
+    def complete(self, call: ToolCall) -> ToolCall:
+        return call
+
+    def check(self, call: ToolCall) -> None:
+        if call.name not in self.tools:
+            raise ToolFailed(f"No such tool available: {call.name}", before_run=True)
+
+    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        return ToolOutput(str(self.tools[call.name](call.input, context)), is_error=False)
+
+    def close(self) -> None:
+        pass
+
+
+class TableGate:
+    """Verdicts by tool name; everything else is allowed."""
+
+    def __init__(self, **verdicts: str) -> None:
+        self.verdicts = verdicts
+        self.updates: list[Any] = []
+        self.remembered: list[ToolCall] = []
+
+    def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
+        return Decision(self.verdicts.get(spec.name, "allow"), f"{spec.name} needs permission")  # type: ignore[arg-type]
+
+    def mode(self) -> str:
+        return "default"
+
+    def set_mode(self, mode: str) -> None:
+        raise NotImplementedError
+
+    def apply(self, updates: tuple[Any, ...]) -> None:
+        self.updates.extend(updates)
+
+    def remember(self, call: ToolCall, spec: ToolSpec) -> None:
+        self.remembered.append(call)
+
+    def directories(self) -> tuple[str, ...]:
+        return ()
+
+
+class ScriptedAsker:
+    """Answers in order; without answers nobody can be asked."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+
+    def can_ask(self) -> bool:
+        return bool(self.answers)
+
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
+        return self.answers.pop(0)
+
+
+class Bench:
+    """The engine with fakes in every port; `events` is what came out."""
+
+    def __init__(
+        self,
+        provider: ScriptedProvider,
+        tools: FunctionTools | None = None,
+        gate: TableGate | None = None,
+        asker: ScriptedAsker | None = None,
+        **settings: Any,
+    ) -> None:
+        self.events: list[Event] = []
+        self.logged: list[tuple[str, str]] = []
+        self.clock = FakeClock()
+        self.ids = FakeIds()
+        self.provider = provider
+        self.gate = gate or TableGate()
+        self._lock = threading.Lock()
+        self.parts = Parts(
+            settings=Settings(
+                **{"cwd": "/nowhere", "env": {"HOME": "/nowhere"}, "system_prompt": "be brief", **settings}
+            ),
+            emit=self.emit,
+            clock=self.clock,
+            ids=self.ids,
+            toolbox=tools or FunctionTools(),
+            gate=self.gate,
+            asker=asker or ScriptedAsker(),
+            provider_for=lambda spec: provider,
+            cost=lambda spec, usage: ((usage.input + 10 * usage.output) / 1_000_000, True),
+            log=lambda level, message: self.logged.append((level, message)),
+        )
+
+    def emit(self, event: Event) -> str:
+        with self._lock:
+            self.events.append(event)
+        return self.ids.uuid()
+
+    def kinds(self) -> list[str]:
+        """Event names, runs of deltas collapsed."""
+        names: list[str] = []
+        for event in self.events:
+            name = type(event).__name__
+            if not (name == "BlockDelta" and names and names[-1] == name):
+                names.append(name)
+        return names
+
+    def of(self, kind: type) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def info(spec: ModelSpec = SPEC, session_id: str = "s-1") -> SessionInfo:
+    """A session's description."""
+    return SessionInfo(session_id, "/nowhere", spec.endpoint.name, spec.id, "default", ())

@@ -1,0 +1,90 @@
+"""Where the model works: folder, system, shell, git branch and date. Only reads; starts no process."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_HEAD_BYTES = 4_096
+"""A HEAD or gitdir file is one short line."""
+
+
+@value
+class Facts:
+    """What the system prompt tells about the machine. `branch` is "" outside git and on a detached HEAD."""
+
+    cwd: str
+    platform: str
+    os_version: str
+    shell: str
+    is_git: bool
+    branch: str
+    date: str
+    """YYYY-MM-DD, local time."""
+
+
+def facts(cwd: str, now: float, environ: Mapping[str, str] = os.environ) -> Facts:
+    """Look around once. `now` is the clock's wall time in seconds."""
+    git_dir = _git_dir(cwd)
+    return Facts(
+        cwd=cwd,
+        platform=sys.platform,
+        os_version=_os_version(),
+        shell=_shell(environ),
+        is_git=git_dir is not None,
+        branch=_branch(git_dir) if git_dir is not None else "",
+        date=time.strftime("%Y-%m-%d", time.localtime(now)),
+    )
+
+
+def _os_version() -> str:
+    if sys.platform == "win32":
+        version = sys.getwindowsversion()
+        return f"Windows {version.major}.{version.minor}.{version.build}"
+    system = os.uname()
+    return f"{system.sysname} {system.release}"
+
+
+def _shell(environ: Mapping[str, str]) -> str:
+    """The name of the login shell, without its folder."""
+    path = environ.get("SHELL") or environ.get("COMSPEC") or ""
+    return path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
+
+
+def _git_dir(cwd: str) -> str | None:
+    """The git folder that `cwd` belongs to. In worktrees and submodules `.git` is a file: `gitdir: PATH`."""
+    folder = os.path.abspath(cwd)
+    while True:
+        candidate = os.path.join(folder, ".git")
+        if os.path.isdir(candidate):
+            return candidate
+        if os.path.isfile(candidate):
+            line = _first_line(candidate)
+            if line.startswith("gitdir:"):
+                return os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _branch(git_dir: str) -> str:
+    head = _first_line(os.path.join(git_dir, "HEAD"))
+    ref = head.removeprefix("ref:").strip() if head.startswith("ref:") else ""
+    return ref.removeprefix("refs/heads/")
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            line = file.read(MAX_HEAD_BYTES).split(b"\n", 1)[0]
+    except OSError:
+        return ""
+    return line.decode("utf-8", "replace").strip()

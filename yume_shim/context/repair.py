@@ -1,0 +1,251 @@
+"""History made legal on its way out: pure, deterministic, and silent on a history that already is.
+
+The store keeps what happened; every API refuses some of it. What comes out of `repair` obeys, in this order:
+
+1. no blank text, no empty message, no block that its side cannot say or the target cannot read;
+2. neighbours of equal role are one message, and the first message is the user's;
+3. every call has exactly one result, in the very next message, before anything else, in the order of the calls;
+4. call ids are unique.
+
+A legal history comes back as the same values, so that each request extends the one before it and the prompt cache
+holds.
+"""
+
+from __future__ import annotations
+
+from yume_shim.types.blocks import NOTHING, Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from yume_shim.types.blocks import Block
+    from yume_shim.types.models import ModelSpec
+
+MISSING_RESULT = (
+    "This call was cut off before a result was recorded. It may have run in part or not at all: "
+    "check its effects before relying on them or calling it again."
+)
+"""Stands in for a result that was never written down."""
+
+OPENING_NOTE = "[The conversation before this point is not included.]"
+"""The user's side of a history that opens with the assistant: dropping the answer would lose what it said."""
+
+SIGNED_API = "anthropic-messages"
+"""The API that checks signatures on thinking ("Invalid `signature` in `thinking` block") and refuses an assistant
+message that ends on thinking ("The final block in an assistant message cannot be `thinking`")."""
+
+
+@value
+class Repaired:
+    """A legal history, and one sentence for each kind of change that lost or invented something."""
+
+    messages: tuple[Message, ...]
+    notes: tuple[str, ...] = ()
+
+
+def repair(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
+    """Make `messages` acceptable to `target`."""
+    log = _Log()
+    origin = target.origin
+    readable = _merged((_readable(message, target, log) for message in messages), origin)
+    if target.endpoint.api == SIGNED_API:
+        readable = _merged((_without_last_thinking(message, log) for message in readable), origin)
+    paired = _pair(readable, origin, log)
+    if paired and paired[0].role == "assistant":
+        paired.insert(0, Message("user", (Text(OPENING_NOTE),)))
+        log.count("opening")
+    return Repaired(tuple(paired), log.notes())
+
+
+# ---------------------------------------------------------------- blocks
+
+
+def _readable(message: Message, target: ModelSpec, log: _Log) -> Message:
+    """The message without what its side cannot say and what the target cannot read."""
+    kept: list[Block] = []
+    for block in message.blocks:
+        reason = _objection(block, message, target)
+        if reason:
+            log.count(reason)
+        else:
+            kept.append(_solid(block) if isinstance(block, ToolResult) else block)
+    blocks = tuple(kept)
+    return message if blocks == message.blocks else replace(message, blocks=blocks)
+
+
+def _objection(block: Block, message: Message, target: ModelSpec) -> str:
+    """Why the block cannot be sent ("" = it can)."""
+    assistant = message.role == "assistant"
+    match block:
+        case Text():
+            return "" if block.text.strip() else "blank"
+        case Thinking():
+            own = assistant and message.origin == target.origin
+            return "" if own and _replayable(block, target.endpoint.api) else "thinking"
+        case ToolCall():
+            return "" if assistant else "misplaced"
+        case ToolResult() | Image() | Document():
+            return "misplaced" if assistant else ""
+        case Other():
+            return "" if block.api == target.endpoint.api else "foreign"
+
+
+def _replayable(block: Thinking, api: str) -> bool:
+    """Is there something to send back, and the proof that goes with it?"""
+    own = block.opaque.get(api)
+    if api == SIGNED_API:
+        return isinstance(own, dict) and bool(own.get("signature") or own.get("data"))
+    return bool(block.text.strip() or own)
+
+
+def _solid(result: ToolResult) -> ToolResult:
+    """The result without blank text among its parts: empty text blocks are refused, an empty string is not."""
+    if isinstance(result.content, str):
+        return result
+    parts = tuple(part for part in result.content if not isinstance(part, Text) or part.text.strip())
+    if len(parts) == len(result.content) and parts:
+        return result
+    return replace(result, content=parts or "")
+
+
+def _without_last_thinking(message: Message, log: _Log) -> Message:
+    blocks = message.blocks
+    end = len(blocks)
+    while message.role == "assistant" and end and isinstance(blocks[end - 1], Thinking):
+        end -= 1
+        log.count("thinking")
+    return message if end == len(blocks) else replace(message, blocks=blocks[:end])
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _merged(messages: Iterable[Message], origin: str) -> list[Message]:
+    out: list[Message] = []
+    for message in messages:
+        _append(out, message, origin)
+    return out
+
+
+def _append(out: list[Message], message: Message, origin: str) -> None:
+    """Add a message, joining it to the last one if that is of the same role. Empty ones vanish."""
+    if not message.blocks:
+        return
+    if not out or out[-1].role != message.role:
+        out.append(message)
+        return
+    last = out[-1]
+    if last.origin == message.origin:
+        out[-1] = replace(last, blocks=last.blocks + message.blocks)
+        return
+    # Two authors in one message: it keeps the target's name if one of them is the target, so that the target's own
+    # echo data is sent back; the other's must not be taken for it.
+    author = origin if origin in (last.origin, message.origin) else last.origin
+    out[-1] = Message(last.role, _stamped(last, author) + _stamped(message, author), author)
+
+
+def _stamped(message: Message, author: str) -> tuple[Block, ...]:
+    """The blocks as `author`'s own: echo data of anybody else is taken off."""
+    return message.blocks if message.origin == author else tuple(_bare(block) for block in message.blocks)
+
+
+def _bare(block: Block) -> Block:
+    if isinstance(block, (Text, Thinking, ToolCall)) and block.opaque:
+        return replace(block, opaque=NOTHING)
+    return block
+
+
+# ---------------------------------------------------------------- calls and results
+
+
+def _pair(messages: list[Message], origin: str, log: _Log) -> list[Message]:
+    """Give every call its one result in the next message; results that answer nothing vanish."""
+    out: list[Message] = []
+    used: set[str] = set()
+    waiting: list[tuple[str, str]] = []
+    """The calls of the last assistant message: (id as stored, id as sent)."""
+    for message in messages:
+        if message.role == "assistant":
+            if waiting:
+                _append(out, Message("user", _answers(waiting, (), log)), origin)
+            message, waiting = _unique_ids(message, used)
+        else:
+            rest = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
+            blocks = _answers(waiting, message.blocks, log) + rest
+            if blocks != message.blocks:
+                message = replace(message, blocks=blocks)
+            waiting = []
+        _append(out, message, origin)
+    if waiting:
+        _append(out, Message("user", _answers(waiting, (), log)), origin)
+    return out
+
+
+def _unique_ids(message: Message, used: set[str]) -> tuple[Message, list[tuple[str, str]]]:
+    """Rename calls whose id was seen before ("`tool_use` ids must be unique"); what comes earlier decides, so the
+    choice never changes when the history grows."""
+    pairs: list[tuple[str, str]] = []
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, ToolCall):
+            sent, count = block.id, 1
+            while sent in used or not sent:
+                count += 1
+                sent = f"{block.id or 'call'}_{count}"
+            used.add(sent)
+            pairs.append((block.id, sent))
+            if sent != block.id:
+                block = replace(block, id=sent)
+        blocks.append(block)
+    if all(stored == sent for stored, sent in pairs):
+        return message, pairs
+    return replace(message, blocks=tuple(blocks)), pairs
+
+
+def _answers(waiting: list[tuple[str, str]], blocks: tuple[Block, ...], log: _Log) -> tuple[Block, ...]:
+    """One result for each waiting call, in their order: the recorded one, or one that says it is missing."""
+    recorded: dict[str, list[ToolResult]] = {}
+    for block in blocks:
+        if isinstance(block, ToolResult):
+            recorded.setdefault(block.call_id, []).append(block)
+    answers: list[Block] = []
+    for stored, sent in waiting:
+        found = recorded.get(stored)
+        if found:
+            result = found.pop(0)
+            answers.append(result if stored == sent else replace(result, call_id=sent))
+        else:
+            answers.append(ToolResult(sent, MISSING_RESULT, is_error=True))
+            log.count("missing")
+    for _ in range(sum(map(len, recorded.values()))):
+        log.count("orphan")
+    return tuple(answers)
+
+
+# ---------------------------------------------------------------- notes
+
+_SENTENCES = {
+    "thinking": "reasoning blocks left out: another model's, unsigned, or without an answer after them: {}",
+    "foreign": "blocks that only another API understands left out: {}",
+    "misplaced": "blocks on the wrong side of the conversation left out: {}",
+    "orphan": "tool results without a call left out: {}",
+    "missing": "tool calls without a result answered with an error: {}",
+    "opening": "the history began with the assistant; a note stands in for the user: {}",
+}
+
+
+class _Log:
+    """Counts changes by kind. Blank text is counted too, but nothing was lost with it: it has no sentence."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def count(self, kind: str) -> None:
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+
+    def notes(self) -> tuple[str, ...]:
+        return tuple(text.format(self._counts[kind]) for kind, text in _SENTENCES.items() if kind in self._counts)

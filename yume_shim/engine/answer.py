@@ -1,0 +1,240 @@
+"""One answer of the model: the request is sent, its events pass through, failures are retried or kept as a cut answer."""
+
+from __future__ import annotations
+
+from yume_shim.context.estimate import estimate_request, estimate_text
+from yume_shim.engine.retry import plan_retry
+from yume_shim.types.blocks import Text, Thinking, ToolCall
+from yume_shim.types.errors import Cancelled, Failure
+from yume_shim.types.events import (
+    BlockDelta,
+    BlockEnded,
+    BlockStarted,
+    Notice,
+    PartialKept,
+    ResponseDropped,
+    ResponseEnded,
+    ResponseFailed,
+    ResponseStarted,
+    Retrying,
+)
+from yume_shim.types.models import Usage
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.engine.parts import Parts
+    from yume_shim.types.blocks import AssistantBlock
+    from yume_shim.types.events import ModelEvent
+    from yume_shim.types.models import Request, Stop
+    from yume_shim.types.ports import Cancel
+
+
+@value
+class Answered:
+    """A usable answer. `cut` = the stream broke after these blocks were complete or kept; more must be asked for."""
+
+    blocks: tuple[AssistantBlock, ...]
+    stop: Stop
+    stop_reason: str
+    usage: Usage
+    cut: bool = False
+
+
+class GaveUp(Exception):
+    """The provider failed for good."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Stopped(Exception):
+    """The answer was interrupted. `blocks` stay in the history; `dropped` (if any) tells the dialects what is void."""
+
+    def __init__(self, blocks: tuple[AssistantBlock, ...], usage: Usage, dropped: ResponseDropped | None) -> None:
+        super().__init__()
+        self.blocks = blocks
+        self.usage = usage
+        self.dropped = dropped
+
+
+class _Heard:
+    """What of one attempt has come in so far."""
+
+    __slots__ = ("blocks", "ended", "failure", "open_block", "open_index", "pieces", "renamed", "started", "usage")
+
+    def __init__(self) -> None:
+        self.started = False
+        self.usage = Usage()
+        self.blocks: list[AssistantBlock] = []
+        self.open_index: int | None = None
+        self.open_block: AssistantBlock | None = None
+        self.pieces: list[str] = []
+        self.renamed = ""
+        self.ended: ResponseEnded | None = None
+        self.failure: Failure | None = None
+
+    def visible(self) -> bool:
+        return bool(self.blocks or self.open_index is not None)
+
+    def calls(self) -> bool:
+        return any(isinstance(block, ToolCall) for block in self.blocks)
+
+    def partial_text(self) -> Text | None:
+        """The text of the open block, if it is text and has any."""
+        whole = "".join(self.pieces)
+        return Text(whole) if isinstance(self.open_block, Text) and whole.strip() else None
+
+
+class Answerer:
+    """Gets answers for one turn. Retries are counted over the turn's current stumble: a good answer resets them."""
+
+    def __init__(self, parts: Parts, cancel: Cancel, used_ids: set[str]) -> None:
+        self._parts = parts
+        self._cancel = cancel
+        self._used_ids = used_ids
+        self._retries = 0
+        self.api_seconds = 0.0
+
+    def ask(self, request: Request) -> Answered:
+        """Raises GaveUp or Stopped."""
+        while True:
+            heard = self._listen(request)
+            if heard.ended is not None:
+                self._retries = 0
+                end = heard.ended
+                return Answered(tuple(heard.blocks), end.stop, end.stop_reason, end.usage)
+            failure = heard.failure or Failure("internal", "the provider's stream ended without an end")
+            if failure.kind == "cancelled" or self._cancel.is_set():
+                raise self._stopped(heard)
+            answered = self._salvage(request, heard, failure)
+            if answered is not None:
+                return answered
+
+    # ------------------------------------------------------------ listening
+
+    def _listen(self, request: Request) -> _Heard:
+        heard = _Heard()
+        begun = self._parts.clock.monotonic()
+        try:
+            for event in self._parts.provider_for(request.model).stream(request, self._cancel):
+                self._hear(event, heard, request)
+        finally:
+            self.api_seconds += self._parts.clock.monotonic() - begun
+        return heard
+
+    def _hear(self, event: ModelEvent, heard: _Heard, request: Request) -> None:
+        emit = self._parts.emit
+        if type(event) is BlockDelta:  # first: by far the most frequent
+            heard.pieces.append(event.text if event.kind != "signature" else "")
+            emit(event)
+            return
+        match event:
+            case ResponseStarted():
+                heard.started = True
+                heard.usage = event.usage
+                emit(event)
+            case BlockStarted(index, block):
+                heard.open_index, heard.pieces, heard.renamed = index, [], ""
+                if isinstance(block, ToolCall) and (not block.id or block.id in self._used_ids):
+                    # some endpoints give none, or count from call_0 again in every turn
+                    heard.renamed = self._parts.ids.call_id()
+                    block = replace(block, id=heard.renamed)
+                heard.open_block = block
+                emit(BlockStarted(index, block))
+            case BlockEnded(index, block):
+                heard.open_index = heard.open_block = None
+                if isinstance(block, ToolCall):
+                    block = self._parts.toolbox.complete(replace(block, id=heard.renamed or block.id))
+                    self._used_ids.add(block.id)
+                heard.blocks.append(block)
+                emit(BlockEnded(index, block))
+            case ResponseEnded():
+                if not event.usage_given:
+                    event = replace(event, usage=_estimated(request, heard))
+                heard.ended = event
+                emit(event)
+            case ResponseFailed(failure):
+                heard.failure = failure
+            case Notice():
+                emit(event)
+
+    # ------------------------------------------------------------ failures
+
+    def _salvage(self, request: Request, heard: _Heard, failure: Failure) -> Answered | None:
+        """Wait and return None to send the request again, return what can be kept, or raise GaveUp."""
+        if heard.calls() and failure.retryable:
+            return self._keep(heard)  # finished calls run, once; what was cut behind them is void
+        wait = plan_retry(failure, self._retries, request.model.endpoint.backoff, self._parts.clock.jitter())
+        if wait is None:
+            self._drop(heard, 0)
+            raise GaveUp(failure)
+        kept = self._cut(heard) if heard.visible() else None
+        self._retries += 1
+        backoff = request.model.endpoint.backoff
+        self._parts.log(
+            "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
+        )
+        self._parts.emit(Retrying(failure, self._retries, backoff.retries, round(wait * 1000)))
+        if wait:
+            self._pause(wait)
+        return kept
+
+    def _pause(self, seconds: float) -> None:
+        try:
+            self._parts.clock.wait(self._cancel, seconds)
+        except Cancelled:
+            raise Stopped((), Usage(), None) from None
+
+    def _cut(self, heard: _Heard) -> Answered | None:
+        """A stream cut after something was shown: keep it and ask for the rest, or (None) start over."""
+        texts = any(isinstance(block, Text) for block in heard.blocks)
+        if self._parts.settings.on_cut == "continue":
+            partial = heard.partial_text()
+            if texts or partial is not None:
+                return self._keep(heard, partial)
+        elif texts and heard.open_index is None:
+            return self._keep(heard)
+        self._drop(heard, 0)
+        return None
+
+    def _keep(self, heard: _Heard, partial: Text | None = None) -> Answered:
+        blocks = list(heard.blocks)
+        if not heard.calls():  # a cut answer is asked to go on: its reasoning would be replayed without its end
+            blocks = [block for block in blocks if not isinstance(block, Thinking)]
+        if partial is not None and heard.open_index is not None:
+            self._parts.emit(PartialKept(partial, heard.open_index, interrupted=False))
+            blocks = [*blocks, partial]
+        self._drop(heard, len(heard.blocks) + (partial is not None))
+        stop: Stop = "tool_calls" if heard.calls() else "other"
+        return Answered(tuple(blocks), stop, "tool_use" if heard.calls() else "", heard.usage, cut=not heard.calls())
+
+    def _stopped(self, heard: _Heard) -> Stopped:
+        partial = heard.partial_text()
+        blocks = tuple(heard.blocks)
+        if partial is not None and heard.open_index is not None:
+            self._parts.emit(PartialKept(partial, heard.open_index, interrupted=True))
+            blocks = (*blocks, partial)
+        if not heard.started:
+            return Stopped(blocks, heard.usage, None)
+        dropped = ResponseDropped(len(blocks), heard.open_index, interrupted=True, usage=heard.usage)
+        return Stopped(blocks, heard.usage, dropped)
+
+    def _drop(self, heard: _Heard, from_index: int) -> None:
+        if heard.started:
+            self._parts.emit(ResponseDropped(from_index, heard.open_index, interrupted=False, usage=heard.usage))
+
+
+def _estimated(request: Request, heard: _Heard) -> Usage:
+    """For endpoints that report no tokens."""
+    written = 0
+    for block in heard.blocks:
+        match block:
+            case Text(text) | Thinking(text):
+                written += estimate_text(text)
+            case ToolCall():
+                written += estimate_text(str(block.input))
+            case _:
+                pass
+    return Usage(estimate_request(request), written, estimated=True)

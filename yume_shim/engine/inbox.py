@@ -1,0 +1,85 @@
+"""What waits for its turn: commands from the reader thread, taken in order by the session. Bounded."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from yume_shim.types.commands import EndOfInput, UserInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.commands import Command
+
+MAX_WAITING = 1_000
+"""Commands that may wait; more are refused, so that a host in a loop cannot fill the memory."""
+
+
+class Inbox:
+    """A bounded queue whose waiting prompts can be looked at, joined and withdrawn."""
+
+    def __init__(self) -> None:
+        self._items: deque[Command] = deque()
+        self._ready = threading.Condition()
+        self._ended = False
+
+    def put(self, command: Command) -> bool:
+        """Add one; False if too many wait or the input has ended."""
+        with self._ready:
+            if self._ended or (len(self._items) >= MAX_WAITING and not isinstance(command, EndOfInput)):
+                return False
+            self._ended = isinstance(command, EndOfInput)
+            self._items.append(command)
+            self._ready.notify()
+            return True
+
+    def take(self) -> Command:
+        """The next one; waits for it."""
+        with self._ready:
+            while not self._items:
+                self._ready.wait()
+            return self._items.popleft()
+
+    def take_waiting(self, *, later: bool) -> list[UserInput]:
+        """The prompts at the head of the queue, all of them; those of priority "later" only if `later`."""
+        with self._ready:
+            taken: list[UserInput] = []
+            while self._items:
+                head = self._items[0]
+                if not isinstance(head, UserInput) or not head.should_query or (head.priority == "later" and not later):
+                    break
+                taken.append(head)
+                self._items.popleft()
+            return taken
+
+    def put_first(self, command: Command) -> None:
+        """Put one at the head, past the limit: it is to run next."""
+        with self._ready:
+            self._items.appendleft(command)
+            self._ready.notify()
+
+    def drop(self, uuid: str) -> bool:
+        """Withdraw a waiting prompt."""
+        with self._ready:
+            found = next((item for item in self._items if isinstance(item, UserInput) and item.uuid == uuid), None)
+            if found is not None:
+                self._items.remove(found)
+            return found is not None
+
+    def waiting_uuids(self) -> tuple[str, ...]:
+        """The uuids of the prompts that wait."""
+        with self._ready:
+            return tuple(item.uuid for item in self._items if isinstance(item, UserInput) and item.uuid)
+
+    def has_prompt(self) -> bool:
+        """Does a prompt wait?"""
+        with self._ready:
+            return any(isinstance(item, UserInput) for item in self._items)
+
+    def clear(self) -> None:
+        """Drop everything that waits and end the input (shutdown)."""
+        with self._ready:
+            self._items.clear()
+            self._items.append(EndOfInput())
+            self._ended = True
+            self._ready.notify()

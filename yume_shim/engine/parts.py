@@ -1,0 +1,29 @@
+"""What the engine is given: every other room, behind its port."""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.types.models import ModelSpec, Usage
+    from yume_shim.types.ports import Asker, Clock, Emit, Gate, Ids, Provider, Toolbox
+    from yume_shim.types.settings import Settings
+
+
+@value
+class Parts:
+    """Plugged together in `app.py`."""
+
+    settings: Settings
+    emit: Emit
+    clock: Clock
+    ids: Ids
+    toolbox: Toolbox
+    gate: Gate
+    asker: Asker
+    provider_for: Callable[[ModelSpec], Provider]
+    cost: Callable[[ModelSpec, Usage], tuple[float, bool]]
+    log: Callable[[str, str], None]

@@ -1,0 +1,232 @@
+"""A session: takes commands in order, runs a turn for each prompt, lets itself be interrupted from any thread."""
+
+from __future__ import annotations
+
+import threading
+
+from yume_shim.engine.cancel import CancelSignal
+from yume_shim.engine.conversation import Conversation
+from yume_shim.engine.inbox import Inbox
+from yume_shim.engine.turn import Turn
+from yume_shim.types.blocks import Message, Text
+from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.events import (
+    CommandRefused,
+    ModelChanged,
+    PromptTaken,
+    SessionChanged,
+    SessionInfo,
+    TurnEnded,
+    TurnStarted,
+)
+from yume_shim.types.models import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yume_shim.engine.parts import Parts
+    from yume_shim.types.blocks import Block
+    from yume_shim.types.commands import Command
+    from yume_shim.types.events import InterruptReason
+    from yume_shim.types.models import ModelSpec
+
+MAX_KNOWN_UUIDS = 10_000
+"""How many prompt uuids are remembered to recognise a repeated one."""
+
+
+class Session:
+    """`run` belongs to one thread; `submit`, `interrupt`, `shut_down` may be called from any."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        spec: ModelSpec,
+        session_id: str,
+        resolve: Callable[[str], ModelSpec],
+        describe: Callable[[ModelSpec, str], SessionInfo],
+    ) -> None:
+        self._parts = parts
+        self._resolve = resolve
+        self._describe = describe
+        self._talk = Conversation(parts, spec, session_id)
+        self._inbox = Inbox()
+        self._lock = threading.Lock()
+        self._cancel: CancelSignal | None = None
+        """The stop signal of the turn that runs or is about to."""
+        self._reason: InterruptReason = "user"
+        self._running = False
+        self._known_uuids: dict[str, None] = {}
+        self._leaving = False
+        self.last_end: TurnEnded | None = None
+
+    # ------------------------------------------------------------ from any thread
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model that the next turn uses."""
+        return self._talk.spec
+
+    def info(self) -> SessionInfo:
+        """The session as it stands now."""
+        return self._describe(self._talk.spec, self._talk.session_id)
+
+    def submit(self, command: Command) -> bool:
+        """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
+        if isinstance(command, UserInput):
+            with self._lock:
+                if command.priority == "now":
+                    self._inbox.put_first(command)
+                elif not self._inbox.put(command):
+                    return False
+                if self._cancel is None:
+                    self._cancel = CancelSignal()
+                running = self._running
+            if command.priority == "now" and running:
+                self.interrupt("priority")
+            return True
+        return self._inbox.put(command)
+
+    def interrupt(self, reason: InterruptReason) -> bool:
+        """Stop the turn that runs, or the one that is about to start. False if there is none."""
+        with self._lock:
+            cancel = self._cancel
+            if cancel is None or cancel.is_set():
+                return cancel is not None
+            self._reason = reason
+        cancel.set()
+        return True
+
+    def waiting_uuids(self) -> tuple[str, ...]:
+        """Prompts that wait."""
+        return self._inbox.waiting_uuids()
+
+    def withdraw(self, uuid: str) -> bool:
+        """Drop a waiting prompt."""
+        return self._inbox.drop(uuid)
+
+    def shut_down(self, reason: InterruptReason) -> None:
+        """Stop the turn, forget what waits, let `run` return."""
+        self._leaving = True
+        self._inbox.clear()
+        self.interrupt(reason)
+
+    # ------------------------------------------------------------ the session's own thread
+
+    def run(self) -> None:
+        """Take commands until the input ends."""
+        after_turn = False
+        while True:
+            command = self._inbox.take()
+            match command:
+                case EndOfInput():
+                    return
+                case UserInput():
+                    prompts = [command]
+                    if after_turn and self._parts.settings.merge_waiting and command.should_query:
+                        # what waited while a turn ran becomes one turn, as hosts of the Claude CLI expect
+                        prompts += self._inbox.take_waiting(later=True)
+                    after_turn = self._take(prompts)
+                case HistoryInput(blocks):
+                    self._talk.history.append(Message("assistant", blocks))
+                case SetModel(model):
+                    self.set_model(model)
+                case Clear():
+                    self._clear()
+                case Compact():
+                    self._parts.emit(CommandRefused("compacting on request is not available in this version"))
+                case _:
+                    raise TypeError(f"not a command for a session: {command!r}")
+            if self._leaving:
+                return
+
+    def set_model(self, text: str) -> None:
+        """Change the model from the next turn on."""
+        try:
+            spec = self._resolve(text)
+        except BadInvocation as error:
+            self._parts.emit(CommandRefused(error.message, "config"))
+            return
+        self._talk.spec = spec
+        self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
+
+    def _clear(self) -> None:
+        before = self._talk.session_id
+        self._talk.clear(self._parts.ids.uuid())
+        self._parts.emit(SessionChanged(self._talk.session_id, before))
+
+    # ------------------------------------------------------------ turns
+
+    def _take(self, prompts: list[UserInput]) -> bool:
+        """Run a turn for these prompts; False if there was nothing to run."""
+        fresh = [prompt for prompt in prompts if self._is_new(prompt)]
+        if not fresh:
+            self._rest()
+            return False
+        uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
+        self._talk.prepare()
+        info = self.info()
+        self._parts.emit(TurnStarted(info, uuids))
+        self._talk.history.append(self._accept(fresh))
+        if fresh[0].should_query:
+            self.last_end = self._run_turn(info, uuids)
+        else:
+            self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._talk.tally.total_usd(), info=info)
+            self._parts.emit(self.last_end)
+        self._rest()
+        return True
+
+    def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
+        with self._lock:
+            cancel = self._cancel = self._cancel or CancelSignal()
+            self._running = True
+        turn = Turn(self._parts, self._talk, info, cancel, self._injected, lambda: self._reason)
+        return turn.run(uuids)
+
+    def _rest(self) -> None:
+        """The turn is over: a stop signal from here on belongs to the next prompt, if one waits."""
+        with self._lock:
+            self._cancel = CancelSignal() if self._inbox.has_prompt() else None
+            self._reason = "user"
+            self._running = False
+
+    def _accept(self, prompts: Sequence[UserInput]) -> Message:
+        """Joined prompts become one message; each is announced under its own uuid."""
+        settings = self._parts.settings
+        blocks: list[Block] = []
+        for prompt in prompts:
+            blocks += _joined(blocks, prompt.blocks)
+            message = Message("user", prompt.blocks)
+            self._parts.emit(PromptTaken(message, prompt.content, prompt.uuid, settings.replay_user_messages))
+        return Message("user", tuple(blocks))
+
+    def _injected(self) -> Sequence[UserInput]:
+        """Prompts that arrived while tools ran go along with the results, as the Claude CLI does."""
+        if not self._parts.settings.merge_waiting:
+            return ()
+        waiting = [prompt for prompt in self._inbox.take_waiting(later=False) if self._is_new(prompt)]
+        for prompt in waiting:
+            message = Message("user", prompt.blocks)
+            replay = self._parts.settings.replay_user_messages
+            self._parts.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
+        return waiting
+
+    def _is_new(self, prompt: UserInput) -> bool:
+        """A prompt whose uuid was seen before is echoed (where echoing is on) and not run again."""
+        if not prompt.uuid:
+            return True
+        if prompt.uuid in self._known_uuids:
+            return False
+        self._known_uuids[prompt.uuid] = None
+        if len(self._known_uuids) > MAX_KNOWN_UUIDS:
+            self._known_uuids.pop(next(iter(self._known_uuids)))
+        return True
+
+
+def _joined(before: list[Block], more: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Two texts in a row are kept apart by a newline."""
+    if before and more and isinstance(before[-1], Text) and isinstance(more[0], Text):
+        before[-1] = Text(before[-1].text + "\n" + more[0].text)
+        return more[1:]
+    return more

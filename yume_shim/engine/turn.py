@@ -1,0 +1,258 @@
+"""One turn: request, answer, calls, again, until the model has said what it wanted to say. Always one TurnEnded."""
+
+from __future__ import annotations
+
+from yume_shim.context.repair import repair
+from yume_shim.engine.answer import Answerer, GaveUp, Stopped
+from yume_shim.engine.calls import CallRunner, HostSaidStop
+from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
+from yume_shim.types.errors import Cancelled, Failure
+from yume_shim.types.events import (
+    Interrupted,
+    NoteAdded,
+    Notice,
+    RequestStarted,
+    TurnEnded,
+    TurnFailed,
+)
+from yume_shim.types.models import Request, Usage
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yume_shim.engine.answer import Answered
+    from yume_shim.engine.conversation import Conversation
+    from yume_shim.engine.parts import Parts
+    from yume_shim.types.blocks import AssistantBlock, Block
+    from yume_shim.types.commands import UserInput
+    from yume_shim.types.events import InterruptReason, Outcome, Phase, SessionInfo, ToolFinished
+    from yume_shim.types.ports import Cancel
+
+MAX_CONTINUATIONS = 3
+"""How often an answer that hit the output limit is asked to go on."""
+MAX_PAUSES = 10
+"""How often a provider's own pause is resumed."""
+MAX_CUTS = 5
+"""How often a cut answer is asked to go on where it broke off."""
+
+_GO_ON = "Your answer hit the output limit. Go on directly where it stopped; do not repeat or comment on it."
+_CUT = "Your answer was cut off by the connection. Go on directly where it stopped; do not repeat what was said."
+
+
+class Turn:
+    """Runs once. History messages are appended as they come to be, so that an interrupt loses nothing."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        talk: Conversation,
+        info: SessionInfo,
+        cancel: Cancel,
+        inject: Callable[[], Sequence[UserInput]],
+        reason: Callable[[], InterruptReason],
+    ) -> None:
+        self._parts, self._talk, self._info, self._cancel = parts, talk, info, cancel
+        self._spec = talk.spec  # a tool chain stays on the model that began it
+        self._inject, self._reason = inject, reason
+        self._answerer = Answerer(parts, cancel, talk.used_ids)
+        self._calls = CallRunner(parts, cancel)
+        self._requests = 0
+        self._fed_back = 0
+        self._usage = Usage()
+        self._stop_reason: str | None = None
+        self._text = ""
+
+    def run(self, user_uuids: tuple[str, ...] = ()) -> TurnEnded:
+        """The whole turn; never raises. Returns (and has emitted) its end."""
+        begun = self._parts.clock.monotonic()
+        phase: Phase = "idle"
+        failure: Failure | None = None
+        limit = ""
+        outcome: Outcome
+        try:
+            outcome, limit = self._loop()
+        except Stopped as stopped:
+            outcome, phase = "cancelled", "streaming"
+            self._close_streaming(stopped)
+        except (Cancelled, HostSaidStop):
+            outcome, phase = "cancelled", "tools"
+            self._interrupted("tools")
+        except GaveUp as gave_up:
+            failure = gave_up.failure
+            outcome = "auth_error" if failure.kind == "auth" else "provider_error"
+            self._parts.emit(TurnFailed(failure))
+        except Exception as error:
+            self._parts.log("error", f"the turn broke: {type(error).__name__}: {error}")
+            failure = Failure("internal", f"internal error: {type(error).__name__}: {error}")
+            outcome = "execution_error"
+            self._parts.emit(TurnFailed(failure))
+        if outcome == "cancelled" and self._reason() == "priority":
+            outcome = "success"  # the host's next prompt took over: nothing went wrong
+        elapsed = self._parts.clock.monotonic() - begun
+        ended = TurnEnded(
+            outcome=outcome,
+            text=self._text if outcome == "success" and phase == "idle" else "",
+            num_turns=1 + self._fed_back,
+            duration_ms=round(elapsed * 1000),
+            duration_api_ms=round(self._answerer.api_seconds * 1000),
+            usage=self._usage,
+            total_cost_usd=self._talk.tally.total_usd(),
+            model_usage=self._talk.tally.by_model(),
+            denials=tuple(self._calls.denials),
+            stop_reason=self._stop_reason,
+            failure=failure,
+            limit=limit,
+            phase=phase,
+            user_uuids=user_uuids,
+            info=self._info,
+        )
+        self._parts.emit(ended)
+        return ended
+
+    # ------------------------------------------------------------ the loop
+
+    def _loop(self) -> tuple[Outcome, str]:
+        settings = self._parts.settings
+        continuations = pauses = cuts = 0
+        while True:
+            if self._cancel.is_set():
+                raise Stopped((), Usage(), None)
+            answered = self._ask()
+            if answered.cut:
+                cuts += 1
+                if cuts > MAX_CUTS:
+                    raise GaveUp(
+                        Failure("stream_interrupted", "the connection kept breaking in the middle of the answer")
+                    )
+                self._note(_CUT)
+                continue
+            calls = [block for block in answered.blocks if isinstance(block, ToolCall)]
+            if settings.max_budget_usd is not None and self._talk.tally.total_usd() >= settings.max_budget_usd:
+                if calls or answered.stop == "tool_calls":
+                    self._close_unrun(calls)
+                    return "max_budget", f"{settings.max_budget_usd:g}"
+            if calls:
+                self._run_calls(calls)
+                if settings.max_turns and self._requests >= settings.max_turns:
+                    return "max_turns", str(settings.max_turns)
+                continue
+            if answered.stop == "length" and continuations < MAX_CONTINUATIONS:
+                continuations += 1
+                self._note(_GO_ON)
+                continue
+            if answered.stop == "pause" and pauses < MAX_PAUSES:
+                pauses += 1
+                continue
+            self._warn_of(answered)
+            return "success", ""
+
+    def _ask(self) -> Answered:
+        request = self._request()
+        self._requests += 1
+        self._parts.emit(RequestStarted(self._spec.id))
+        answered = self._answerer.ask(request)
+        self._book(answered.usage)
+        self._stop_reason = answered.stop_reason or self._stop_reason
+        self._remember(answered.blocks)
+        self._text = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
+        return answered
+
+    def _request(self) -> Request:
+        settings, spec = self._parts.settings, self._spec
+        repaired = repair(tuple(self._talk.history), spec)
+        for note in repaired.notes:
+            self._parts.log("info", f"history: {note}")
+        messages = repaired.messages
+        if self._talk.preamble and messages:
+            first = messages[0]
+            messages = (replace(first, blocks=(Text(self._talk.preamble), *first.blocks)), *messages[1:])
+        return Request(
+            model=spec,
+            messages=messages,
+            system=self._talk.system,
+            tools=self._parts.toolbox.specs(),
+            max_tokens=min(settings.max_output_tokens or spec.max_output, spec.max_output),
+            effort=settings.effort,
+            thinking=settings.thinking,
+            thinking_budget=settings.thinking_budget,
+            thinking_display=settings.thinking_display,
+            session_id=self._info.session_id,
+        )
+
+    def _run_calls(self, calls: list[ToolCall]) -> None:
+        done: list[ToolFinished] = []
+        try:
+            self._calls.run_all(calls, done)
+        except (Cancelled, HostSaidStop):
+            finished = {entry.call.id for entry in done}
+            for call in calls:
+                if call.id not in finished:
+                    self._calls.reject(call, done)
+            self._feed_back(done, ())
+            raise
+        self._feed_back(done, self._inject())
+
+    def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
+        blocks: list[Block] = [entry.result for entry in done]
+        for prompt in injected:
+            blocks.extend(prompt.blocks)
+        self._fed_back += len(done)
+        if blocks:
+            self._talk.history.append(Message("user", tuple(blocks)))
+
+    def _close_unrun(self, calls: list[ToolCall]) -> None:
+        """Calls that a limit kept from running still get their result, in the history only: they were never started."""
+        results = tuple(ToolResult(call.id, "Not run: the budget is used up.", is_error=True) for call in calls)
+        if results:
+            self._talk.history.append(Message("user", results))
+
+    # ------------------------------------------------------------ small steps
+
+    def _note(self, text: str) -> None:
+        self._fed_back += 1
+        self._talk.history.append(Message("user", (Text(text),)))
+        self._parts.emit(NoteAdded(text))
+
+    def _book(self, usage: Usage) -> None:
+        self._usage = self._usage + usage
+        self._talk.tally.add(self._spec, usage)
+
+    def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
+        if blocks:
+            self._talk.history.append(Message("assistant", blocks, self._spec.origin))
+
+    def _warn_of(self, answered: Answered) -> None:
+        match answered.stop:
+            case "length" | "window":
+                self._parts.emit(Notice("max_tokens", "The answer ended at the output limit and may be incomplete."))
+            case "refusal":
+                self._parts.emit(Notice("refusal", "The model declined to answer."))
+            case _:
+                pass
+
+    # ------------------------------------------------------------ interrupts
+
+    def _close_streaming(self, stopped: Stopped) -> None:
+        self._remember(stopped.blocks)
+        if stopped.usage != Usage():
+            self._book(stopped.usage)
+        calls = [block for block in stopped.blocks if isinstance(block, ToolCall)]
+        done: list[ToolFinished] = []
+        for call in calls:
+            self._calls.reject(call, done)
+        self._feed_back(done, ())
+        self._interrupted("streaming")
+        if stopped.dropped is not None:
+            self._parts.emit(stopped.dropped)
+        self._stop_reason = None
+
+    def _interrupted(self, phase: Phase) -> None:
+        self._fed_back += 1
+        self._talk.history.append(Message("user", (Text(_marker(phase)),)))
+        self._parts.emit(Interrupted(self._reason(), phase))
+
+
+def _marker(phase: Phase) -> str:
+    return "[Request interrupted by user for tool use]" if phase == "tools" else "[Request interrupted by user]"
