@@ -1,0 +1,1 @@
+"""argv: the Claude CLI's flags for hosts, sub-commands for people."""

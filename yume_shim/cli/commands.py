@@ -1,0 +1,96 @@
+"""Sub-commands for people, with click: they count only as the first word of argv."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.config.build import build_settings
+from yume_shim.config.credentials import find_credential
+from yume_shim.host.log import Log
+from yume_shim.host.writer import STDOUT, LineWriter
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yume_shim.types.settings import Settings
+
+
+def run_command(argv: Sequence[str]) -> int:
+    """Run one; returns the exit code."""
+    try:
+        _group.main(list(argv), prog_name="yume-shim", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        _complain(error.format_message())
+        return error.exit_code
+    except BadInvocation as error:
+        _complain(error.message)
+        return 2
+    return 0
+
+
+@click.group(add_help_option=True)
+def _group() -> None:
+    """Look at how the program is set up."""
+
+
+@_group.command("doctor")
+@click.option("--model", default="", help="Model to look at (default: the configured one).")
+@click.option("--provider", default="", help="Provider to look at.")
+def _doctor(model: str, provider: str) -> None:
+    """Tell which provider, model, key and files a start would use. Makes no request."""
+    settings = _settings()
+    catalog = _catalog(settings)
+    spec = catalog.resolve(model or settings.model, provider)
+    credential = find_credential(spec.endpoint, settings)
+    found = "none found" if credential is None else f"from {credential.source}"
+    rows = [
+        ("yume_shim", f"{__version__}, speaks the interface of Claude CLI {CLAUDE_VERSION}"),
+        ("provider", spec.endpoint.name),
+        ("model", spec.id if spec.known else f"{spec.id} (not in the catalogue: window {spec.window}, price unknown)"),
+        ("wire API", spec.endpoint.api),
+        ("address", spec.endpoint.base_url),
+        ("key", found),
+        ("config file", settings.config_file + ("" if os.path.exists(settings.config_file) else " (not there)")),
+        ("ripgrep", _which("rg") or "not found: Grep searches by itself"),
+        ("bash", _which("bash") or "not found: Bash runs commands with the system's shell"),
+    ]
+    _say("".join(f"{name:<12} {text}\n" for name, text in rows))
+
+
+@_group.command("models")
+def _models() -> None:
+    """List the providers and the models that the catalogue knows."""
+    catalog = _catalog(_settings())
+    lines = ["providers:\n", *(f"  {name}\n" for name in catalog.names()), "models:\n"]
+    lines += [f"  {name:<26} window {window:>9,}  output {most:>7,}\n" for name, window, most in catalog.known_models()]
+    _say("".join(lines))
+
+
+def _settings() -> Settings:
+    return build_settings({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-"))
+
+
+def _catalog(settings: Settings) -> Catalog:
+    return Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
+
+
+def _which(name: str) -> str:
+    import shutil
+
+    return shutil.which(name) or ""
+
+
+def _say(text: str) -> None:
+    LineWriter(STDOUT, 0, wide_escapes=False).write_text(text)
+
+
+def _complain(text: str) -> None:
+    os.write(2, f"yume-shim: {text}\n".encode())

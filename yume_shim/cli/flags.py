@@ -1,0 +1,188 @@
+"""The flag table: one row per flag. Source of the parser, of `--help`, and of the flag list in the README.
+
+Statuses: "honoured" does what it says, "accepted" is taken and has no effect here, "refused" ends the start with a clear
+sentence (interactive and cloud features that a headless program cannot offer).
+Kinds: "switch" takes no value, "value" takes one, "optional" may take one, "variadic" takes every following word that does
+not begin with "-", "repeat" takes one value each time it is given.
+"""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Kind = Literal["switch", "value", "optional", "variadic", "repeat"]
+    Status = Literal["honoured", "accepted", "refused"]
+
+
+@value
+class Flag:
+    """One row. `names[0]` is the name everything else uses (without dashes, as `key`)."""
+
+    names: tuple[str, ...]
+    kind: Kind
+    help: str
+    value_name: str = ""
+    choices: tuple[str, ...] = ()
+    status: Status = "honoured"
+    ours: bool = False
+    """A flag of this program that the Claude CLI does not have."""
+
+    @property
+    def key(self) -> str:
+        """The long name without dashes."""
+        return self.names[0].lstrip("-")
+
+    @property
+    def usage(self) -> str:
+        """How the flag is written in messages, e.g. `--output-format <format>`."""
+        shown = ", ".join(sorted(self.names, key=len))
+        match self.kind:
+            case "switch":
+                return shown
+            case "optional":
+                return f"{shown} [{self.value_name}]"
+            case "variadic":
+                return f"{shown} <{self.value_name}...>"
+            case "value" | "repeat":
+                return f"{shown} <{self.value_name}>"
+
+
+def _switch(names: str, text: str, status: Status = "honoured", *, ours: bool = False) -> Flag:
+    return Flag(tuple(names.split()), "switch", text, status=status, ours=ours)
+
+
+def _value(
+    names: str,
+    value_name: str,
+    text: str,
+    status: Status = "honoured",
+    *,
+    choices: tuple[str, ...] = (),
+    kind: Kind = "value",
+    ours: bool = False,
+) -> Flag:
+    return Flag(tuple(names.split()), kind, text, value_name, choices, status, ours)
+
+
+FORMATS = ("flat", "text", "json", "stream-json")
+MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto", "manual", "interactive", "deny")
+
+FLAGS: tuple[Flag, ...] = (
+    # --- how to talk
+    _switch("--print -p", "Print the answer and exit (the prompt is the positional argument, stdin, or both)"),
+    _value("--output-format", "format", "What is written to stdout", choices=FORMATS),
+    _value("--input-format", "format", "What is read from stdin", choices=("text", "stream-json")),
+    _switch("--verbose", "Needed by stream-json; turns json into an array of all messages"),
+    _switch("--include-partial-messages", "stream-json: add stream_event lines as the answer grows"),
+    _switch("--replay-user-messages", "stream-json both ways: echo user lines with isReplay"),
+    _value("--max-line-bytes", "bytes", "Lower the size cap of an output line", ours=True),
+    # --- which model
+    _value("--model", "model", "Model: an alias, an id, or provider/model"),
+    _value("--provider", "name", "Provider; then --model is taken as it is", ours=True),
+    _value("--api", "name", "Wire API to speak, if not the provider's own", ours=True),
+    _value("--api-base", "url", "Base URL of the endpoint", ours=True),
+    _value("--api-key-env", "name", "Name of the variable that holds the key", ours=True),
+    _value("--transport", "kind", "How requests are sent", choices=("direct", "sdk"), ours=True),
+    _value("--fallback-model", "model", "Model to use when the first is overloaded or unknown"),
+    _value("--effort", "level", "Reasoning effort: low, medium, high, xhigh, max"),
+    _value("--thinking", "mode", "Reasoning switch", choices=("enabled", "adaptive", "disabled")),
+    _value("--thinking-display", "how", "How reasoning is shown by the provider"),
+    _value("--max-thinking-tokens", "n", "Reasoning budget for models that take one"),
+    _value("--betas", "name", "Extra beta headers", "accepted", kind="variadic"),
+    _value("--cassette", "dir", "Folder that the replay provider answers from", ours=True),
+    _value("--record", "dir", "Write what the provider sends to a cassette folder, scrubbed of secrets", ours=True),
+    _value("--config", "file", "Configuration file (default ~/.yume/config.toml)", ours=True),
+    # --- retries and time
+    _value("--max-retries", "n", "Retries after the first attempt", ours=True),
+    _value("--retry-initial", "seconds", "First retry wait", ours=True),
+    _value("--retry-max-wait", "seconds", "Longest retry wait", ours=True),
+    _value("--idle-timeout", "seconds", "Longest silence inside a stream", ours=True),
+    _value("--response-timeout", "seconds", "Longest single response", ours=True),
+    _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
+    _value("--on-cut", "how", "After a cut stream", choices=("continue", "restart"), ours=True),
+    # --- what the model is told
+    _value("--system-prompt", "text", "Replace the default system prompt"),
+    _value("--system-prompt-file", "file", "The same, from a file"),
+    _value("--append-system-prompt", "text", "Add to the end of the system prompt"),
+    _value("--append-system-prompt-file", "file", "The same, from a file"),
+    _value("--json-schema", "schema", "Ask for an answer that fits a JSON Schema"),
+    # --- limits
+    _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
+    _value("--max-budget-usd", "amount", "Stop once the cost passes this amount"),
+    # --- tools and permissions
+    _value("--tools", "names", "The set of tools offered; an empty value for none", kind="variadic"),
+    _value("--allowedTools --allowed-tools", "rules", "Rules that allow calls", kind="variadic"),
+    _value("--disallowedTools --disallowed-tools", "rules", "Rules that deny calls", kind="variadic"),
+    _value("--permission-mode", "mode", "Permission mode to start in", choices=MODES),
+    _switch("--dangerously-skip-permissions", "Start in bypassPermissions"),
+    _switch("--allow-dangerously-skip-permissions", "Let the host switch to bypassPermissions later"),
+    _value("--permission-prompt-tool", "name", "Who is asked: stdio (the host) or an MCP tool"),
+    _value("--permission-prompts", "who", "none: what would be asked is denied", choices=("host", "none")),
+    _value("--add-dir", "dirs", "Further folders that tools may use", kind="variadic"),
+    _value("--settings", "file-or-json", "A further settings layer"),
+    _value("--setting-sources", "sources", "Settings files to read: user, project, local"),
+    # --- session
+    _value("--session-id", "uuid", "Id of the new session"),
+    _value("--session-dir", "dir", "Where transcripts are kept", ours=True),
+    _switch("--no-session-persistence", "Write no transcript"),
+    _value("--resume -r", "id", "Continue a stored session", kind="optional"),
+    _switch("--continue -c", "Continue the newest session of this folder"),
+    _switch("--fork-session", "With resume or continue: write to a new session"),
+    _value("--resume-session-at", "uuid", "With resume: continue after that message"),
+    # --- extensions
+    _value("--mcp-config", "files-or-json", "MCP servers", kind="variadic"),
+    _switch("--strict-mcp-config", "Only the servers of --mcp-config"),
+    _value("--agents", "json-or-file", "Custom subagents"),
+    _value("--agent", "name", "Run as that agent"),
+    _switch("--include-hook-events", "stream-json: add hook lines"),
+    _switch("--forward-subagent-text", "stream-json: subagents' text too"),
+    _switch("--disable-slash-commands", "Slash commands go to the model as text"),
+    # --- diagnostics
+    _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
+    _value("--debug-file", "file", "Debug log to a file"),
+    _switch("--debug-to-stderr", "Debug log on stderr"),
+    _switch("--version -v", "Print the version"),
+    _switch("--help -h", "Print this help"),
+    # --- taken without effect
+    _value("--name -n", "text", "Display title", "accepted"),
+    _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
+    _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
+    _switch("--exclude-dynamic-system-prompt-sections", "Dynamic prompt parts", "accepted"),
+    _value("--plugin-dir", "dir", "Plugins", "accepted", kind="repeat"),
+    _value("--plugin-dir-no-mcp", "dir", "Plugins", "accepted", kind="repeat"),
+    _value("--autocompact", "tokens", "Automatic compaction window"),
+    _switch("--brief", "Vendor tool", "accepted"),
+    _switch("--bare", "Minimal mode", "accepted"),
+    _switch("--safe-mode", "All customisation off", "accepted"),
+    _switch("--restricted", "Restricted mode", "accepted"),
+    _value("--task-budget", "n", "Task budget of the upstream request", "accepted"),
+    _switch("--session-mirror", "Mirror transcript entries", "accepted"),
+    _switch("--await-initialize", "Wait for initialize", "accepted"),
+    _value("--managed-settings", "json", "Managed settings", "accepted"),
+    _value("--project-config-root", "dir", "Project configuration root", "accepted"),
+    _value("--resume-drops-turn", "uuid", "Resume option of the SDKs", "accepted"),
+    # --- refused
+    _value("--plugin-url", "url", "Fetch a plugin", "refused", kind="repeat"),
+    _value("--worktree -w", "name", "New git worktree", "refused", kind="optional"),
+    _value("--file", "specs", "Download file resources", "refused", kind="variadic"),
+    _value("--from-pr", "pr", "Resume from a pull request", "refused", kind="optional"),
+    _switch("--background --bg", "Start detached", "refused"),
+    _switch("--ide", "IDE integration", "refused"),
+    _switch("--chrome", "Browser integration", "refused"),
+    _switch("--no-chrome", "Browser integration", "accepted"),
+    _switch("--desktop", "Desktop integration", "refused"),
+    _switch("--tmux", "Terminal multiplexer", "refused"),
+    _switch("--ax-screen-reader", "Screen reader mode", "accepted"),
+    _value("--cloud", "text", "Cloud session", "refused", kind="optional"),
+    _value("--environment", "name", "Cloud environment", "refused"),
+    _value("--teleport", "id", "Cloud session", "refused", kind="optional"),
+    _value("--remote-control", "name", "Remote control", "refused", kind="optional"),
+    _value("--remote-control-session-name-prefix", "text", "Remote control", "refused"),
+)
+
+BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
+SUBCOMMANDS = ("doctor", "models")

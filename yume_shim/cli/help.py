@@ -1,0 +1,30 @@
+"""`--help`, made from the flag table."""
+
+from __future__ import annotations
+
+from yume_shim.cli.flags import FLAGS
+
+_HEAD = """\
+Usage: yume-shim [options] [prompt]
+       yume-shim doctor | models
+
+Speaks the Claude CLI's interface for any model. Started bare, it reads JSON lines on stdin and writes the flat dialect;
+with -p, a prompt or a Claude --output-format it behaves as the Claude CLI does.
+
+"""
+_WIDTH = 44
+
+
+def help_text() -> str:
+    """The whole help."""
+    lines = [_HEAD, "Options:\n"]
+    for flag in FLAGS:
+        if flag.status == "refused":
+            continue
+        text = flag.help if flag.status == "honoured" else f"{flag.help} (taken, without effect)"
+        if flag.choices:
+            text += f" ({', '.join(flag.choices)})"
+        lines.append(f"  {flag.usage:<{_WIDTH}} {text}\n")
+    refused = ", ".join(flag.names[0] for flag in FLAGS if flag.status == "refused")
+    lines.append(f"\nNot available in a headless program: {refused}\n")
+    return "".join(lines)

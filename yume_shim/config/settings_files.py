@@ -1,0 +1,113 @@
+"""The files that settings come from: config.toml of this program, settings.json layers of the Claude CLI."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.text import codec
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
+@value
+class Layer:
+    """One settings file, parsed. `trusted` = it may allow things and set the environment."""
+
+    name: str
+    data: dict[str, Any]
+    trusted: bool
+
+
+def read_config(path: str, *, required: bool) -> dict[str, Any]:
+    """config.toml; {} when there is none."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except OSError as error:
+        if required:
+            raise BadInvocation(f"cannot read the config file {path}: {error.strerror}") from None
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(raw.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInvocation(f"the config file {path} is not valid TOML: {error}") from None
+
+
+def read_layers(
+    sources: tuple[str, ...], extra: str | None, cwd: str, config_dir: str, home: str, log: Callable[[str, str], None]
+) -> list[Layer]:
+    """The settings.json layers, weakest first: user, project, local, then `--settings`.
+
+    A project's own files may deny but not allow, and may not set the environment, unless the folder was trusted
+    (`hasTrustDialogAccepted` in ~/.claude.json): they come with the code that is being worked on.
+    """
+    layers: list[Layer] = []
+    if "user" in sources:
+        layers += _file_layer("user", os.path.join(config_dir, "settings.json"), trusted=True)
+    project: list[Layer] = []
+    if "project" in sources:
+        project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), trusted=False)
+    if "local" in sources:
+        project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), trusted=False)
+    if project:
+        trusted = _folder_trusted(cwd, home)
+        if not trusted and any(_allows(layer.data) for layer in project):
+            log("warning", "this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
+        layers += [Layer(layer.name, layer.data, trusted) for layer in project]
+    if extra is not None:
+        layers.append(Layer("--settings", _extra_settings(extra), True))
+    return layers
+
+
+def _file_layer(name: str, path: str, *, trusted: bool) -> list[Layer]:
+    """A broken settings file is ignored, as the Claude CLI ignores it."""
+    try:
+        with open(path, "rb") as file:
+            data = codec.loads(file.read())
+    except (OSError, ValueError):
+        return []
+    return [Layer(name, data, trusted)] if isinstance(data, dict) else []
+
+
+def _extra_settings(text: str) -> dict[str, Any]:
+    """`--settings`: JSON, or (text that is not JSON) the path of a file."""
+    if text.lstrip().startswith("{"):
+        try:
+            data = codec.loads(text)
+        except ValueError:
+            data = None
+        if isinstance(data, dict):
+            return data
+    try:
+        with open(text, "rb") as file:
+            raw = file.read()
+    except (OSError, ValueError):
+        raise BadInvocation(f"Settings file not found: {text}") from None
+    try:
+        data = codec.loads(raw)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        raise BadInvocation(f"Settings file is not a JSON object: {text}")
+    return data
+
+
+def _allows(data: Mapping[str, Any]) -> bool:
+    permissions = data.get("permissions")
+    return bool(data.get("env") or (isinstance(permissions, dict) and permissions.get("allow")))
+
+
+def _folder_trusted(cwd: str, home: str) -> bool:
+    try:
+        with open(os.path.join(home, ".claude.json"), "rb") as file:
+            data = codec.loads(file.read())
+        return data["projects"][cwd]["hasTrustDialogAccepted"] is True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
