@@ -1,0 +1,135 @@
+"""The stdlib half and the orjson half of the codec, loaded as two modules so that both states exist at once."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yume_shim.text import codec
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def fresh() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("codec_copy", codec.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+cold = fresh()
+warm = fresh()
+warm.warm()
+BOTH = pytest.mark.parametrize("module", [cold, warm], ids=["stdlib", "orjson"])
+
+texts = st.text(st.characters(codec=None, categories=None))  # surrogates included
+numbers = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def has_exponent(value: Any) -> bool:
+    """Floats such as 1e-07 are written differently by the two; they mean the same."""
+    if isinstance(value, float):
+        return "e-" in repr(value)
+    if isinstance(value, dict):
+        return any(has_exponent(inner) for inner in value.values())
+    return isinstance(value, list) and any(has_exponent(inner) for inner in value)
+
+
+@settings(deadline=None)
+@given(values)
+def test_both_write_and_read_the_same(value: Any) -> None:
+    first, second = cold.dumps(value), warm.dumps(value)
+    if not has_exponent(value):
+        assert first == second
+    assert cold.loads(first) == warm.loads(first) == cold.loads(second) == warm.loads(second)
+
+
+@settings(deadline=None)
+@given(st.recursive(numbers | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_what_is_written_is_read_back(value: Any) -> None:
+    for module in (cold, warm):
+        assert module.loads(module.dumps(value)) == value
+        assert b"\n" not in module.dumps(value)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")))
+def test_nothing_but_value_error_comes_out_of_reading(data: bytes) -> None:
+    outcomes = []
+    for module in (cold, warm):
+        try:
+            outcomes.append(repr(module.loads(data)))
+        except ValueError:
+            outcomes.append("refused")
+    assert outcomes[0] == outcomes[1]
+
+
+@BOTH
+def test_surrogates_pairs_are_joined_and_lone_ones_replaced(module: ModuleType) -> None:
+    assert (
+        module.dumps(["\ud83d\ude00", "a\ud800b", "\udc00", "\ud83d"]) == '["😀","a\ufffdb","\ufffd","\ufffd"]'.encode()
+    )
+    assert module.loads(b'["\\ud800","\\ud83d\\ude00"]') == ["\ud800", "😀"]
+
+
+@BOTH
+def test_numbers_beyond_the_ordinary(module: ModuleType) -> None:
+    assert module.dumps([float("nan"), float("inf"), {"a": (-float("inf"), 1.5)}]) == b'[null,null,{"a":[null,1.5]}]'
+    assert module.dumps(2**70) == str(2**70).encode()
+    assert module.loads(b"[18446744073709551615,-9223372036854775808]") == [2**64 - 1, -(2**63)]
+    assert module.loads(b"[18446744073709551616,-9223372036854775809]") == [2.0**64, -(2.0**63)]
+    assert module.loads(b"1" * 5000) == float("inf")
+    assert module.loads(b"1e999") == float("inf")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "text", ["", "NaN", "Infinity", "-Infinity", "{'a':1}", "1 2", '{"a":1}{"b":2}', "[" * 100_000]
+)
+def test_what_is_no_json_is_a_value_error(module: ModuleType, text: str) -> None:
+    for data in (text, text.encode()):
+        with pytest.raises(ValueError, match=r".+"):
+            module.loads(data)
+
+
+@BOTH
+def test_bad_utf8_is_replaced(module: ModuleType) -> None:
+    assert module.loads(b'["a\xff\xc3"]') == ["a\ufffd\ufffd"]
+
+
+@BOTH
+def test_what_cannot_be_written(module: ModuleType) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    circle: list[Any] = []
+    circle.append(circle)
+    for value in (deep, circle):
+        with pytest.raises(ValueError, match=r".+"):
+            module.dumps(value)
+    with pytest.raises(TypeError):
+        module.dumps({"a": object()})
+    while deep:  # taken apart by hand: the interpreter would recurse
+        deep = deep.pop()
+
+
+@BOTH
+def test_moderately_deep_values_pass(module: ModuleType) -> None:
+    deep: Any = 1
+    for _ in range(400):
+        deep = {"a": deep}
+    assert module.loads(module.dumps(deep)) == deep
+    assert json.loads(module.dumps(deep)) == deep

@@ -1,0 +1,92 @@
+"""The host's control requests: each gets exactly one answer, at once, also during a turn."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.types.errors import BadLine
+from yume_shim.types.events import ControlAnswered
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.commands import ControlAsk
+    from yume_shim.types.events import SessionInfo
+    from yume_shim.types.ports import Emit
+
+    Handler = Callable[[Json], "Json | Answered | None"]
+    """Takes the request's body. Returns the answer's body (None = a bare success), or raises BadLine, whose `quote` is
+    then the error code."""
+
+UNSUPPORTED = "unsupported_request"
+FAILED = "internal_error"
+
+
+@value
+class Answered:
+    """A body, and what happens once the answer is out: an interrupt is answered before the lines it causes, the end of
+    a session before the process goes."""
+
+    body: Json | None
+    after: Callable[[], None]
+
+
+class ControlDesk:
+    """Answers requests by a table of handlers, subtype -> function. Called on the reader's thread."""
+
+    def __init__(self, emit: Emit, handlers: Mapping[str, Handler], log: Callable[[str, str], None]) -> None:
+        self._emit = emit
+        self._handlers = handlers
+        self._log = log
+
+    def answer(self, ask: ControlAsk) -> None:
+        """Emit the one answer to this request. Never raises because of a handler."""
+        handler = self._handlers.get(ask.subtype)
+        if handler is None:
+            message = f"Unsupported control request subtype: {ask.subtype or 'undefined'}"
+            self._emit(ControlAnswered(ask.id, error=message, error_code=UNSUPPORTED))
+            return
+        after: Callable[[], None] | None = None
+        try:
+            said = handler(ask.body)
+            if isinstance(said, Answered):
+                after = said.after
+                said = said.body
+            answered = ControlAnswered(ask.id, said)
+        except BadLine as bad:
+            answered = ControlAnswered(ask.id, error=bad.message, error_code=bad.quote)
+        except Exception as error:
+            self._log("error", f"control request {ask.subtype} failed: {error!r}")
+            answered = ControlAnswered(ask.id, error=f"{ask.subtype} failed: {error}", error_code=FAILED)
+        self._emit(answered)
+        if after is not None:
+            self._run(ask.subtype, after)
+
+    def _run(self, subtype: str, after: Callable[[], None]) -> None:
+        try:
+            after()
+        except Exception as error:
+            self._log("error", f"control request {subtype} failed after its answer: {error!r}")
+
+
+def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str) -> Json:
+    """The answer to `initialize`: all fields that the SDKs' types call required, and no claim we cannot keep.
+
+    `version` is the Claude CLI's whose interface is spoken. `hook_on_failure_supported` is left out: hosts refuse to
+    connect without it only when they need it.
+    """
+    return {
+        "commands": [{"name": name, "description": "", "argumentHint": ""} for name in info.slash_commands],
+        "agents": [{"name": name, "description": ""} for name in info.agents],
+        "output_style": "default",
+        "available_output_styles": ["default"],
+        "models": list(models),
+        "account": {"tokenSource": "none", "apiKeySource": info.api_key_source, "apiProvider": info.provider},
+        "pid": os.getpid(),
+        "claude_code_version": version,
+        "current_permission_mode": info.permission_mode,
+        "capabilities": [],
+    }

@@ -1,0 +1,18 @@
+"""The standard streams by number, safe against a host that started us with one of them closed."""
+
+from __future__ import annotations
+
+import os
+
+CLOSED = -1
+"""A number that no file ever has: every use of it fails with EBADF."""
+
+
+def claim(fd: int) -> int:
+    """`fd`, or `CLOSED` if it is not open. To be asked before anything else is opened: the number of a closed stdout
+    goes to the next file, and the lines would go into it."""
+    try:
+        os.fstat(fd)
+    except OSError:
+        return CLOSED
+    return fd

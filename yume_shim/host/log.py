@@ -1,0 +1,97 @@
+"""stderr, one line per message, without secrets. Never raises and never waits: a host that opened a pipe for stderr and
+does not read it must not stop a turn."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from yume_shim.host.descriptors import CLOSED, claim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STDERR = 2
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+MAX_LINE_BYTES = 4_000
+"""A pipe that `select` calls writable takes at least 4,096 bytes (PIPE_BUF) at once without waiting."""
+MAX_FILE_LINE_BYTES = 256_000
+
+
+class Log:
+    """Callable as `log(level, message)`. `provider` and `secrets` may change later: both are read at every message.
+
+    stderr gets `level` and above; the debug file, if one is named, gets everything, with times.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        level: str = "warning",
+        secrets: Sequence[str] = (),
+        stream_fd: int = STDERR,
+        debug_file: str = "",
+    ) -> None:
+        self.provider = provider
+        self.secrets = secrets
+        self._least = LEVELS.get(level, LEVELS["warning"])
+        self._fd = claim(stream_fd)
+        self._file = _open_file(debug_file) if debug_file else CLOSED
+        if debug_file and self._file == CLOSED:
+            self("warning", f"cannot write the debug file {debug_file}")
+
+    def __call__(self, level: str, message: str) -> None:
+        shown = LEVELS.get(level, LEVELS["error"]) >= self._least and self._fd != CLOSED
+        if not shown and self._file == CLOSED:
+            return
+        line = f"yume-shim[{self.provider}] {level} {self._clean(message)}"
+        if shown and _has_room(self._fd):
+            _put(self._fd, line, MAX_LINE_BYTES)
+        if self._file != CLOSED:
+            _put(self._file, f"{_now()} {line}", MAX_FILE_LINE_BYTES)
+
+    def _clean(self, message: str) -> str:
+        from yume_shim.text.redact import redact
+
+        message = redact(message, self.secrets)
+        if message.isprintable():
+            return message
+        # Line ends, terminal escapes and lone surrogates, which a message may quote from anywhere, are spelled out.
+        return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in message)
+
+
+def _open_file(path: str) -> int:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except (OSError, ValueError):
+        return CLOSED
+
+
+def _has_room(fd: int) -> bool:
+    """Would a short write go through at once? Windows cannot tell for pipes: there it is tried."""
+    if sys.platform == "win32":
+        return True
+    import select
+
+    try:
+        return bool(select.select([], [fd], [], 0)[1])
+    except (OSError, ValueError):
+        return False
+
+
+def _put(fd: int, line: str, limit: int) -> None:
+    data = line.encode("utf-8", "replace")
+    if len(data) >= limit:
+        data = data[: limit - 4].decode("utf-8", "ignore").encode("utf-8") + "…".encode()
+    try:
+        os.write(fd, data + b"\n")
+    except OSError:
+        pass
+
+
+def _now() -> str:
+    import time
+
+    now = time.time()
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z"

@@ -1,0 +1,82 @@
+"""Signals -> one call of `on_signal`, and the promise that the process ends.
+
+The C-level handler writes the signal's number into a pipe (`signal.set_wakeup_fd`), whatever the main thread is busy
+with; a thread of ours reads it. So nothing of ours ever runs inside a handler, where a lock that the interrupted code
+holds would be held for ever, and a main thread that sits in a long call does not delay an interrupt.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+"""Those of them that the platform has. SIGBREAK is Windows' Ctrl-Break; the death of a parent shows as the end of
+stdin."""
+GRACE = 1.0
+"""Seconds beyond the shutdown time that an orderly end may take."""
+SAME_SIGNAL = 0.1
+"""Seconds within which a further signal is an echo: Ctrl-C reaches the whole group, and hosts pass it on as well."""
+READ_BYTES = 64
+
+
+class Signals:
+    """`on_signal(name)` is called once, on a thread of its own, for the first signal. A second one, or no end within
+    `shutdown + GRACE` seconds, ends the process at once with 128 + its number."""
+
+    def __init__(self, on_signal: Callable[[str], None], shutdown: float) -> None:
+        self._on_signal = on_signal
+        self._patience = shutdown + GRACE
+        self._names: dict[int, str] = {}
+        self._first_at = 0.0
+
+    def install(self) -> None:
+        """Begin to listen. On the main thread only, as Python has it."""
+        import signal
+
+        incoming, outgoing = os.pipe()
+        if hasattr(os, "set_blocking"):  # Windows has it since 3.12 and does not ask for it here
+            os.set_blocking(outgoing, False)
+        for name in NAMES:
+            number = getattr(signal, name, None)
+            # nohup starts programs with SIGHUP ignored, and means it.
+            if number is None or (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
+                continue
+            signal.signal(number, _heard)
+            self._names[int(number)] = name
+        if hasattr(signal, "SIGPIPE"):
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
+        threading.Thread(target=self._listen, args=(incoming,), name="signals", daemon=True).start()
+
+    def _listen(self, incoming: int) -> None:
+        while numbers := os.read(incoming, READ_BYTES):
+            for number in numbers:
+                if number in self._names:
+                    self._take(number)
+
+    def _take(self, number: int) -> None:
+        now = time.monotonic()
+        if not self._first_at:
+            self._first_at = now
+            threading.Thread(target=self._watch, args=(number,), name="watchdog", daemon=True).start()
+            threading.Thread(target=self._tell, args=(number,), name="signal", daemon=True).start()
+        elif now - self._first_at > SAME_SIGNAL:
+            os._exit(128 + number)
+
+    def _tell(self, number: int) -> None:
+        self._on_signal(self._names[number])
+
+    def _watch(self, number: int) -> None:
+        time.sleep(self._patience)
+        os._exit(128 + number)
+
+
+def _heard(_number: int, _frame: FrameType | None) -> None:
+    """Python wants a handler; the pipe has already told the thread."""

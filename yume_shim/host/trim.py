@@ -1,0 +1,55 @@
+"""The last resort for a line that is over the cap after its dialect has cut it: the same object with every long part
+trimmed, whatever it is. Fields, types and short values stay, so that a strict reader still finds what it needs."""
+
+from __future__ import annotations
+
+from yume_shim.text import codec
+from yume_shim.text.clip import clip_middle, escape_separators
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.types.blocks import Json
+
+MARK = "line_truncated"
+STEPS = ((4_096, 256), (512, 64), (128, 32), (40, 8), (16, 2))
+"""Tried in order until the line fits: most characters of a string, most entries of a list or object."""
+MAX_DEPTH = 24
+"""Levels that are kept."""
+NOTE = "… {cut} cut …"
+TOP_FIELDS = 64
+"""The object's own fields are kept up to this many at every step: they are the protocol's, not the user's."""
+
+
+def trim_object(obj: Json, limit_bytes: int) -> Json:
+    """`obj` with `line_truncated: true`, at most `limit_bytes` as JSON."""
+    for longest, most in STEPS:
+        trimmed = _fields(obj, longest, most, MAX_DEPTH, max(most, TOP_FIELDS))
+        trimmed[MARK] = True
+        if len(escape_separators(codec.dumps(trimmed), wide=True)) <= limit_bytes:
+            return trimmed
+    return {"type": str(obj.get("type", ""))[:40], MARK: True}
+
+
+def _trim(item: Any, longest: int, most: int, depth: int) -> Any:
+    if item is None or isinstance(item, (bool, float)):
+        return item
+    if isinstance(item, int):
+        return item if item.bit_length() <= 64 else None  # `int` refuses to print very long ones
+    if isinstance(item, str):
+        return clip_middle(item, longest, NOTE)
+    if isinstance(item, dict):
+        return _fields(item, longest, most, depth - 1, most) if depth else {}
+    if isinstance(item, (list, tuple)):
+        return [_trim(inner, longest, most, depth - 1) for inner in item[:most]] if depth else []
+    return clip_middle(repr(item), longest, NOTE)
+
+
+def _fields(item: Json, longest: int, most: int, depth: int, fields: int) -> Json:
+    trimmed: Json = {}
+    for key, inner in item.items():
+        if len(trimmed) == fields:
+            break
+        trimmed[clip_middle(str(key), longest, NOTE)] = _trim(inner, longest, most, depth)
+    return trimmed

@@ -1,0 +1,114 @@
+"""stdout, and the only code that touches it: whole lines, one write for those that come together.
+
+Writing is synchronous: a host that reads slowly slows the turn down instead of filling our memory. Nothing goes through
+`sys.stdout`, so the interpreter has nothing to flush, and nothing to complain about, when the host has gone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from yume_shim.host.descriptors import claim
+from yume_shim.text import codec
+from yume_shim.text.clean import clean_model_text
+from yume_shim.text.clip import escape_separators
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from yume_shim.types.blocks import Json
+
+    Shrink = Callable[[Json, int], Json]
+    """(object, most bytes of its JSON) -> the same line with its long parts cut."""
+
+STDOUT = 1
+LEAST_LINE_BYTES = 1_024
+"""A lower cap is raised to this: no line could say anything within it."""
+WAIT_FOR_ROOM = 1.0
+"""Seconds between looks at a full pipe that somebody has set to non-blocking."""
+
+
+class LineWriter:
+    """Writes lines, from any thread, in the order of the calls. Once the host has gone everything is dropped."""
+
+    def __init__(
+        self,
+        fd: int,
+        max_line_bytes: int,
+        wide_escapes: bool,
+        shrink: Shrink | None = None,
+        on_gone: Callable[[], None] | None = None,
+    ) -> None:
+        self._fd = claim(fd)
+        self._max_line = max(max_line_bytes, LEAST_LINE_BYTES)
+        self._wide = wide_escapes
+        self._shrink = shrink
+        self._on_gone = on_gone
+        self._lock = threading.Lock()
+        self.gone = False
+
+    def write(self, objects: Iterable[Json]) -> None:
+        """One line for each object, all of them in one write."""
+        if self.gone:
+            return
+        self._send(b"".join([self._line_of(obj) for obj in objects]))
+
+    def write_text(self, text: str) -> None:
+        """Text as it is, for the modes that print no lines."""
+        if not self.gone:
+            self._send(clean_model_text(text).encode("utf-8"))
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until no other thread is inside a write; False if one still is."""
+        free = self._lock.acquire(timeout=timeout)
+        if free:
+            self._lock.release()
+        return free
+
+    # ------------------------------------------------------------ lines
+
+    def _line_of(self, obj: Json) -> bytes:
+        try:
+            line = self._encode(obj)
+            if len(line) <= self._max_line:
+                return line
+            if self._shrink is not None:
+                obj = self._shrink(obj, self._max_line - 1)
+                line = self._encode(obj)
+                if len(line) <= self._max_line:
+                    return line
+        except Exception:
+            pass  # something in it is no JSON, or could not be cut: what can be said of it is said all the same
+        from yume_shim.host.trim import trim_object
+
+        return self._encode(trim_object(obj, self._max_line - 1))
+
+    def _encode(self, obj: Json) -> bytes:
+        return escape_separators(codec.dumps(obj), self._wide) + b"\n"
+
+    # ------------------------------------------------------------ bytes
+
+    def _send(self, data: bytes) -> None:
+        with self._lock:
+            lost = not self.gone and not self._write_all(data)
+            if lost:
+                self.gone = True
+        if lost and self._on_gone is not None:  # outside the lock: it may want to write
+            self._on_gone()
+
+    def _write_all(self, data: bytes) -> bool:
+        """False when the host has gone. Any error but "not now" means that: EPIPE and EBADF, EINVAL on Windows, EIO of
+        a lost terminal, ENOSPC of a full disk behind a redirection."""
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._fd, rest) :]
+            except BlockingIOError:
+                import select
+
+                select.select([], [self._fd], [], WAIT_FOR_ROOM)
+            except OSError:
+                return False
+        return True

@@ -1,0 +1,1 @@
+"""Pure functions over strings and bytes; they know no type of the project."""

@@ -1,0 +1,102 @@
+"""Text made fit to pass on: halves of surrogate pairs, bad UTF-8, terminal control sequences, mojibake.
+
+Model text loses nothing but what UTF-8 cannot carry. Tool output loses what only a terminal understands.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from re import Pattern
+
+REPLACEMENT = "\ufffd"
+
+
+def clean_model_text(text: str) -> str:
+    """The same text with lone surrogates as U+FFFD; two halves side by side become the character they stand for."""
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+_terminal: Pattern[str] | None = None
+
+
+def clean_output(data: bytes) -> str:
+    """What a program printed, as text: terminal sequences and control characters (but tab, LF, CR) removed, bytes that
+    are not UTF-8 as U+FFFD."""
+    global _terminal
+    text = data.decode("utf-8", "replace")
+    if _terminal is None:
+        # ECMA-48. No part can run past the next ESC, so a hostile text costs linear time, and an OSC that never ends
+        # takes its line at most.
+        _terminal = re.compile(
+            "\x1b(?:"
+            r"\[[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI: colours, cursor
+            "|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?"  # OSC: titles, links
+            "|[PX^_][^\x1b\x07]*(?:\x07|\x1b\\\\)"  # DCS, SOS, PM, APC: strings with an end
+            r"|[ -/]+[0-~]"  # charsets and other sequences with intermediates
+            r"|[0-~])"  # two-character sequences
+            "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+        )
+    return _terminal.sub("", text)
+
+
+def repair_mojibake(text: str) -> str:
+    """UTF-8 that was once read as Latin-1 or its like, put right; other text unchanged. For whole blocks only.
+
+    `ftfy.fix_text` would also change quotes, ligatures and line ends of correct text; `fix_encoding` does not.
+    """
+    if text.isascii():
+        return text
+    from ftfy.badness import is_bad
+
+    if not is_bad(text):
+        return text
+    from ftfy import fix_encoding
+
+    return fix_encoding(text)
+
+
+class Utf8Joiner:
+    """Bytes that were cut anywhere -> text; a character cut in two waits for its rest."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def feed(self, data: bytes) -> str:
+        """The text complete so far."""
+        return self._decoder.decode(data)
+
+    def finish(self) -> str:
+        """U+FFFD if the bytes ended inside a character, else nothing."""
+        rest = self._decoder.decode(b"", final=True)
+        self._decoder.reset()
+        return rest
+
+
+class SurrogateJoiner:
+    """Text pieces -> text pieces without halves: a high surrogate at the end of one waits for the next."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """The piece, cleaned, with what was held back before it."""
+        if self._held:
+            text, self._held = self._held + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._held = text[:-1], text[-1]
+        return clean_model_text(text)
+
+    def finish(self) -> str:
+        """U+FFFD if the text ended with half a character, else nothing."""
+        held, self._held = self._held, ""
+        return REPLACEMENT if held else ""

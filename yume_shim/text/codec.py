@@ -1,0 +1,100 @@
+"""JSON in and out: the stdlib until `warm()` was called, orjson after it.
+
+`import orjson` pulls dataclasses, inspect, uuid and datetime: 14 ms, more than the interpreter's own start. The first
+line of a process is small, so the stdlib's C encoder writes it; orjson is loaded while the model thinks. Both write the
+same bytes for everything but floats with a small negative exponent (`1e-7`, `1e-07`), which no line before the first
+answer carries, and both read the same values: integers over 64 bits come back as floats, as orjson gives them.
+"""
+
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+_fast: ModuleType | None = None
+_plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def warm() -> None:
+    """Load orjson. Called when there is time: while the first answer is awaited."""
+    global _fast
+    import orjson
+
+    _fast = orjson
+
+
+def dumps(obj: Any) -> bytes:
+    """One compact JSON text in UTF-8. Lone surrogates become U+FFFD, since UTF-8 cannot carry them; NaN and the
+    infinities become null. Raises TypeError for what is not JSON, ValueError for what is nested without end."""
+    if _fast is not None:
+        try:
+            packed: bytes = _fast.dumps(obj)
+            return packed
+        except TypeError:  # a lone surrogate, an integer over 64 bits, depth over 254, or no JSON at all
+            pass
+    try:
+        text = _plain.encode(obj)
+    except ValueError:  # NaN, infinity, or a circle
+        text = _encode_finite(obj)
+    except RecursionError:
+        raise ValueError("nested too deeply for JSON") from None
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:  # by way of UTF-16 two halves of a pair become their character, a lone one U+FFFD
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode("utf-8")
+
+
+def loads(data: bytes | str) -> Any:
+    """Parse JSON; raises ValueError. Lone surrogate escapes and bad UTF-8 are accepted, NaN and Infinity are not."""
+    if _fast is not None:
+        try:
+            return _fast.loads(data)
+        except ValueError:  # orjson refuses escaped lone surrogates and bad UTF-8, which the stdlib takes
+            pass
+    if isinstance(data, bytes):
+        data = data.decode("utf-8", "replace")
+    try:
+        return _reader.decode(data)
+    except RecursionError:
+        raise ValueError("nested too deeply for JSON") from None
+
+
+def _encode_finite(obj: Any) -> str:
+    try:
+        return _plain.encode(_without_nan(obj))
+    except RecursionError:
+        raise ValueError("nested too deeply for JSON") from None
+
+
+def _without_nan(obj: Any) -> Any:
+    if isinstance(obj, float):
+        return obj if obj - obj == 0.0 else None  # only NaN and the infinities differ from themselves
+    if isinstance(obj, dict):
+        return {key: _without_nan(item) for key, item in obj.items()}
+    if isinstance(obj, (list, tuple)):
+        return [_without_nan(item) for item in obj]
+    return obj
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _integer(digits: str) -> int | float:
+    """Also keeps `int` from raising: it refuses texts of more than 4300 digits."""
+    if len(digits) < 19:
+        return int(digits)
+    near = float(digits)
+    if abs(near) > 2.0**65:
+        return near
+    whole = int(digits)
+    return whole if -(2**63) <= whole < 2**64 else near
+
+
+_reader = json.JSONDecoder(parse_int=_integer, parse_constant=_refuse_constant)

@@ -1,0 +1,55 @@
+"""Keys kept out of logs, records and messages: the ones in use, and everything that looks like one."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from re import Match, Pattern
+
+REDACTED = "[redacted]"
+LEAST_SECRET = 8
+"""Shorter "secrets" are placeholders such as `none` or `ollama`; redacting them would garble ordinary words."""
+
+_SHAPES = (
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)",
+    r"\bsk-[A-Za-z0-9_-]{16,}",  # Anthropic (sk-ant-…), OpenAI (sk-proj-…), OpenRouter (sk-or-…), DeepSeek and others
+    r"\bAIza[A-Za-z0-9_-]{30,}",  # Google
+    r"\bya29\.[A-Za-z0-9_-]{20,}",  # Google OAuth
+    r"\b(?:gsk|xai|csk)[_-][A-Za-z0-9]{20,}",  # Groq, xAI, Cerebras
+    r"\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})",
+    r"\bglpat-[A-Za-z0-9_-]{18,}",
+    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",  # Slack
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",  # AWS
+    r"\bhf_[A-Za-z0-9]{30,}",
+    r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",  # JSON Web Token
+)
+_BEARER = r"(?i:\b(bearer)\s+)[A-Za-z0-9._~+/=-]{16,}"
+
+_pattern: Pattern[str] | None = None
+
+
+def redact(text: str, secrets: Sequence[str] = ()) -> str:
+    """`text` with every key replaced by `[redacted]`."""
+    return redact_count(text, secrets)[0]
+
+
+def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
+    """(`redact(text, secrets)`, how many were replaced)."""
+    global _pattern
+    count = 0
+    for secret in sorted(secrets, key=len, reverse=True):  # a key may be the beginning of another
+        if len(secret) >= LEAST_SECRET and secret in text:
+            count += text.count(secret)
+            text = text.replace(secret, REDACTED)
+    if _pattern is None:
+        _pattern = re.compile("|".join((_BEARER, *_SHAPES)))
+    text, found = _pattern.subn(_hide, text)
+    return text, count + found
+
+
+def _hide(match: Match[str]) -> str:
+    scheme = match.group(1)
+    return f"{scheme} {REDACTED}" if scheme else REDACTED
