@@ -1,0 +1,77 @@
+"""Text and JSON print modes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers.event_stories import INFO, ended, prompt, streamed, tell
+from tests.helpers.fakes import FakeIds
+from yume_shim.dialects.nested import NestedDialect
+from yume_shim.dialects.plain import JsonDialect, TextDialect
+from yume_shim.text.codec import loads
+from yume_shim.types.blocks import Text
+from yume_shim.types.errors import Failure
+from yume_shim.types.events import ControlAnswered, Interrupted, ResponseStarted, SessionReady, TurnStarted
+
+if TYPE_CHECKING:
+    from yume_shim.types.events import Event
+
+TURN: list[Event] = [
+    SessionReady(INFO),
+    TurnStarted(INFO, ("u-1",)),
+    prompt("hi"),
+    ControlAnswered("r1"),
+    ResponseStarted("msg_1", "m"),
+    *streamed(0, Text("Ho\u2028ho"), ["Ho\u2028ho"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "printed"),
+    [
+        ({"text": "Hello"}, "Hello\n"),
+        ({"text": "Hello\n"}, "Hello\n"),
+        ({"text": "Hello \n\n"}, "Hello \n\n"),
+        ({"text": ""}, "\n"),
+        ({"outcome": "max_turns", "limit": "1"}, "Error: Reached max turns (1)\n"),
+        ({"outcome": "max_budget", "limit": "0.01"}, "Error: Reached max budget ($0.01)\n"),
+        ({"outcome": "structured_output_retries"}, "Error: No output matched the schema\n"),
+        ({"outcome": "cancelled"}, "Execution error\n"),
+        ({"outcome": "execution_error", "failure": Failure("internal", "crash")}, "Execution error: crash\n"),
+        ({"outcome": "auth_error", "failure": Failure("auth", "no key")}, "Not logged in · no key\n"),
+    ],
+)
+def test_text(changes: dict[str, Any], printed: str) -> None:
+    dialect = TextDialect()
+    out = [line for tagged in tell([*TURN, ended(**changes)]) for line in dialect.feed(tagged)]
+    assert out == [{"!text": printed}]
+
+
+def test_text_says_nothing_when_shut_down() -> None:
+    dialect = TextDialect()
+    told: list[Event] = [*TURN, Interrupted("shutdown", "streaming"), ended(outcome="cancelled")]
+    assert [line for tagged in tell(told) for line in dialect.feed(tagged)] == []
+
+
+def test_json_is_the_result_alone() -> None:
+    inner, dialect = NestedDialect("2.1.325", FakeIds()), JsonDialect(NestedDialect("2.1.325", FakeIds()))
+    told = tell([*TURN, ended("Ho")])
+    expected = next(line for tagged in told for line in inner.feed(tagged) if line["type"] == "result")
+    del expected["model_usage_since_last_result"]
+    assert [line for tagged in told for line in dialect.feed(tagged)] == [expected]
+
+
+def test_verbose_json_is_one_array_of_messages() -> None:
+    inner = NestedDialect("2.1.325", FakeIds())
+    dialect = JsonDialect(NestedDialect("2.1.325", FakeIds()), verbose=True)
+    told = tell([*TURN, ended("Ho")])
+    expected = [line for tagged in told for line in inner.feed(tagged)]
+    expected = [line for line in expected if line["type"] in ("system", "assistant", "result")]
+    del expected[-1]["model_usage_since_last_result"]
+    [printed] = [line["!text"] for tagged in told for line in dialect.feed(tagged)]
+    assert printed.endswith("}]\n")
+    assert printed.isascii()  # the separator is escaped: the array is one line for every reader
+    assert loads(printed) == expected
+    assert [line["type"] for line in expected] == ["system", "assistant", "result"]

@@ -1,0 +1,123 @@
+"""Flat, nested and the transcript are told from one stream of events and may never disagree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from claude_agent_sdk._internal.message_parser import parse_message
+from hypothesis import given, settings
+
+from tests.helpers.event_stories import stories
+from tests.helpers.fakes import FakeIds
+from yume_shim.dialects.flat import FlatDialect
+from yume_shim.dialects.nested import NestedDialect
+from yume_shim.dialects.results import error_text, nested_error_category
+from yume_shim.store.entries import Entries
+from yume_shim.types.events import ResponseDropped, TurnFailed
+
+if TYPE_CHECKING:
+    from yume_shim.types.events import Tagged
+
+
+def blocks(lines: list[Any], kind: str) -> list[Any]:
+    """Blocks of user and assistant lines, without synthetic messages."""
+    return [
+        block
+        for line in lines
+        if line.get("type") in ("user", "assistant") and line["message"].get("model") != "<synthetic>"
+        for block in line["message"]["content"]
+        if isinstance(block, dict) and block["type"] == kind
+    ]
+
+
+def seen(content: Any) -> str:
+    """What flat shows of a result's content."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] if part["type"] == "text" else "[image: image/png, 5 bytes]" for part in content)
+
+
+def answers(lines: list[Any]) -> str:
+    return "".join(
+        block["text"] for line in lines if line.get("type") == "assistant" for block in blocks([line], "text")
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(stories())
+def test_one_story(story: list[Tagged]) -> None:
+    flat_dialect, nested_dialect = FlatDialect("1.0.0", FakeIds()), NestedDialect("2.1.325", FakeIds(), partial=True)
+    flat: list[Any] = [line for tagged in story for line in flat_dialect.feed(tagged)]
+    nested: list[Any] = [line for tagged in story for line in nested_dialect.feed(tagged)]
+    entries = Entries("2.1.325", lambda failure: (nested_error_category(failure), error_text(failure)))
+    stored: list[Any] = [line for tagged in story for line in entries.feed(tagged)]
+
+    for line in nested:
+        assert line["type"] == "pong" or parse_message(line) is not None
+
+    deltas = [line["event"].get("delta", {}) for line in nested if line["type"] == "stream_event"]
+    shown = "".join(line["content"] for line in flat if line["type"] == "text")
+    assert shown == "".join(delta.get("text", "") for delta in deltas)
+    assert shown == answers(nested)
+    void = any(isinstance(each.event, ResponseDropped) and each.event.from_index == 0 for each in story)
+    if not void:  # what was shown and then dropped is not remembered
+        assert shown == answers(stored)
+
+    calls = [(line["id"], line["name"], line["input"]) for line in flat if line["type"] == "tool_use"]
+    assert calls == [(block["id"], block["name"], block["input"]) for block in blocks(nested, "tool_use")]
+    assert blocks(stored, "tool_use") == blocks(nested, "tool_use")
+
+    results = [
+        (each["tool_use_id"], each["content"], each["is_error"]) for each in flat if each["type"] == "tool_result"
+    ]
+    told = blocks(nested, "tool_result")
+    assert results == [(each["tool_use_id"], seen(each["content"]), each.get("is_error") or False) for each in told]
+    assert blocks(stored, "tool_result") == told
+
+    ends = [[line for line in lines if line["type"] == "result"] for lines in (flat, nested)]
+    assert [line["is_error"] for line in ends[0]] == [line["is_error"] for line in ends[1]]
+    assert [line["uuid"] for line in nested if line.get("isSynthetic")] == [
+        line["uuid"] for line in stored if line.get("isMeta")
+    ]
+    check_chain(stored)
+    check_starts_and_stops(nested)
+    printed = {line["uuid"] for line in nested if line["type"] in ("user", "assistant")}
+    prompts = {line["uuid"] for line in stored if line["type"] == "user" and "permissionMode" in line}
+    assert {line["uuid"] for line in stored if "uuid" in line} - prompts <= printed
+    assert sum(isinstance(each.event, TurnFailed) for each in story) == sum("error" in line for line in stored)
+
+
+def check_chain(stored: list[Any]) -> None:
+    leaf = None
+    for line in stored:
+        if line["type"] == "last-prompt":
+            assert line["leafUuid"] == leaf
+        else:
+            assert line["parentUuid"] == leaf
+            leaf = line["uuid"]
+
+
+def check_starts_and_stops(nested: list[Any]) -> None:
+    """Every message and block that is opened is closed, one at a time."""
+    message = block = False
+    for line in nested:
+        if line["type"] != "stream_event":
+            continue
+        kind = line["event"]["type"]
+        if kind == "message_start":
+            assert not message
+            message = True
+        elif kind == "content_block_start":
+            assert message
+            assert not block
+            block = True
+        elif kind == "content_block_delta":
+            assert block
+        elif kind == "content_block_stop":
+            assert block
+            block = False
+        elif kind == "message_stop":
+            assert message
+            assert not block
+            message = False
+    assert not message

@@ -1,0 +1,173 @@
+"""The transcript file, on a real disk."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import stat
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from claude_agent_sdk import get_session_messages, list_sessions
+
+from tests.helpers.event_stories import INFO, SESSION, USAGE, ended, prompt, streamed, tell
+from yume_shim.store.entries import Entries
+from yume_shim.store.jsonl import JsonlStore
+from yume_shim.store.layout import projects_dir, session_path
+from yume_shim.text.codec import loads
+from yume_shim.types.blocks import Text
+from yume_shim.types.events import (
+    BlockEnded,
+    ResponseEnded,
+    ResponseStarted,
+    SessionChanged,
+    SessionReady,
+    TurnStarted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yume_shim.types.events import Event
+
+TURN: list[Event] = [
+    SessionReady(INFO),
+    TurnStarted(INFO),
+    prompt("hi"),
+    ResponseStarted("msg_1", "m"),
+    *streamed(0, Text("Ho"), ["Ho"]),
+    ResponseEnded("end", "end_turn", USAGE),
+    ended("Ho"),
+]
+
+
+class Stored:
+    """A store with its log."""
+
+    def __init__(self, path: Path) -> None:
+        self.told: list[tuple[str, str]] = []
+        entries = Entries("2.1.325", lambda failure: ("unknown", failure.message))
+        self.store = JsonlStore(str(path), lambda level, message: self.told.append((level, message)), entries)
+
+    def feed(self, events: list[Event]) -> None:
+        for tagged in tell(events):
+            self.store.feed(tagged)
+
+
+def read(path: Path) -> list[str]:
+    return [loads(line)["type"] for line in path.read_bytes().splitlines()]
+
+
+def test_private_file_and_folders(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / f"{SESSION}.jsonl"
+    stored = Stored(path)
+    before = os.umask(0)
+    try:
+        stored.feed(TURN)
+    finally:
+        os.umask(before)
+    stored.store.close()
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent, path.parent.parent)] == [
+        0o600,
+        0o700,
+        0o700,
+    ]
+    assert read(path) == ["user", "assistant", "last-prompt"]
+    assert stored.told == []
+
+
+def test_the_file_is_there_when_the_turn_starts_and_not_before(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    stored.feed(TURN[:1])
+    assert not path.exists()
+    stored.feed(TURN[1:2])
+    assert path.read_bytes() == b""
+    stored.store.close()
+
+
+def test_the_agent_sdk_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    cwd = tmp_path / "work.space"
+    cwd.mkdir()
+    stored = Stored(Path(session_path(projects_dir(os.environ), str(cwd), SESSION)))
+    stored.feed(TURN)
+    stored.store.close()
+    [listed] = list_sessions(directory=str(cwd))
+    assert (listed.session_id, listed.first_prompt) == (SESSION, "hi")
+    messages = get_session_messages(SESSION, directory=str(cwd))
+    assert [(each.type, each.message["content"]) for each in messages] == [
+        ("user", "hi"),
+        ("assistant", [{"type": "text", "text": "Ho"}]),
+    ]
+
+
+def test_a_clear_goes_on_in_a_new_file(tmp_path: Path) -> None:
+    stored = Stored(tmp_path / "old.jsonl")
+    stored.feed([*TURN, SessionChanged("new", SESSION), TurnStarted(INFO), prompt("again")])
+    stored.store.close()
+    assert read(tmp_path / "old.jsonl") == ["user", "assistant", "last-prompt"]
+    assert read(tmp_path / "new.jsonl") == ["user"]
+
+
+def test_half_a_line_of_an_earlier_run_is_closed_off(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b'{"type":"us')
+    stored = Stored(path)
+    stored.feed(TURN)
+    stored.store.close()
+    first, *rest = path.read_bytes().splitlines()
+    assert first == b'{"type":"us'
+    assert [loads(line)["type"] for line in rest] == ["user", "assistant", "last-prompt"]
+
+
+def test_an_unwritable_place_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    stored = Stored(tmp_path / "file" / "s.jsonl")
+    stored.feed(TURN)
+    stored.store.close()
+    [(level, message)] = stored.told
+    assert level == "warning"
+    assert message.startswith(f"the session is not being saved to {tmp_path / 'file' / 's.jsonl'}: ")
+
+
+def test_what_is_no_json_does_not_cost_the_turn(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    odd = Text("x", opaque={"api": {"oops": object()}})
+    stored.feed([*TURN[:4], BlockEnded(0, odd), ResponseEnded("end", "end_turn", USAGE), prompt("on")])
+    stored.store.close()
+    assert read(path) == ["user", "user"]
+    assert [level for level, _ in stored.told] == ["warning"]
+
+
+@pytest.fixture
+def small_files() -> Iterator[int]:
+    """No file of this process may grow over a limit, as on a full disk."""
+    limit = 1_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    yield limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file size limits are a POSIX thing")
+def test_a_full_disk_tears_one_line_only(tmp_path: Path, small_files: int) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    stored.feed([TurnStarted(INFO), prompt("a" * 300), prompt("b" * 600)])
+    torn = path.read_bytes()
+    assert len(torn) == small_files
+    assert not torn.endswith(b"\n")
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    stored.feed([prompt("c")])
+    stored.store.close()
+    first, _, last = path.read_bytes().splitlines()
+    assert [loads(line)["message"]["content"] for line in (first, last)] == ["a" * 300, "c"]
+    assert len(stored.told) == 1

@@ -1,0 +1,187 @@
+"""Single lines of the nested dialect that need no memory: `system` lines, questions to the host, the closing record.
+
+They lack `session_id` and `uuid`, which `nested.py` adds.
+"""
+
+from __future__ import annotations
+
+from yume_shim.dialects.results import (
+    ENDINGS,
+    denial_list,
+    error_list,
+    error_text,
+    model_usage,
+    model_usage_since,
+    retry_category,
+    terminal_reason,
+    turn_usage,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import (
+        ApprovalAsked,
+        CallDenied,
+        ModelChanged,
+        ModelUsage,
+        Retrying,
+        SessionInfo,
+        ToolProgress,
+        TurnEnded,
+    )
+
+
+def init_line(info: SessionInfo, version: str, user_uuids: tuple[str, ...]) -> Json:
+    """`system/init`, at the start of every turn. `capabilities` names protocol features by agreement; none is
+    claimed."""
+    line: Json = {
+        "type": "system",
+        "subtype": "init",
+        "cwd": info.cwd,
+        "session_id": info.session_id,
+        "tools": list(info.tools),
+        "mcp_servers": list(info.mcp_servers),
+        "model": info.model,
+        "permissionMode": info.permission_mode,
+        "slash_commands": list(info.slash_commands),
+        "terminal_slash_commands": [],
+        "apiKeySource": info.api_key_source,
+        "claude_code_version": version,
+        "output_style": "default",
+        "agents": list(info.agents),
+        "skills": list(info.skills),
+        "plugins": [],
+        "capabilities": [],
+        "additional_directories": list(info.additional_directories),
+    }
+    if info.betas:
+        line["betas"] = list(info.betas)
+    return line | user_uuid_fields(user_uuids)
+
+
+def user_uuid_fields(uuids: tuple[str, ...]) -> Json:
+    """Which prompts a line belongs to, where the host gave its prompts uuids."""
+    return {"user_message_uuid": uuids[-1], "user_message_uuids": list(uuids)} if uuids else {}
+
+
+def system_line(subtype: str, **fields: object) -> Json:
+    """A `system` line."""
+    return {"type": "system", "subtype": subtype, **fields}
+
+
+def warning_line(content: str, tag: str = "") -> Json:
+    """A note for people: degraded features, input that was not understood."""
+    line = system_line("informational", content=content, level="warning")
+    if tag:
+        line["tag"] = tag
+    return line
+
+
+def retry_line(event: Retrying) -> Json:
+    """Before each wait; `error_status` null means that no answer came at all."""
+    return system_line(
+        "api_retry",
+        attempt=event.attempt,
+        max_retries=event.max_retries,
+        retry_delay_ms=event.wait_ms,
+        error_status=event.failure.status,
+        error=retry_category(event.failure),
+    )
+
+
+def fallback_line(event: ModelChanged, before: str) -> Json:
+    """Another model took over."""
+    return system_line(
+        "model_fallback",
+        trigger=event.reason,
+        original_model=before,
+        fallback_model=event.model,
+        content=f"Switched from {before} to {event.model} ({event.reason})",
+    )
+
+
+def denied_line(event: CallDenied) -> Json:
+    """A call was refused without asking anybody."""
+    line = system_line("permission_denied", tool_name=event.call.name, tool_use_id=event.call.id, message=event.message)
+    if event.reason_type:
+        line["decision_reason_type"] = event.reason_type
+    if event.reason:
+        line["decision_reason"] = event.reason
+    return line
+
+
+def progress_line(event: ToolProgress, beat: int) -> Json:
+    """A heartbeat of a long call."""
+    return {
+        "type": "tool_progress",
+        "tool_use_id": f"{event.call.id}-heartbeat-{beat}",
+        "tool_name": event.call.name,
+        "parent_tool_use_id": event.call.id,
+        "elapsed_time_seconds": event.elapsed_ms // 1000,
+        "heartbeat": True,
+    }
+
+
+def ask_line(event: ApprovalAsked) -> Json:
+    """`can_use_tool`. Without `tool_use_id` some hosts allow the call unasked, so it is always there."""
+    request: Json = {
+        "subtype": "can_use_tool",
+        "tool_name": event.call.name,
+        "display_name": event.call.name,
+        "input": event.call.input,
+        "permission_suggestions": list(event.suggestions),
+        "tool_use_id": event.call.id,
+    }
+    if event.description:
+        request["description"] = event.description
+    if event.reason:
+        request["decision_reason"] = event.reason
+    if event.blocked_path:
+        request["blocked_path"] = event.blocked_path
+    return {"type": "control_request", "request_id": event.ask_id, "request": request}
+
+
+def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage]) -> Json:
+    """`result`. `result` stands only on subtype success, `errors` only on the others."""
+    ending = ENDINGS[event.outcome]
+    line: Json = {
+        "type": "result",
+        "subtype": ending.nested,
+        "is_error": ending.is_error,
+        "duration_ms": event.duration_ms,
+        "duration_api_ms": event.duration_api_ms,
+        "num_turns": event.num_turns,
+        "stop_reason": event.stop_reason,
+        "total_cost_usd": event.total_cost_usd,
+        "usage": turn_usage(event.usage),
+        "modelUsage": model_usage(event.model_usage),
+        "permission_denials": denial_list(event.denials),
+        "result_index": index,
+        "model_usage_since_last_result": model_usage_since(event.model_usage, before),
+    }
+    if ending.nested == "success":
+        line |= _success_fields(event, ending.is_error)
+    else:
+        line["errors"] = error_list(event)
+    reason = terminal_reason(event)
+    if reason:
+        line["terminal_reason"] = reason
+    if event.structured_output is not None:
+        line["structured_output"] = event.structured_output
+    return line | user_uuid_fields(event.user_uuids)
+
+
+def _success_fields(event: TurnEnded, is_error: bool) -> Json:
+    failure = event.failure if is_error else None
+    fields: Json = {
+        "result": error_text(failure) if failure is not None else event.text,
+        "api_error_status": failure.status if failure is not None else None,
+    }
+    if failure is not None:
+        fields["stop_reason"] = event.stop_reason or "stop_sequence"
+        if failure.provider_code:
+            fields["api_error_type"] = failure.provider_code
+    return fields

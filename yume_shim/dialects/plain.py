@@ -1,0 +1,80 @@
+"""The print modes: only the answer as text, or one JSON object for the whole run."""
+
+from __future__ import annotations
+
+from yume_shim.dialects.results import budget, error_text
+from yume_shim.types.events import Interrupted, TurnEnded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import Tagged
+    from yume_shim.types.ports import Dialect
+
+_NOT_MESSAGES = ("command_lifecycle", "control_request", "control_response", "control_cancel_request", "pong")
+
+
+class TextDialect:
+    """Prints the answer when the turn has ended, and nothing else. Failures are printed too: in this mode stdout is
+    all that a caller reads."""
+
+    def __init__(self) -> None:
+        self._muted = False
+
+    def feed(self, tagged: Tagged) -> list[Json]:
+        """`{"!text": …}` at the end of a turn."""
+        event = tagged.event
+        if isinstance(event, Interrupted) and event.reason == "shutdown":
+            self._muted = True
+        if not isinstance(event, TurnEnded) or tagged.parent_call_id is not None or self._muted:
+            return []
+        text = closing_text(event)
+        return [{"!text": text if text.endswith("\n") else f"{text}\n"}]
+
+
+def closing_text(event: TurnEnded) -> str:
+    """What a turn comes to, as one text."""
+    match event.outcome:
+        case "success":
+            return event.text
+        case "provider_error" | "auth_error":
+            return error_text(event.failure) if event.failure is not None else event.text
+        case "max_turns":
+            return f"Error: Reached max turns ({event.limit})"
+        case "max_budget":
+            return f"Error: Reached max budget ({budget(event)})"
+        case "structured_output_retries":
+            return "Error: No output matched the schema"
+        case "cancelled":
+            return "Execution error"
+        case "execution_error":
+            return f"Execution error: {event.failure.message}" if event.failure is not None else "Execution error"
+
+
+class JsonDialect:
+    """Prints the `result` object of another dialect when the turn has ended; `verbose` prints one array of all its
+    messages instead, init to result."""
+
+    def __init__(self, inner: Dialect, *, verbose: bool = False) -> None:
+        self._inner = inner
+        self._verbose = verbose
+        self._messages: list[Json] = []
+
+    def feed(self, tagged: Tagged) -> list[Json]:
+        """One line at the end of a turn. An array is no line object, so it comes as text that is already JSON."""
+        for line in self._inner.feed(tagged):
+            if line["type"] == "result":
+                line.pop("model_usage_since_last_result", None)
+                return self._closing(line)
+            if self._verbose and line["type"] not in _NOT_MESSAGES:
+                self._messages.append(line)
+        return []
+
+    def _closing(self, result: Json) -> list[Json]:
+        if not self._verbose:
+            return [result]
+        from yume_shim.text.clip import escape_separators
+        from yume_shim.text.codec import dumps
+
+        messages, self._messages = [*self._messages, result], []
+        return [{"!text": escape_separators(dumps(messages), wide=True).decode("utf-8") + "\n"}]

@@ -1,0 +1,251 @@
+"""The closing record of a turn, and the words for failures: one table for both dialects.
+
+Only this module words a Failure; the store is handed `nested_error_category` and `error_text` by whoever builds it.
+"""
+
+from __future__ import annotations
+
+from yume_shim.types.models import Usage
+from yume_shim.types.shapes import message_usage
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import ErrorKind, Failure
+    from yume_shim.types.events import Denial, ModelUsage, Outcome, TurnEnded
+
+
+@value
+class Ending:
+    """How one outcome is told: both dialects' `subtype`, `terminal_reason` ("" = left out), `is_error`."""
+
+    flat: str
+    nested: str
+    terminal: str
+    is_error: bool
+
+
+# In the nested dialect an API failure is subtype "success" with is_error true, as the Claude CLI does it.
+ENDINGS: Mapping[Outcome, Ending] = {
+    "success": Ending("success", "success", "completed", False),
+    "cancelled": Ending("cancelled", "error_during_execution", "aborted_streaming", True),
+    "max_turns": Ending("error_max_turns", "error_max_turns", "max_turns", True),
+    "max_budget": Ending("error_max_budget_usd", "error_max_budget_usd", "budget_exhausted", True),
+    "provider_error": Ending("error_provider", "success", "api_error", True),
+    "auth_error": Ending("error_auth", "success", "api_error", True),
+    "execution_error": Ending("error_during_execution", "error_during_execution", "", True),
+    "structured_output_retries": Ending(
+        "error_max_structured_output_retries",
+        "error_max_structured_output_retries",
+        "structured_output_retry_exhausted",
+        True,
+    ),
+}
+
+_CATEGORIES: Mapping[ErrorKind, str] = {
+    "auth": "authentication_failed",
+    "billing": "billing_error",
+    "rate_limit": "rate_limit",
+    "overloaded": "server_error",
+    "server": "server_error",
+    "network": "server_error",
+    "tls": "server_error",
+    "dns": "server_error",
+    "timeout": "server_error",
+    "stream_interrupted": "server_error",
+    "protocol": "server_error",
+    "context_length": "invalid_request",
+    "bad_request": "invalid_request",
+    "bad_input": "invalid_request",
+    "config": "invalid_request",
+    "refusal": "invalid_request",
+    "not_found": "model_not_found",
+    "internal": "unknown",
+    "cancelled": "unknown",
+}
+
+TOO_LARGE = 413
+"""HTTP status of a request body over the endpoint's limit."""
+
+
+def exit_code(outcome: Outcome) -> int:
+    """What the process says when this was its last result (signals have codes of their own)."""
+    return 1 if ENDINGS[outcome].is_error else 0
+
+
+# ---------------------------------------------------------------- failures
+
+
+def nested_error_category(failure: Failure) -> str:
+    """`error` of a synthetic assistant line."""
+    return "invalid_request" if failure.status == TOO_LARGE else _CATEGORIES[failure.kind]
+
+
+def retry_category(failure: Failure) -> str:
+    """`error` of an `api_retry` line: there overload has its own word, and what never got a status is "unknown"."""
+    if failure.kind == "overloaded":
+        return "overloaded"
+    return "unknown" if failure.status is None else nested_error_category(failure)
+
+
+def error_text(failure: Failure) -> str:
+    """What a person reads. Each begins with the words that hosts of the Claude CLI look for."""
+    if failure.status == TOO_LARGE:
+        return f"Request too large · {failure.message}"
+    match failure.kind:
+        case "auth":
+            if failure.status is None:
+                return f"Not logged in · {failure.message}"
+            if failure.status == 403:
+                return f"Failed to authenticate. API Error: 403 {failure.message}"
+            return f"Invalid API key · {failure.message}"
+        case "billing":
+            return f"Credit balance is too low · {failure.message}"
+        case "context_length":
+            return f"Prompt is too long · {failure.message}"
+        case "not_found":
+            return f"There's an issue with the selected model: {failure.message}"
+        case "rate_limit":
+            return f"API Error: Request rejected ({failure.status or 429}) · {failure.message}"
+        case _:
+            status = "" if failure.status is None else f"{failure.status} "
+            detail = f" ({failure.detail})" if failure.detail else ""
+            return f"API Error: {status}{failure.message}{detail}"
+
+
+def error_list(event: TurnEnded) -> list[str]:
+    """`errors`: why the turn did not succeed, one sentence each; empty on success."""
+    match event.outcome:
+        case "success":
+            return []
+        case "cancelled":
+            where = {"tools": "while a tool ran", "streaming": "while the model answered", "idle": "before an answer"}
+            return [f"[interrupted] The turn was stopped {where[event.phase]}."]
+        case "max_turns":
+            return [f"Reached maximum number of turns ({event.limit})"]
+        case "max_budget":
+            return [f"Reached maximum budget ({budget(event)})"]
+        case "provider_error" | "auth_error" | "execution_error":
+            return [event.failure.message if event.failure else event.text or "The turn failed."]
+        case "structured_output_retries":
+            return [f"No output matched the schema after {event.limit or 'several'} tries"]
+
+
+def budget(event: TurnEnded) -> str:
+    """The budget that was used up, in dollars."""
+    return event.limit if event.limit.startswith("$") else f"${event.limit}"
+
+
+def terminal_reason(event: TurnEnded) -> str:
+    """`terminal_reason` of the nested dialect, "" where it is left out."""
+    if event.outcome == "cancelled" or (event.outcome == "success" and event.phase != "idle"):
+        return "aborted_tools" if event.phase == "tools" else "aborted_streaming"
+    if event.failure is not None and event.outcome == "provider_error":
+        if event.failure.kind == "context_length":
+            return "prompt_too_long"
+        if event.failure.status == TOO_LARGE:
+            return "image_error"
+    return ENDINGS[event.outcome].terminal
+
+
+# ---------------------------------------------------------------- figures
+
+
+def turn_usage(usage: Usage) -> Json:
+    """`result.usage` of the nested dialect, the full shape."""
+    return message_usage(usage) | {
+        "output_tokens_details": {"thinking_tokens": usage.reasoning},
+        "server_tool_use": {"web_search_requests": usage.web_searches, "web_fetch_requests": 0},
+        "inference_geo": "",
+        "iterations": [],
+        "speed": "standard",
+    }
+
+
+def flat_usage(usage: Usage) -> Json:
+    """The figures of a flat `usage` line and of the flat `result.usage`."""
+    shape: Json = {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cache_read,
+    }
+    if usage.reasoning:
+        shape["reasoning_tokens"] = usage.reasoning
+    if usage.estimated:
+        shape["estimated"] = True
+    return shape
+
+
+def model_usage(models: Iterable[ModelUsage]) -> Json:
+    """`modelUsage`: per requested model id."""
+    return {entry.model: _one_model(entry) for entry in models}
+
+
+def model_usage_since(models: Iterable[ModelUsage], before: Mapping[str, ModelUsage]) -> Json:
+    """The same shape for what was used after `before`; models that were not used since are left out."""
+    shape: Json = {}
+    for entry in models:
+        old = before.get(entry.model)
+        if old is None:
+            shape[entry.model] = _one_model(entry)
+        elif old.usage != entry.usage or old.cost_usd != entry.cost_usd:
+            shape[entry.model] = _one_model(
+                type(entry)(
+                    entry.model,
+                    _difference(entry.usage, old.usage),
+                    round(entry.cost_usd - old.cost_usd, 12),
+                    entry.window,
+                    entry.max_output,
+                    entry.provider,
+                    entry.cost_known,
+                )
+            )
+    return shape
+
+
+def _difference(new: Usage, old: Usage) -> Usage:
+    return Usage(
+        new.input - old.input,
+        new.output - old.output,
+        new.cache_read - old.cache_read,
+        new.cache_write - old.cache_write,
+        new.reasoning - old.reasoning,
+        new.estimated,
+        new.cache_write_1h - old.cache_write_1h,
+        new.web_searches - old.web_searches,
+    )
+
+
+def _one_model(entry: ModelUsage) -> Json:
+    usage = entry.usage
+    shape: Json = {
+        "inputTokens": usage.input,
+        "outputTokens": usage.output,
+        "cacheReadInputTokens": usage.cache_read,
+        "cacheCreationInputTokens": usage.cache_write,
+        "webSearchRequests": usage.web_searches,
+        "costUSD": entry.cost_usd,
+        "contextWindow": entry.window,
+        "maxOutputTokens": entry.max_output,
+        "thinkingTokens": usage.reasoning,
+        "cacheCreationEphemeral5mInputTokens": usage.cache_write - usage.cache_write_1h,
+        "cacheCreationEphemeral1hInputTokens": usage.cache_write_1h,
+        "canonicalModel": entry.model,
+    }
+    if entry.provider:
+        shape["provider"] = entry.provider
+    if not entry.cost_known:
+        shape["costBasis"] = "unknown"
+    return shape
+
+
+def denial_list(denials: Iterable[Denial]) -> list[Json]:
+    """`permission_denials`."""
+    return [
+        {"tool_name": each.tool_name, "tool_use_id": each.tool_use_id, "tool_input": each.tool_input}
+        for each in denials
+    ]

@@ -1,0 +1,157 @@
+"""A line too long for its reader, cut down to the cap. The writer calls this; lines under the cap never come here.
+
+1. Binary data goes: a cut base64 text is no image any more.
+2. Every text over a common length keeps its head and tail, with a note between them of how much is missing and where
+   the whole is. The length is the largest with which the line fits.
+3. If texts are not what makes it long, lists and objects lose their later half, the biggest first, until it fits.
+
+Each top-level field that lost something gets a `…_truncated` mark beside it (`input` → `input_truncated`).
+"""
+
+from __future__ import annotations
+
+from yume_shim.text.clip import clip_middle, escape_separators
+from yume_shim.text.codec import dumps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.types.blocks import Json
+
+SHORTEST = 200
+"""Texts of this many characters are left alone, and none is cut below it: ids, names and paths stay whole."""
+DEEPEST = 64
+"""What is nested deeper than this is replaced by a mark."""
+MOST_HALVINGS = 200
+TOO_DEEP = "…"
+
+# What tells a line from others: the host cannot use it without these.
+_IDENTITY = frozenset(
+    ("type", "subtype", "session_id", "uuid", "id", "tool_use_id", "parent_tool_use_id", "request_id", "is_error")
+)
+
+
+def shrink(obj: Json, limit: int, where: str = "") -> Json:
+    """A copy of the line whose JSON takes at most `limit` bytes; `where` names the place that keeps the whole.
+
+    The input is left as it is. What cannot be brought under the limit (it would need a line without ids) comes back
+    as small as it gets.
+    """
+    note = _note(where)
+    lean = _without_binary(obj, 0)
+    low, high = SHORTEST, max(limit, SHORTEST)
+    best = _clipped(lean, low, note)
+    if _size(best) > limit:
+        return _marked(obj, _halved(best, limit))
+    while high - low > 1:
+        middle = (low + high) // 2
+        attempt = _clipped(lean, middle, note)
+        if _size(_marked(obj, attempt)) <= limit:
+            low, best = middle, attempt
+        else:
+            high = middle
+    return _marked(obj, best) if _size(_marked(obj, best)) <= limit else _marked(obj, _halved(best, limit))
+
+
+def _size(value: Any) -> int:
+    return len(escape_separators(dumps(value), wide=True))
+
+
+def _note(where: str) -> str:
+    kept = f"; the whole is in {where}" if where else ""
+    return "\n… [{cut} characters left out of this line" + kept + "] …\n"
+
+
+def _marked(before: Json, after: Json) -> Json:
+    """The line with a mark after each field that lost something."""
+    line: Json = {}
+    for key, item in after.items():
+        line[key] = item
+        if key in before and item != before[key]:
+            line[f"{key}_truncated"] = True
+    for key in before:
+        if key not in after:
+            line[f"{key}_truncated"] = True
+    return line
+
+
+# ---------------------------------------------------------------- step 1: binary data
+
+
+def _without_binary(value: Any, depth: int) -> Any:
+    if depth > DEEPEST:
+        return TOO_DEEP
+    if isinstance(value, list):
+        return [_without_binary(item, depth + 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    source = value.get("source")
+    if isinstance(source, dict) and source.get("type") == "base64" and len(source.get("data") or "") > SHORTEST:
+        kind = f"{value.get('type')}: {source.get('media_type')}"
+        return {"type": "text", "text": f"[{kind}, left out of this line]"}
+    return {
+        key: ""
+        if key == "base64" and isinstance(item, str) and len(item) > SHORTEST
+        else _without_binary(item, depth + 1)
+        for key, item in value.items()
+    }
+
+
+# ---------------------------------------------------------------- step 2: texts
+
+
+def _clipped(value: Any, length: int, note: str) -> Any:
+    if isinstance(value, str):
+        return clip_middle(value, length, note)
+    if isinstance(value, list):
+        return [_clipped(item, length, note) for item in value]
+    if isinstance(value, dict):
+        return {key: _clipped(item, length, note) for key, item in value.items()}
+    return value
+
+
+# ---------------------------------------------------------------- step 3: lists and objects
+
+
+def _halved(line: Json, limit: int) -> Json:
+    marks = sum(len(key) + len('"_truncated":true,') for key in line)  # what the marks may add
+    for _ in range(MOST_HALVINGS):
+        if _size(line) + marks <= limit:
+            break
+        free = {key: item for key, item in line.items() if key not in _IDENTITY}
+        if not free:
+            break
+        key = max(free, key=lambda name: _size(free[name]))
+        smaller = _half(line[key])
+        line = {name: item for name, item in line.items() if name != key or smaller is not None}
+        if smaller is not None:
+            line[key] = smaller
+    return line
+
+
+def _half(value: Any) -> Any:
+    """About half of it; None when there is nothing left to take away."""
+    if isinstance(value, str):
+        return value[: len(value) // 2] or None
+    if isinstance(value, list):
+        return _half_of_list(value)
+    if isinstance(value, dict) and value:
+        key = max(value, key=lambda name: _size(value[name]))
+        if _size(value[key]) * 2 > _size(value):
+            smaller = _half(value[key])
+            if smaller is not None:
+                return {name: smaller if name == key else item for name, item in value.items()}
+            return {name: item for name, item in value.items() if name != key} or None
+        names = list(value)
+        return {name: value[name] for name in names[: len(names) // 2]} or None
+    return None
+
+
+def _half_of_list(items: list[Any]) -> list[Any] | None:
+    if len(items) > 1:
+        return items[: len(items) // 2]
+    if not items:
+        return None
+    smaller = _half(items[0])
+    return None if smaller is None else [smaller]

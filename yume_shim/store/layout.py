@@ -1,0 +1,68 @@
+"""Where a session lives on disk. Pure but for `realpath`."""
+
+from __future__ import annotations
+
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LONGEST_KEY = 200
+"""A longer folder name is cut here and made unique by a hash: file systems stop at 255 bytes."""
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def config_dir(env: Mapping[str, str]) -> str:
+    """`$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    given = env.get("CLAUDE_CONFIG_DIR")
+    if given:
+        return given
+    home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    return os.path.join(home, ".claude")
+
+
+def projects_dir(env: Mapping[str, str], session_dir: str = "") -> str:
+    """The folder of all projects; `session_dir` (`--session-dir`, `YUME_SESSION_DIR`) takes its place."""
+    return session_dir or os.path.join(config_dir(env), "projects")
+
+
+def session_path(projects: str, cwd: str, session_id: str) -> str:
+    """The transcript of a session."""
+    return os.path.join(projects, project_key(os.path.realpath(cwd)), f"{session_id}.jsonl")
+
+
+def project_key(path: str) -> str:
+    """The folder name of a project: everything but ASCII letters and digits becomes "-".
+
+    The Agent SDKs compute the same name to find sessions; they count as JavaScript does, in UTF-16 units, so a
+    character beyond the basic plane gives two dashes.
+    """
+    if not path.isascii():
+        import unicodedata
+
+        path = unicodedata.normalize("NFC", path)
+    units = _utf16_units(path)
+    key = re.sub("[^A-Za-z0-9]", "-", "".join(chr(unit) for unit in units))
+    return key if len(key) <= LONGEST_KEY else f"{key[:LONGEST_KEY]}-{_hash36(units)}"
+
+
+def _utf16_units(text: str) -> list[int]:
+    if text.isascii():
+        return [ord(char) for char in text]
+    packed = text.encode("utf-16-le", "surrogatepass")
+    return [packed[place] | packed[place + 1] << 8 for place in range(0, len(packed), 2)]
+
+
+def _hash36(units: list[int]) -> str:
+    """h = 31 h + unit in 32 signed bits, its absolute value in base 36."""
+    total = 0
+    for unit in units:
+        total = (total * 31 + unit) & 0xFFFFFFFF
+    number = 0x100000000 - total if total >= 0x80000000 else total
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = _DIGITS[digit] + text
+    return text or "0"
