@@ -1,0 +1,13 @@
+"""Model APIs: one adapter per wire API, two transports under all of them. The only room that talks to models.
+
+An adapter is a module found by its API name (`foo-bar` is `providers/foo_bar.py`) with the same sections in the same order:
+
+    API                      the name
+    NOT_APPLICABLE           hazards (golden/README.md) that cannot occur here, each with its reason
+    encode_request           Request -> WireRequest (pure)
+    encode_message(s)        history -> the API's shape (pure)
+    encode_tools             ToolSpecs -> the API's shape (pure)
+    auth_headers             Credential -> headers (pure)
+    Decoder                  frames -> ModelEvents (pure): feed(frame), finish()
+    map_stop, map_usage      the API's words -> ours (pure)
+"""

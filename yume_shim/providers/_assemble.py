@@ -1,0 +1,136 @@
+"""Vendor deltas in, block events out: the accumulator that all decoders share.
+
+Rules it keeps, whatever a vendor sends: one block is open at a time, indexes rise from 0, every started block ends
+once, tool arguments are parsed once at the end. Blocks are named by a key of the adapter's choice. A block that starts
+while another is open is held back (its pieces too) and comes out when the earlier ones have ended, so that
+interleaved parallel calls leave in order.
+"""
+
+from __future__ import annotations
+
+from yume_shim.text.partial_json import parse_arguments
+from yume_shim.types.blocks import NOTHING, Other, Text, Thinking, ToolCall
+from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from typing import Any
+
+    from yume_shim.types.blocks import AssistantBlock, Opaque
+    from yume_shim.types.events import DeltaKind, ModelEvent
+
+
+class _Slot:
+    """One block under construction."""
+
+    __slots__ = ("done", "first", "held", "index", "pieces", "private", "shown", "signature")
+
+    def __init__(self, first: AssistantBlock) -> None:
+        self.first = first
+        self.pieces: list[str] = []
+        self.signature: list[str] = []
+        self.held: list[tuple[DeltaKind, str]] = []
+        self.private: dict[str, Any] = {}
+        self.done = False
+        self.shown = False
+        self.index = -1
+
+
+class Assembler:
+    """Builds the blocks of one response."""
+
+    def __init__(self, api: str) -> None:
+        self._api = api
+        self._slots: dict[Hashable, _Slot] = {}
+        self._queue: list[_Slot] = []
+        self._next_index = 0
+        self.calls = 0
+        """Tool calls started so far: their presence, not the vendor's stop word, means that tools are wanted."""
+
+    def is_open(self, key: Hashable) -> bool:
+        """Started and not yet ended."""
+        slot = self._slots.get(key)
+        return slot is not None and not slot.done
+
+    def gathered(self, key: Hashable) -> str:
+        """The text or arguments gathered so far."""
+        return "".join(self._slots[key].pieces)
+
+    def start(self, key: Hashable, block: AssistantBlock) -> list[ModelEvent]:
+        """Open a block: its empty form (text that comes with it is fed as a delta by the caller)."""
+        slot = _Slot(block)
+        self._slots[key] = slot
+        self._queue.append(slot)
+        if isinstance(block, ToolCall):
+            self.calls += 1
+        return self._advance()
+
+    def delta(self, key: Hashable, kind: DeltaKind, text: str) -> list[ModelEvent]:
+        """Add a piece. Empty pieces are kept out of the stream."""
+        slot = self._slots[key]
+        if not text:
+            return []
+        (slot.signature if kind == "signature" else slot.pieces).append(text)
+        if slot.shown:
+            return [BlockDelta(slot.index, kind, text)]
+        slot.held.append((kind, text))
+        return []
+
+    def rename(self, key: Hashable, *, id: str = "", name: str = "") -> None:
+        """Complete a held call's id or name when a vendor sends them late."""
+        slot = self._slots[key]
+        if isinstance(slot.first, ToolCall):
+            slot.first = replace(slot.first, id=id or slot.first.id, name=name or slot.first.name)
+
+    def attach(self, key: Hashable, **private: Any) -> None:
+        """Add provider-private data: the finished block carries it as `opaque[api]`."""
+        self._slots[key].private.update(private)
+
+    def end(self, key: Hashable) -> list[ModelEvent]:
+        """Close a block (again is harmless)."""
+        slot = self._slots.get(key)
+        if slot is None or slot.done:
+            return []
+        slot.done = True
+        return self._advance()
+
+    def end_all(self) -> list[ModelEvent]:
+        """Close everything that is open, in order."""
+        for slot in self._queue:
+            slot.done = True
+        return self._advance()
+
+    def _advance(self) -> list[ModelEvent]:
+        out: list[ModelEvent] = []
+        while self._queue:
+            slot = self._queue[0]
+            if not slot.shown:
+                slot.shown = True
+                slot.index = self._next_index
+                self._next_index += 1
+                out.append(BlockStarted(slot.index, slot.first))
+                out.extend(BlockDelta(slot.index, kind, text) for kind, text in slot.held)
+                slot.held.clear()
+            if not slot.done:
+                break
+            out.append(BlockEnded(slot.index, self._finished(slot)))
+            self._queue.pop(0)
+        return out
+
+    def _finished(self, slot: _Slot) -> AssistantBlock:
+        first, whole = slot.first, "".join(slot.pieces)
+        if slot.signature:
+            slot.private["signature"] = "".join(slot.signature)
+        opaque: Opaque = {self._api: slot.private} if slot.private else NOTHING
+        match first:
+            case Text():
+                return Text(first.text + whole, opaque or first.opaque)
+            case Thinking():
+                return Thinking(first.text + whole, first.redacted, opaque or first.opaque)
+            case ToolCall():
+                given, broken = parse_arguments(whole)
+                return ToolCall(first.id, first.name, given or first.input, broken, opaque or first.opaque)
+            case Other():
+                return first

@@ -1,0 +1,25 @@
+"""Gemini `generateContent`, the streaming form: at Google's own address and at everything that speaks it.
+
+Sections as in every adapter, on three files: `encode` (requests), `decode` (frames), `partial_arguments` (calls whose
+arguments come in pieces).
+"""
+
+from __future__ import annotations
+
+from yume_shim.providers.google_genai.decode import Decoder, map_stop, map_usage
+from yume_shim.providers.google_genai.encode import API, auth_headers, encode_messages, encode_request, encode_tools
+
+__all__ = [
+    "API",
+    "NOT_APPLICABLE",
+    "Decoder",
+    "auth_headers",
+    "encode_messages",
+    "encode_request",
+    "encode_tools",
+    "map_stop",
+    "map_usage",
+]
+
+NOT_APPLICABLE: dict[str, str] = {}
+"""Every hazard can occur here."""
