@@ -19,25 +19,31 @@ from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.log import Log
 from yume_shim.host.outlet import Outlet
 from yume_shim.host.writer import STDOUT, LineWriter
+from yume_shim.store.layout import projects_dir, session_path
 from yume_shim.switchboard import Switchboard
 from yume_shim.tools.registry import open_toolbox
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.errors import BadInvocation, Failure
 from yume_shim.types.events import BlockDelta, ResponseFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from yume_shim.cli.argv import Parsed
-    from yume_shim.types.blocks import Json
+    from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.events import InterruptReason, ModelEvent, Tagged
     from yume_shim.types.models import Credential, ModelSpec, Request
+    from yume_shim.types.outputs import Answer, Decision
     from yume_shim.types.ports import Cancel, Clock, Dialect, Ids, Provider
     from yume_shim.types.settings import OutputFormat, Settings
 
 STDIN = 0
+CASSETTE_API = "replay"
+"""The `api` of the catalogue row whose real API is written in the cassette."""
+CASSETTE_SCHEME = "cassette:"
 FLAT_LINE_BYTES = 98_304
 NESTED_LINE_BYTES = 1_000_000
 """The Python SDK dies above 1 MiB."""
@@ -85,7 +91,7 @@ class Program:
         self._settings, self._flat = settings, flat
         env = settings.env
         self._catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        spec = self._catalog.resolve(settings.model)
+        spec = self._resolve(settings.model)
         self._credentials: dict[str, Credential | None] = {}
         credential = self._credential(spec)
         if credential is None and flat:
@@ -100,15 +106,18 @@ class Program:
         self._clock: Clock = FixedClock() if env.get("YUME_TEST_CLOCK") else SystemClock()
         session_id = settings.session_id or (self._ids.uuid() if env.get("YUME_TEST_IDS") else random_uuid())
         cap = settings.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
-        self._writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=_shrink, on_gone=self._host_gone)
+        self._writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._host_gone)
         self._outlet = Outlet(self._clock, self._ids, _dialect(settings, self._ids, cap), self._writer)
         self._watch_for_tests()
         home = env.get("HOME") or os.path.expanduser("~")
         self._gate = Permissions(settings, settings.cwd, home, flat, self._log)
-        self._approvals = Approvals(self._outlet.emit, self._ids, settings.timeouts.approval, self._somebody_answers())
-        self._toolbox = open_toolbox(
-            settings, _scratch_dir(settings, session_id), tool_environment(settings), self._log
+        self._approvals = Approvals(
+            self._outlet.emit, self._ids, settings.timeouts.approval, enabled=settings.input_format == "lines"
         )
+        projects = projects_dir(env, settings.session_dir)
+        self._transcript = session_path(projects, settings.cwd, session_id)
+        beside = os.path.join(self._transcript.removesuffix(".jsonl"), "tool-results")
+        self._toolbox = open_toolbox(settings, beside, tool_environment(settings), self._log)
         self._providers: dict[str, Provider] = {}
         self._signal = ""
         parts = Parts(
@@ -118,12 +127,12 @@ class Program:
             ids=self._ids,
             toolbox=self._toolbox,
             gate=self._gate,
-            asker=self._approvals,
+            asker=_Asker(self._approvals, self._somebody_answers),
             provider_for=self._provider_for,
             cost=cost_usd,
             log=self._log,
         )
-        self._session = Session(parts, spec, session_id, self._catalog.resolve, self._describe)
+        self._session = Session(parts, spec, session_id, self._resolve, self._describe)
 
     def run(self) -> int:
         """Print, listen, work, tidy up."""
@@ -197,6 +206,8 @@ class Program:
     def _on_signal(self, name: str) -> None:
         self._signal = name
         reason: InterruptReason = "signal" if self._flat or name == "SIGINT" else "shutdown"
+        if reason == "shutdown":
+            self._outlet.mute()
         self._approvals.close()
         self._session.shut_down(reason)
 
@@ -206,9 +217,9 @@ class Program:
             self._session.shut_down("shutdown")
 
     def _somebody_answers(self) -> bool:
+        """Questions go to the host if it said that it answers them: by flag, or by the flat mode made for it."""
         settings = self._settings
-        asked = settings.prompt_tool == "stdio" or (self._flat and settings.permission_mode == "interactive")
-        return asked and not settings.ask_nobody and settings.input_format == "lines"
+        return not settings.ask_nobody and (settings.prompt_tool == "stdio" or self._gate.mode() == "interactive")
 
     # ------------------------------------------------------------ parts
 
@@ -218,16 +229,42 @@ class Program:
             self._credentials[name] = find_credential(spec.endpoint, self._settings)
         return self._credentials[name]
 
+    def _resolve(self, text: str) -> ModelSpec:
+        """A model's name; the one of a cassette is written in it."""
+        spec = self._catalog.resolve(text)
+        if spec.endpoint.api != CASSETTE_API:
+            return spec
+        from yume_shim.providers.replay import read_cassette
+
+        if not self._settings.cassette:
+            raise BadInvocation("the replay provider answers from a folder: give --cassette DIR")
+        made_with = read_cassette(self._settings.cassette)
+        at = replace(spec.endpoint, api=made_with.endpoint.api, base_url=CASSETTE_SCHEME + self._settings.cassette)
+        return self._catalog.at(at, made_with.id)
+
     def _provider_for(self, spec: ModelSpec) -> Provider:
         key = f"{spec.endpoint.name} {spec.origin}"
         if key not in self._providers:
             credential = self._credential(spec)
             if credential is None:
                 return _Keyless(missing_key(spec.endpoint, self._settings).message)
-            from yume_shim.providers.load import load_provider
-
-            self._providers[key] = load_provider(spec, credential, self._settings, self._ids, self._log)
+            self._providers[key] = self._load(spec, credential)
         return self._providers[key]
+
+    def _load(self, spec: ModelSpec, credential: Credential) -> Provider:
+        tap = None
+        if self._settings.record:
+            from yume_shim.providers.record import Recorder
+
+            secrets = secrets_of(self._settings, credential)
+            tap = Recorder(self._settings.record, spec.endpoint.api, spec.id, secrets)
+        if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
+            from yume_shim.providers.replay import ReplayProvider
+
+            return ReplayProvider(self._settings.cassette, self._ids, self._log, tap)
+        from yume_shim.providers.load import load_provider
+
+        return load_provider(spec, credential, self._settings, self._ids, self._log, tap)
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         credential = self._credential(spec)
@@ -242,23 +279,22 @@ class Program:
             additional_directories=self._gate.directories(),
         )
 
+    def _shrink(self, line: Json, limit: int) -> Json:
+        return _shrink(line, limit, self._transcript if self._settings.persist else "")
+
     def _open_store(self) -> None:
         from yume_shim.dialects.results import error_text, nested_error_category
         from yume_shim.store.entries import Entries
         from yume_shim.store.jsonl import JsonlStore
-        from yume_shim.store.layout import projects_dir, session_path
 
         settings = self._settings
-        path = session_path(
-            projects_dir(settings.env, settings.session_dir), settings.cwd, self._session.info().session_id
-        )
         entries = Entries(
             CLAUDE_VERSION,
             lambda failure: (nested_error_category(failure), error_text(failure)),
             entrypoint=settings.entrypoint,
             git_branch=facts(settings.cwd, self._clock.now(), settings.env).branch,
         )
-        self._outlet.remember_in(JsonlStore(path, self._log, entries))
+        self._outlet.remember_in(JsonlStore(self._transcript, self._log, entries))
 
     def _warm_up(self) -> None:
         """Load what the answer will need while the model is thinking."""
@@ -277,6 +313,20 @@ class Program:
 
             check = OrderCheck(self._settings.tool_concurrency)
             self._outlet.listen(check.feed)
+
+
+class _Asker:
+    """The approvals, while somebody is there to answer."""
+
+    def __init__(self, approvals: Approvals, somebody: Callable[[], bool]) -> None:
+        self._approvals = approvals
+        self._somebody = somebody
+
+    def can_ask(self) -> bool:
+        return self._approvals.can_ask() and self._somebody()
+
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
+        return self._approvals.ask(call, decision, cancel)
 
 
 class _Keyless:
@@ -316,18 +366,10 @@ def _flat_dialect(ids: Ids, cap: int) -> Dialect:
     return FlatDialect(__version__, ids, cap)
 
 
-def _shrink(line: Json, limit: int) -> Json:
+def _shrink(line: Json, limit: int, where: str = "") -> Json:
     from yume_shim.dialects.shrink import shrink
 
-    return shrink(line, limit)
-
-
-def _scratch_dir(settings: Settings, session_id: str) -> str:
-    """Where tools keep what is too long to show: beside the transcript."""
-    from yume_shim.store.layout import projects_dir, session_path
-
-    transcript = session_path(projects_dir(settings.env, settings.session_dir), settings.cwd, session_id)
-    return os.path.join(transcript.removesuffix(".jsonl"), "tool-results")
+    return shrink(line, limit, where)
 
 
 def _module_watch(path: str) -> Callable[[Tagged], None]:

@@ -1,4 +1,4 @@
-"""Routes what the host says to the part that handles it, on the reader's thread: so it is heard in the middle of a turn."""
+"""Routes what the host says to the part that handles it: on the reader's thread, so also in the middle of a turn."""
 
 from __future__ import annotations
 

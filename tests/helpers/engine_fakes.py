@@ -141,7 +141,6 @@ class TableGate:
     def __init__(self, **verdicts: str) -> None:
         self.verdicts = verdicts
         self.updates: list[Any] = []
-        self.remembered: list[ToolCall] = []
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
         return Decision(self.verdicts.get(spec.name, "allow"), f"{spec.name} needs permission")  # type: ignore[arg-type]
@@ -155,8 +154,8 @@ class TableGate:
     def apply(self, updates: tuple[Any, ...]) -> None:
         self.updates.extend(updates)
 
-    def remember(self, call: ToolCall, spec: ToolSpec) -> None:
-        self.remembered.append(call)
+    def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
+        return {"exactly": call.id}
 
     def directories(self) -> tuple[str, ...]:
         return ()

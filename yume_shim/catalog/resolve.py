@@ -38,7 +38,7 @@ class Catalog:
         return tuple(self._rows)
 
     def resolve(self, text: str, provider: str = "") -> ModelSpec:
-        """The model meant by `text` ("" = the default). Raises BadInvocation with the nearest name when it cannot be."""
+        """The model meant by `text` ("" = the default). Raises BadInvocation with the nearest name."""
         provider = provider or self._settings.provider
         if provider:
             name = self._known(provider)
@@ -97,7 +97,10 @@ class Catalog:
         )
 
     def _spec(self, name: str, model: str) -> ModelSpec:
-        endpoint = self.endpoint(name)
+        return self.at(self.endpoint(name), model)
+
+    def at(self, endpoint: Endpoint, model: str) -> ModelSpec:
+        """A model at an endpoint, with what the data file knows of it."""
         bare = model.removesuffix("[1m]").rpartition("/")[2]
         row = self._models.get(bare) or self._models.get(_undated(bare))
         if row is not None:

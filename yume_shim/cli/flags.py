@@ -1,9 +1,9 @@
 """The flag table: one row per flag. Source of the parser, of `--help`, and of the flag list in the README.
 
-Statuses: "honoured" does what it says, "accepted" is taken and has no effect here, "refused" ends the start with a clear
-sentence (interactive and cloud features that a headless program cannot offer).
-Kinds: "switch" takes no value, "value" takes one, "optional" may take one, "variadic" takes every following word that does
-not begin with "-", "repeat" takes one value each time it is given.
+Statuses: "honoured" does what it says, "accepted" is taken and has no effect here, "refused" ends the start with a
+clear sentence (interactive and cloud features that a headless program cannot offer).
+Kinds: "switch" takes no value, "value" takes one, "optional" may take one, "variadic" takes every following word that
+does not begin with "-", "repeat" takes one value each time it is given.
 """
 
 from __future__ import annotations

@@ -183,7 +183,8 @@ class _Builder:
             raise BadInvocation("Error: --include-partial-messages requires --print and --output-format=stream-json.")
         if self.on("replay-user-messages") and not (stream_in and output == "stream-json") and not self.flat:
             raise BadInvocation(
-                "Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json."
+                "Error: --replay-user-messages requires both --input-format=stream-json "
+                "and --output-format=stream-json."
             )
 
     def model(self) -> str:
@@ -236,8 +237,8 @@ class _Builder:
         bypass = asked == "bypassPermissions"
         if bypass and _is_root() and self.env.get("IS_SANDBOX") != "1":
             raise BadInvocation(
-                "--dangerously-skip-permissions cannot be used with root privileges unless IS_SANDBOX=1 says that this is "
-                "a sandbox"
+                "--dangerously-skip-permissions cannot be used with root privileges "
+                "unless IS_SANDBOX=1 says that this is a sandbox"
             )
         return asked, bypass or self.on("allow-dangerously-skip-permissions")
 

@@ -1,4 +1,4 @@
-"""One answer of the model: the request is sent, its events pass through, failures are retried or kept as a cut answer."""
+"""One answer of the model: the request goes out, its events pass through, failures are retried or salvaged."""
 
 from __future__ import annotations
 

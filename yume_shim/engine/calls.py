@@ -153,7 +153,7 @@ class CallRunner:
         if answer.verdict == "allow":
             self._parts.gate.apply(answer.updates)
             if answer.remember:
-                self._parts.gate.remember(call, spec)
+                self._parts.gate.apply((self._parts.gate.exact_rule_for(call, spec),))
             if answer.input is not None and answer.input != call.input:
                 call = self._parts.toolbox.complete(replace(call, input=answer.input))
                 self._parts.toolbox.check(call)
@@ -174,7 +174,8 @@ class CallRunner:
                 return _failed(
                     call,
                     ToolFailed(
-                        "Tool permission request failed: AbortError: Tool permission stream closed before response received"
+                        "Tool permission request failed: AbortError: "
+                        "Tool permission stream closed before response received"
                     ),
                 )
             case _:

@@ -217,6 +217,9 @@ class Session:
         if not prompt.uuid:
             return True
         if prompt.uuid in self._known_uuids:
+            replay = self._parts.settings.replay_user_messages
+            message = Message("user", prompt.blocks)
+            self._parts.emit(PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=True))
             return False
         self._known_uuids[prompt.uuid] = None
         if len(self._known_uuids) > MAX_KNOWN_UUIDS:

@@ -16,6 +16,7 @@ from yume_shim.types.events import (
     TurnFailed,
 )
 from yume_shim.types.models import Request, Usage
+from yume_shim.types.shapes import interrupt_marker
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -129,10 +130,9 @@ class Turn:
                 self._note(_CUT)
                 continue
             calls = [block for block in answered.blocks if isinstance(block, ToolCall)]
-            if settings.max_budget_usd is not None and self._talk.tally.total_usd() >= settings.max_budget_usd:
-                if calls or answered.stop == "tool_calls":
-                    self._close_unrun(calls)
-                    return "max_budget", f"{settings.max_budget_usd:g}"
+            if calls and self._budget_used_up():
+                self._close_unrun(calls)
+                return "max_budget", f"${settings.max_budget_usd:g}"
             if calls:
                 self._run_calls(calls)
                 if settings.max_turns and self._requests >= settings.max_turns:
@@ -151,7 +151,7 @@ class Turn:
     def _ask(self) -> Answered:
         request = self._request()
         self._requests += 1
-        self._parts.emit(RequestStarted(self._spec.id))
+        self._parts.emit(RequestStarted(self._spec.id, self._spec.origin))
         answered = self._answerer.ask(request)
         self._book(answered.usage)
         self._stop_reason = answered.stop_reason or self._stop_reason
@@ -185,7 +185,7 @@ class Turn:
         done: list[ToolFinished] = []
         try:
             self._calls.run_all(calls, done)
-        except (Cancelled, HostSaidStop):
+        except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}
             for call in calls:
                 if call.id not in finished:
@@ -209,6 +209,10 @@ class Turn:
             self._talk.history.append(Message("user", results))
 
     # ------------------------------------------------------------ small steps
+
+    def _budget_used_up(self) -> bool:
+        budget = self._parts.settings.max_budget_usd
+        return budget is not None and self._talk.tally.total_usd() >= budget
 
     def _note(self, text: str) -> None:
         self._fed_back += 1
@@ -249,10 +253,8 @@ class Turn:
         self._stop_reason = None
 
     def _interrupted(self, phase: Phase) -> None:
-        self._fed_back += 1
-        self._talk.history.append(Message("user", (Text(_marker(phase)),)))
-        self._parts.emit(Interrupted(self._reason(), phase))
-
-
-def _marker(phase: Phase) -> str:
-    return "[Request interrupted by user for tool use]" if phase == "tools" else "[Request interrupted by user]"
+        reason = self._reason()
+        if reason != "priority":  # a prompt that takes over speaks for itself
+            self._fed_back += 1
+            self._talk.history.append(Message("user", (Text(interrupt_marker(phase)),)))
+        self._parts.emit(Interrupted(reason, phase))

@@ -136,7 +136,8 @@ class PromptTaken:
     content: str | tuple[Json, ...]
     uuid: str = ""
     replay: bool = False
-    queued_uuids: tuple[str, ...] = ()
+    repeated: bool = False
+    """Its uuid was seen before: only echoed, neither run nor remembered."""
 
 
 @value

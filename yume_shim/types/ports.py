@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -136,8 +136,8 @@ class Gate(Protocol):
         """Take over permission updates that came with an answer."""
         ...
 
-    def remember(self, call: ToolCall, spec: ToolSpec) -> None:
-        """Allow the very same call for the rest of the session."""
+    def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
+        """The update that allows the very same call for the rest of the session."""
         ...
 
     def directories(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class Asker(Protocol):
 class Dialect(Protocol):
     """Events in, output objects out: pure and synchronous."""
 
-    def feed(self, tagged: Tagged) -> Iterable[Json]: ...
+    def feed(self, tagged: Tagged) -> list[Json]: ...
 
 
 class Store(Protocol):

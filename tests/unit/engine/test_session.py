@@ -152,7 +152,7 @@ def test_repeated_uuid_is_not_run_again() -> None:
     s.submit(EndOfInput())
     s.run()
     assert len(bench.of(TurnEnded)) == 1
-    assert [taken.uuid for taken in bench.of(PromptTaken)] == ["u-1"]
+    assert [(taken.uuid, taken.repeated) for taken in bench.of(PromptTaken)] == [("u-1", False), ("u-1", True)]
 
 
 def test_context_without_a_question() -> None:

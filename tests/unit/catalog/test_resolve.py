@@ -1,0 +1,179 @@
+"""Which provider a model's name means, what is known of it, and what is said when it means none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from yume_shim.catalog.cost import cost_usd
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.config.credentials import (
+    find_credential,
+    is_secret_name,
+    missing_key,
+    secrets_of,
+    tool_environment,
+)
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.models import Backoff, Credential, Usage
+from yume_shim.types.settings import RetrySettings, Settings
+
+
+def catalog(env: dict[str, str] | None = None, **settings: Any) -> Catalog:
+    made = Settings(env=env or {}, **settings)
+    return Catalog(made, lambda endpoint: find_credential(endpoint, made) is not None)
+
+
+def named(spec: Any) -> tuple[str, str, str]:
+    return spec.endpoint.name, spec.endpoint.api, spec.id
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("", ("anthropic", "anthropic-messages", "claude-opus-5-5")),
+        ("sonnet", ("anthropic", "anthropic-messages", "claude-sonnet-5-5")),
+        ("opus[1m]", ("anthropic", "anthropic-messages", "claude-opus-5-5")),
+        ("claude-x-9", ("anthropic", "anthropic-messages", "claude-x-9")),
+        ("gpt-5.5", ("openai", "openai-responses", "gpt-5.5")),
+        ("o3-mini", ("openai", "openai-responses", "o3-mini")),
+        ("opus-like", ("anthropic", "anthropic-messages", "opus-like")),
+        ("gemini-3.8-flash", ("google", "google-genai", "gemini-3.8-flash")),
+        ("gemini/gemini-2.5-pro", ("google", "google-genai", "gemini-2.5-pro")),
+        ("openrouter/meta/llama-4", ("openrouter", "openai-chat", "meta/llama-4")),
+        ("OpenAI/gpt-4o", ("openai", "openai-responses", "gpt-4o")),
+    ],
+)
+def test_names(text: str, meant: tuple[str, str, str]) -> None:
+    assert named(catalog().resolve(text)) == meant
+
+
+def test_a_chosen_provider_takes_the_name_as_it_is() -> None:
+    assert named(catalog(provider="openrouter").resolve("anthropic/claude-x")) == (
+        "openrouter",
+        "openai-chat",
+        "anthropic/claude-x",
+    )
+    assert named(catalog(provider="openai").resolve("openai/gpt-4o")) == ("openai", "openai-responses", "gpt-4o")
+
+
+def test_a_hosts_alias_gets_the_providers_own_model() -> None:
+    chosen = catalog(provider="openai", provider_model="gpt-5.5")
+    assert chosen.resolve("sonnet").id == "gpt-5.5"
+    assert chosen.resolve("").id == "gpt-5.5"
+    assert chosen.resolve("gpt-4o").id == "gpt-4o"
+    with pytest.raises(BadInvocation, match="no model named"):
+        catalog(provider="openai").resolve("")
+
+
+def test_configured_aliases() -> None:
+    made = catalog(aliases={"sonnet": "google/gemini-3.8-flash", "default": "gpt-5.5"})
+    assert named(made.resolve("sonnet"))[0] == "google"
+    assert named(made.resolve(""))[0] == "openai"
+
+
+def test_unknown_providers_are_told_with_the_nearest() -> None:
+    with pytest.raises(BadInvocation, match="Did you mean 'openai'") as refused:
+        catalog().resolve("opnai/gpt-4o")
+    assert "openrouter" in refused.value.message
+    with pytest.raises(BadInvocation, match="unknown provider 'nope'"):
+        catalog(provider="nope").resolve("x")
+
+
+def test_behind_a_foreign_base_url_names_pass_through() -> None:
+    env = {"ANTHROPIC_BASE_URL": "http://localhost:1/x/"}
+    assert named(catalog(env).resolve("who/knows")) == ("anthropic", "anthropic-messages", "who/knows")
+    assert named(catalog(env).resolve("gpt-5.5"))[0] == "anthropic"
+    assert named(catalog({**env, "OPENAI_API_KEY": "k"}).resolve("gpt-5.5"))[0] == "openai"
+    assert catalog(env).resolve("").endpoint.base_url == "http://localhost:1/x"
+
+
+def test_address_and_api_can_be_given() -> None:
+    made = catalog(
+        provider="compatible", api_base="http://localhost:9/v1", api="openai-responses", api_key_env="MY_KEY"
+    )
+    endpoint = made.resolve("m").endpoint
+    assert (endpoint.base_url, endpoint.api, endpoint.key_vars) == (
+        "http://localhost:9/v1",
+        "openai-responses",
+        ("MY_KEY",),
+    )
+
+
+@pytest.mark.parametrize("url", ["localhost:1", "ftp://x", "http://", "http://a b", "http://h:99999", "http://h:x"])
+def test_bad_addresses(url: str) -> None:
+    with pytest.raises(BadInvocation, match="bad base URL"):
+        catalog(provider="compatible", api_base=url).resolve("m")
+
+
+def test_compatible_needs_an_address() -> None:
+    with pytest.raises(BadInvocation, match="--api-base"):
+        catalog(provider="compatible").resolve("m")
+
+
+def test_backoff_is_data_and_can_be_overridden() -> None:
+    assert catalog().resolve("gemini-x").endpoint.backoff == Backoff(initial=0.5, retries=5)
+    assert catalog().resolve("gpt-x").endpoint.backoff == Backoff(cap=120)
+    made = catalog(retry=RetrySettings(initial=0.1, retries=0))
+    assert made.resolve("gpt-x").endpoint.backoff == Backoff(initial=0.1, cap=120, retries=0)
+
+
+def test_endpoints_from_the_config_file() -> None:
+    rows = {
+        "mine": {"api": "openai-chat", "base_url": "http://h/v1", "key_vars": ["K"], "quirks": {"strict_tools": True}}
+    }
+    spec = catalog(endpoints=rows).resolve("mine/m")
+    assert named(spec) == ("mine", "openai-chat", "m")
+    assert spec.endpoint.quirks.strict_tools
+    bad = {"mine": {"api": "openai-chat", "base_url": "http://h", "quirks": {"nope": 1}}}
+    with pytest.raises(BadInvocation, match="unknown quirk nope"):
+        catalog(endpoints=bad).resolve("mine/m")
+
+
+def test_what_is_known_of_models() -> None:
+    spec = catalog().resolve("claude-sonnet-4-5-20250929")
+    assert (spec.window, spec.max_output, spec.thinking, spec.known) == (200_000, 64_000, "budget", True)
+    spec = catalog().resolve("gpt-9-new")
+    assert (spec.window, spec.thinking, spec.known, spec.prices) == (400_000, "effort", False, None)
+    assert catalog(provider="groq").resolve("llama").window == 128_000
+
+
+def test_costs() -> None:
+    spec = catalog().resolve("opus")
+    usage = Usage(input=1_000_000, output=100_000, cache_read=1_000_000, cache_write=200_000, cache_write_1h=100_000)
+    assert cost_usd(spec, usage) == (pytest.approx(4 + 2 + 0.2 + 0.5 + 0.8), True)
+    assert cost_usd(catalog().resolve("gpt-9-new"), usage) == (0.0, False)
+
+
+# ---------------------------------------------------------------- keys
+
+
+def test_keys_are_found_in_order() -> None:
+    env = {"GEMINI_API_KEY": "g1", "GOOGLE_API_KEY": "g2", "ANTHROPIC_AUTH_TOKEN": "tok"}
+    made = catalog(env)
+    settings = Settings(env=env)
+    assert find_credential(made.resolve("gemini-x").endpoint, settings) == Credential("g1", "key", "GEMINI_API_KEY")
+    token = find_credential(made.resolve("opus").endpoint, settings)
+    assert token == Credential("tok", "token", "ANTHROPIC_AUTH_TOKEN")
+    assert find_credential(made.resolve("gpt-x").endpoint, settings) is None
+    local = catalog(provider="ollama").resolve("llama").endpoint
+    assert find_credential(local, Settings()) == Credential("", "none", "none")
+
+
+def test_a_missing_key_names_what_was_looked_at() -> None:
+    endpoint = catalog().resolve("gemini-x").endpoint
+    error = missing_key(endpoint, Settings(config_file="~/.yume/config.toml"))
+    assert error.kind == "auth"
+    for name in ("$GEMINI_API_KEY", "$GOOGLE_API_KEY", "[keys] google", "~/.yume/config.toml"):
+        assert name in error.message
+
+
+def test_secrets_never_reach_tools() -> None:
+    env = {"OPENAI_API_KEY": "12345678", "AWS_SECRET_ACCESS_KEY": "s3cr3t-s3cr3t", "PATH": "/bin", "MY_KEY": "abc"}
+    settings = Settings(env=env, api_key_env="MY_KEY", keys={"x": "in-the-file"})
+    assert tool_environment(settings) == {"PATH": "/bin"}
+    secrets = secrets_of(settings, Credential("in-use-key", "key", "MY_KEY"))
+    assert secrets == ("12345678", "s3cr3t-s3cr3t", "in-the-file", "in-use-key")
+    assert not is_secret_name("KEYBOARD")
+    assert "in-use-key" not in repr(Credential("in-use-key", "key", "MY_KEY"))

@@ -1,0 +1,231 @@
+"""Settings from flags, environment and files, and every refusal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from yume_shim.cli.argv import parse
+from yume_shim.config.build import build_settings
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.settings import RetrySettings, Rules, Timeouts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from yume_shim.types.settings import Settings
+
+SID = "11111111-2222-4333-8444-555555555555"
+
+
+class Start:
+    """Builds settings in a scratch home and folder."""
+
+    def __init__(self, base: Path) -> None:
+        self.home, self.cwd = base / "home", base / "ws"
+        self.home.mkdir()
+        self.cwd.mkdir()
+        self.logged: list[tuple[str, str]] = []
+
+    def __call__(self, *argv: str, **env: str) -> Settings:
+        parsed = parse(argv)
+        assert parsed.errors == ()
+        return build_settings(
+            parsed.values,
+            parsed.words,
+            flat=parsed.is_flat(),
+            env={"HOME": str(self.home), **env},
+            cwd=str(self.cwd),
+            log=lambda level, message: self.logged.append((level, message)),
+        )
+
+    def config(self, text: str) -> None:
+        (self.home / ".yume").mkdir(exist_ok=True)
+        (self.home / ".yume" / "config.toml").write_text(text)
+
+    def settings_file(self, where: str, data: Any) -> None:
+        folder = self.home / ".claude" if where == "user" else self.cwd / ".claude"
+        folder.mkdir(exist_ok=True)
+        name = "settings.local.json" if where == "local" else "settings.json"
+        (folder / name).write_text(data if isinstance(data, str) else json.dumps(data))
+
+    def trust(self) -> None:
+        data = {"projects": {str(self.cwd): {"hasTrustDialogAccepted": True}}}
+        (self.home / ".claude.json").write_text(json.dumps(data))
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    return Start(tmp_path)
+
+
+def test_a_bare_start_is_flat_and_persistent(start: Start) -> None:
+    s = start()
+    assert (s.output_format, s.input_format, s.one_shot, s.on_cut) == ("flat", "lines", False, "continue")
+    assert (s.tool_concurrency, s.merge_waiting) == (1, False)
+
+
+def test_claude_forms(start: Start) -> None:
+    s = start("-p", "hi")
+    assert (s.output_format, s.input_format, s.prompt, s.one_shot) == ("text", "text", "hi", True)
+    assert (s.on_cut, s.tool_concurrency, s.merge_waiting) == ("restart", 8, True)
+    s = start("--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "ignored")
+    assert (s.input_format, s.prompt, s.one_shot) == ("lines", None, False)
+    s = start("-p", "hi", "--output-format", "flat")
+    assert (s.output_format, s.input_format, s.one_shot) == ("flat", "text", True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["-p", "x", "--output-format", "stream-json"], "--verbose"),
+        (["--input-format", "stream-json", "--output-format", "json"], "--input-format"),
+        (["-p", "x", "--include-partial-messages"], "--include-partial-messages"),
+        (["-p", "x", "--replay-user-messages"], "--replay-user-messages"),
+        (["-p", "x", "--max-turns", "abc"], "--max-turns"),
+        (["-p", "x", "--max-turns", "1.5"], "whole number"),
+        (["-p", "x", "--max-budget-usd", "abc"], "positive number"),
+        (["-p", "x", "--max-budget-usd", "-1"], "positive number"),
+        (["-p", "x", "--session-id", "nope"], "UUID"),
+        (["-p", "x", "--system-prompt-file", "missing.txt"], "System prompt file not found"),
+        (["-p", "x", "--settings", "{oops"], "Settings file not found: {oops"),
+        (["-p", "x", "--permission-mode", "interactive"], "flat"),
+        (["--config", "missing.toml"], "missing.toml"),
+        (["--idle-timeout", "0"], "--idle-timeout"),
+        (["--max-retries", "nan"], "--max-retries"),
+    ],
+)
+def test_refusals(start: Start, argv: list[str], words: str) -> None:
+    with pytest.raises(BadInvocation) as refused:
+        start(*argv)
+    assert words in refused.value.message
+
+
+def test_an_unknown_effort_only_warns(start: Start) -> None:
+    assert start("-p", "x", "--effort", "huge").effort is None
+    assert start.logged[0][0] == "warning"
+    assert start("-p", "x", "--effort", "max").effort == "max"
+
+
+def test_config_file(start: Start) -> None:
+    start.config(
+        """
+        provider = "openai"
+        model = "gpt-5.5"
+        [aliases]
+        sonnet = "google/gemini-3.8-flash"
+        [keys]
+        openai = "from-the-file"
+        [retry]
+        initial = 0.25
+        retries = 7
+        [timeouts]
+        idle = 5.0
+        [env]
+        EXTRA = "1"
+        HOME = "ignored: already set"
+        """
+    )
+    s = start()
+    assert (s.provider, s.model, s.provider_model) == ("openai", "gpt-5.5", "gpt-5.5")
+    assert s.aliases == {"sonnet": "google/gemini-3.8-flash"}
+    assert s.keys == {"openai": "from-the-file"}
+    assert s.retry == RetrySettings(initial=0.25, retries=7)
+    assert s.timeouts == Timeouts(idle=5.0)
+    assert s.env["EXTRA"] == "1"
+    assert s.env["HOME"] == str(start.home)
+
+
+@pytest.mark.parametrize("text", ["= 1", "provider = 3", "aliases = 3", "[retry]\nfoo = 1", "[timeouts]\nfoo = 1"])
+def test_a_bad_config_file_is_told(start: Start, text: str) -> None:
+    start.config(text)
+    with pytest.raises(BadInvocation):
+        start()
+
+
+def test_flags_beat_environment_beats_files(start: Start) -> None:
+    start.config('model = "from-file"\nprovider = "openai"')
+    assert start().model == "from-file"
+    assert start(YUME_MODEL="from-env").model == "from-env"
+    assert start("--model", "from-flag", YUME_MODEL="from-env").model == "from-flag"
+    assert start("--provider", "google").provider == "google"
+    assert start("--model", "openrouter/x").provider == ""
+    assert start("--max-retries", "2", CLAUDE_CODE_MAX_RETRIES="9").retry.retries == 2
+    assert start(CLAUDE_CODE_MAX_RETRIES="9").retry.retries == 9
+
+
+def test_rules_from_flags_and_layers(start: Start) -> None:
+    start.settings_file("user", {"permissions": {"allow": ["Read"], "deny": ["Bash(rm:*)"]}})
+    s = start("--allowedTools", "Bash(git log, git status) Edit", "--disallowedTools", "WebFetch,LS")
+    assert s.rules == Rules(("Bash(git log, git status)", "Edit", "Read"), (), ("WebFetch", "LS", "Bash(rm:*)"))
+
+
+def test_an_untrusted_folder_may_deny_but_not_allow(start: Start) -> None:
+    data = {"permissions": {"allow": ["Bash"], "deny": ["Write"]}, "env": {"X": "1"}}
+    start.settings_file("project", data)
+    s = start()
+    assert s.rules == Rules((), (), ("Write",))
+    assert "X" not in s.env
+    assert "not trusted" in start.logged[0][1]
+    start.trust()
+    s = start()
+    assert s.rules == Rules(("Bash",), (), ("Write",))
+    assert s.env["X"] == "1"
+
+
+def test_a_project_never_redirects_requests(start: Start) -> None:
+    start.settings_file("project", {"env": {"ANTHROPIC_BASE_URL": "http://evil", "OPENAI_API_KEY": "k"}})
+    start.trust()
+    s = start()
+    assert "ANTHROPIC_BASE_URL" not in s.env
+    assert "OPENAI_API_KEY" not in s.env
+
+
+def test_setting_sources_and_extra_settings(start: Start) -> None:
+    start.settings_file("user", {"permissions": {"allow": ["Read"]}})
+    start.settings_file("local", "{broken")
+    assert start("--setting-sources=").rules == Rules()
+    assert start("--settings", '{"permissions":{"allow":["LS"]},"env":{"A":"b"}}').rules.allow == ("Read", "LS")
+    extra = start.cwd / "extra.json"
+    extra.write_text('{"model":"m-1"}')
+    assert start("--settings", str(extra)).model == "m-1"
+
+
+def test_modes(start: Start) -> None:
+    assert start("--permission-mode", "manual").permission_mode == "default"
+    assert start("--permission-mode", "auto", IS_SANDBOX="1").permission_mode == "bypassPermissions"
+    assert start("-p", "x", "--permission-mode", "auto").permission_mode == "acceptEdits"
+    s = start("--dangerously-skip-permissions", IS_SANDBOX="1")
+    assert (s.permission_mode, s.allow_bypass) == ("bypassPermissions", True)
+    s = start("--allow-dangerously-skip-permissions")
+    assert (s.permission_mode, s.allow_bypass) == ("default", True)
+    start.settings_file("user", {"permissions": {"defaultMode": "plan"}})
+    assert start().permission_mode == "plan"
+
+
+def test_tools_and_folders(start: Start) -> None:
+    assert start().tools is None
+    assert start("--tools", "default").tools is None
+    assert start("--tools", "").tools == ()
+    assert start("--tools", "Read,Bash", "Edit").tools == ("Read", "Bash", "Edit")
+    assert start("--add-dir", "../x", "/y").add_dirs == (str(start.cwd.parent / "x"), "/y")
+
+
+def test_single_values(start: Start) -> None:
+    (start.cwd / "p.txt").write_text("from file")
+    s = start(
+        "--session-id",
+        SID,
+        "--append-system-prompt-file",
+        "p.txt",
+        "--system-prompt",
+        "",
+        ANTHROPIC_CUSTOM_HEADERS="X-A: 1\nbroken\nX-B: 2:3",
+        CLAUDE_CODE_MAX_OUTPUT_TOKENS="77",
+        MAX_THINKING_TOKENS="",
+    )
+    assert (s.session_id, s.system_prompt, s.append_system_prompt) == (SID, "", "from file")
+    assert s.custom_headers == {"X-A": "1", "X-B": "2:3"}
+    assert (s.max_output_tokens, s.thinking_budget) == (77, None)

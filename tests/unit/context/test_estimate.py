@@ -1,0 +1,80 @@
+"""Token estimates: by characters, and exact only from data that is on disk and whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from yume_shim.context.estimate import (
+    DOCUMENT_CHARS_PER_TOKEN,
+    IMAGE_TOKENS,
+    O200K_FILE,
+    O200K_SHA256,
+    by_characters,
+    load_exact,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(("length", "tokens"), [(0, 0), (1, 1), (3, 1), (4, 2), (10, 3), (11, 4), (1_000_000, 300_000)])
+def test_three_for_ten_rounded_up(length: int, tokens: int) -> None:
+    assert by_characters("x" * length) == tokens
+
+
+SCRIPT = """
+import sys
+from yume_shim.context.estimate import estimate_request, estimate_text
+from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.models import Endpoint, ModelSpec, Request, ToolSpec
+model = ModelSpec("m", Endpoint("e", "openai-chat", "http://127.0.0.1:1"))
+blocks = (
+    Text("x" * 10), Thinking("y" * 10), ToolCall("a", "LS", {}), ToolCall("b", "LS", {}, "{" * 8),
+    ToolResult("a", "z" * 10), ToolResult("b", (Text("z" * 10), Image("image/png", "A" * 9999))),
+    Document("text/plain", "d" * 10), Document("application/pdf", "A" * 61), Other("x", {"k": 1}),
+)
+tool = ToolSpec("LS", "Lists", {"type": "object"})
+request = Request(model, (Message("user", blocks),), ("s" * 10,), (tool,))
+nothing = Request(model, ())
+print(estimate_request(nothing), estimate_request(request), estimate_text("x" * 10), "tiktoken" in sys.modules)
+"""
+
+
+def test_a_request_is_the_sum_of_what_it_sends(tmp_path: Path) -> None:
+    """In a process of its own, because what is found on disk is remembered."""
+    environ = {**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environ, capture_output=True, text=True, timeout=30, check=True
+    )
+    texts = 3 + 3 + 2 + 3 + 3 + 3 + 3  # Text, Thinking, LS{}, LS{{{{…, the two results' texts, the plain document
+    pdf = -(-61 // DOCUMENT_CHARS_PER_TOKEN)
+    other, system, tool = by_characters('{"k":1}'), 3, by_characters('LS\nLists\n{"type":"object"}')
+    assert run.stdout.split() == ["0", str(texts + IMAGE_TOKENS + pdf + other + system + tool), "3", "False"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not the data"])
+def test_no_data_or_wrong_data_loads_nothing(tmp_path: Path, content: bytes | None) -> None:
+    """tiktoken would delete a file it does not like, and download it."""
+    if content is not None:
+        (tmp_path / O200K_FILE).write_bytes(content)
+    assert load_exact({"TIKTOKEN_CACHE_DIR": str(tmp_path)}) is None
+    assert load_exact({"DATA_GYM_CACHE_DIR": str(tmp_path)}) is None
+    assert load_exact({"TIKTOKEN_CACHE_DIR": ""}) is None
+    assert (tmp_path / O200K_FILE).exists() == (content is not None)
+
+
+def test_the_names_are_tiktokens_own() -> None:
+    """The file name and the check sum that the installed tiktoken looks for."""
+    import hashlib
+    import importlib
+    import inspect
+
+    source = inspect.getsource(importlib.import_module("tiktoken_ext.openai_public").o200k_base)
+    address = next(word for word in source.split('"') if word.endswith("/o200k_base.tiktoken"))
+    assert hashlib.sha1(address.encode()).hexdigest() == O200K_FILE
+    assert O200K_SHA256 in source
