@@ -73,6 +73,9 @@ class Catalog:
     def endpoint(self, name: str) -> Endpoint:
         """One row, with `--api`, `--api-base` and the customary base URL variables applied."""
         row = self._rows[name]
+        apis = {known["api"] for known in self._rows.values()}
+        if self._settings.api and self._settings.api not in apis:
+            raise BadInvocation(f"unknown API '{self._settings.api}'. Known: {', '.join(sorted(apis))}.")
         settings, env = self._settings, self._settings.env
         base = settings.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), row["base_url"])
         if row["api"] != "replay":

@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
         return _say(help_text())
     from yume_shim.app import run
 
-    return run(parsed, os.environ)
+    return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ)
 
 
 def _say(text: str) -> int:

@@ -154,6 +154,8 @@ class NestedDialect:
                 return [self._model_changed(event, tagged)]
             case SessionChanged():
                 return [self._session_changed(event, tagged)]
+            case CallDenied(reason_type="deniedPath"):
+                return []  # a path that rules hide is refused like a wrong input there: the result says it
             case Retrying() | CallDenied() | ModeChanged() | Notice() | InputRejected() | CommandRefused():
                 return [self._own(_system(event), tagged)]
             case ToolProgress():

@@ -6,7 +6,7 @@ import threading
 
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import CallDenied, Denial, ToolFinished, ToolProgress, ToolStarted
+from yume_shim.types.events import CallDenied, Denial, ModeChanged, ToolFinished, ToolProgress, ToolStarted
 from yume_shim.types.outputs import ToolContext
 from yume_shim.types.value import replace
 
@@ -151,9 +151,12 @@ class CallRunner:
     def _ask(self, call: ToolCall, spec: ToolSpec, decision: Decision) -> tuple[ToolFinished | None, ToolCall]:
         answer = self._parts.asker.ask(call, decision, self._cancel)
         if answer.verdict == "allow":
-            self._parts.gate.apply(answer.updates)
+            gate, mode = self._parts.gate, self._parts.gate.mode()
+            gate.apply(answer.updates)
             if answer.remember:
-                self._parts.gate.apply((self._parts.gate.exact_rule_for(call, spec),))
+                gate.apply((gate.exact_rule_for(call, spec),))
+            if gate.mode() != mode:
+                self._parts.emit(ModeChanged(gate.mode()))
             if answer.input is not None and answer.input != call.input:
                 call = self._parts.toolbox.complete(replace(call, input=answer.input))
                 self._parts.toolbox.check(call)
@@ -164,22 +167,18 @@ class CallRunner:
         match answer.verdict:
             case "deny":
                 if answer.interrupt:
+                    self.denials.append(Denial(call.name, call.id, call.input))
                     raise HostSaidStop
-                return _denied(call, answer.message or "The host denied this tool use.")
+                text = answer.message or "The host denied this tool use."
             case "timeout":
-                return _denied(
-                    call, f"Nobody answered the permission request for {call.name} in time, so it was not run."
-                )
+                text = f"Nobody answered the permission request for {call.name} in time, so it was not run."
             case "closed":
-                return _failed(
-                    call,
-                    ToolFailed(
-                        "Tool permission request failed: AbortError: "
-                        "Tool permission stream closed before response received"
-                    ),
+                text = (
+                    "Tool permission request failed: AbortError: Tool permission stream closed before response received"
                 )
             case _:
-                return _failed(call, ToolFailed(f"Tool permission request failed: Error: {answer.message}"))
+                text = f"Tool permission request failed: Error: {answer.message}"
+        return _denied(call, text)
 
 
 class _Heartbeat:

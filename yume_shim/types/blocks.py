@@ -68,7 +68,7 @@ class Document:
 
 @value
 class ToolResult:
-    """The answer to one call. `is_error` None = success that says nothing, False = success that says so (as Bash does)."""
+    """The answer to one call. `is_error` None = success that says nothing, False = one that says so (as Bash does)."""
 
     call_id: str
     content: str | tuple[Text | Image | Document, ...]

@@ -87,7 +87,7 @@ class Quirks:
     extra_body: Mapping[str, Any] = NOTHING
     """Merged into every request body."""
     user_after_results: bool = True
-    """openai-chat: a user message may follow tool results at once (Mistral: "Unexpected role 'user' after role 'tool'")."""
+    """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
 
 
 @value

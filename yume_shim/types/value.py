@@ -10,7 +10,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from typing import Any, TypeVar, dataclass_transform
 
     T = TypeVar("T")

@@ -256,7 +256,12 @@ def test_cut_inside_arguments_drops_the_half_call(on_cut: str) -> None:
 @pytest.mark.parametrize("on_cut", ["continue", "restart"])
 def test_cut_after_a_finished_call_runs_it_once(on_cut: str) -> None:
     ran: list[str] = []
-    tools = FunctionTools(Up=lambda given, _: ran.append("x") or "ok")
+
+    def once(given: dict[str, Any], _: object) -> str:
+        ran.append("x")
+        return "ok"
+
+    tools = FunctionTools(Up=once)
     cut = fails(ResponseStarted("m", "m"), *calls("c1", "Up"), kind="stream_interrupted")
     bench = Bench(ScriptedProvider(cut, answer(says("Done."))), tools, on_cut=on_cut)
     ended, _ = run(bench)
@@ -388,23 +393,22 @@ def test_allowed_with_other_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "denied"),
+    ("said", "text"),
     [
-        (Answer("deny", message="no thanks"), "no thanks", True),
-        (Answer("error", message="boom"), "Tool permission request failed: Error: boom", False),
-        (Answer("timeout"), "Nobody answered the permission request for Up in time, so it was not run.", True),
+        (Answer("deny", message="no thanks"), "no thanks"),
+        (Answer("error", message="boom"), "Tool permission request failed: Error: boom"),
+        (Answer("timeout"), "Nobody answered the permission request for Up in time, so it was not run."),
         (
             Answer("closed"),
             "Tool permission request failed: AbortError: Tool permission stream closed before response received",
-            False,
         ),
     ],
 )
-def test_refusals(said: Answer, text: str, denied: bool) -> None:
+def test_refusals(said: Answer, text: str) -> None:
     bench, ended = tool_turn(TableGate(Up="ask"), said)
     [finished] = bench.of(ToolFinished)
     assert finished.result == ToolResult("c1", text, is_error=True)
-    assert bool(ended.denials) is denied
+    assert ended.denials == (Denial("Up", "c1", {"x": "a"}),)
     assert bench.of(CallDenied) == []
     assert ended.text == "Done."
 
@@ -413,6 +417,7 @@ def test_deny_and_interrupt_stops_the_turn() -> None:
     bench, ended = tool_turn(TableGate(Up="ask"), Answer("deny", message="stop", interrupt=True))
     assert ended.outcome == "cancelled"
     assert bench.of(ToolFinished)[0].result.is_error
+    assert ended.denials == (Denial("Up", "c1", {"x": "a"}),)
     assert len(bench.provider.requests) == 1
 
 

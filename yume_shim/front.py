@@ -1,0 +1,187 @@
+"""What must stand before the first line can leave: settings, model, key, dialect, stdout. Loads nothing heavy."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.config.credentials import find_credential, missing_key, secrets_of
+from yume_shim.host.clock import FixedClock, SystemClock
+from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
+from yume_shim.host.log import Log
+from yume_shim.host.outlet import Outlet
+from yume_shim.host.writer import STDOUT, LineWriter
+from yume_shim.store.layout import projects_dir, session_path
+from yume_shim.tools.registry import chosen_specs
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.events import BlockDelta, SessionInfo, StartFailed
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import Tagged
+    from yume_shim.types.models import Credential, ModelSpec
+    from yume_shim.types.ports import Clock, Dialect, Ids
+    from yume_shim.types.settings import OutputFormat, Settings
+
+FLAT_LINE_BYTES = 98_304
+NESTED_LINE_BYTES = 1_000_000
+"""The Python SDK dies above 1 MiB."""
+CASSETTE_API = "replay"
+"""The `api` of the catalogue row whose real API is written in the cassette."""
+CASSETTE_SCHEME = "cassette:"
+
+
+class Front:
+    """Raises BadInvocation when the start makes no sense."""
+
+    def __init__(self, settings: Settings, flat: bool) -> None:
+        self.settings, self.flat = settings, flat
+        env = settings.env
+        self.catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
+        self.spec = self.resolve(settings.model)
+        self._credentials: dict[str, Credential | None] = {}
+        credential = self.credential(self.spec)
+        if credential is None and flat:
+            raise missing_key(self.spec.endpoint, settings)
+        where, source = self.spec.endpoint.base_url, credential.source if credential else "nowhere"
+        self.log = Log(
+            self.spec.endpoint.name,
+            settings.log_level,
+            secrets_of(settings, credential),
+            debug_file=settings.debug_file,
+        )
+        self.log("info", f"{self.spec.id} at {where}, key from {source}")
+        counted = bool(env.get("YUME_TEST_IDS"))
+        self.ids: Ids = CountedIds() if counted else RandomIds()
+        self.clock: Clock = FixedClock() if env.get("YUME_TEST_CLOCK") else SystemClock()
+        self.session_id = settings.session_id or (self.ids.uuid() if counted else random_uuid())
+        self.transcript = session_path(projects_dir(env, settings.session_dir), settings.cwd, self.session_id)
+        cap = settings.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
+        self.on_gone: Callable[[], None] = _nothing
+        self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
+        self.outlet = Outlet(self.clock, self.ids, _dialect(settings, self.ids, cap), self.writer)
+        self._watch_for_tests()
+
+    def resolve(self, text: str) -> ModelSpec:
+        """A model's name; the one of a cassette is written in it."""
+        spec = self.catalog.resolve(text)
+        if spec.endpoint.api != CASSETTE_API:
+            return spec
+        from yume_shim.providers.replay import read_cassette
+
+        if not self.settings.cassette:
+            raise BadInvocation("the replay provider answers from a folder: give --cassette DIR")
+        made_with = read_cassette(self.settings.cassette)
+        at = replace(spec.endpoint, api=made_with.endpoint.api, base_url=CASSETTE_SCHEME + self.settings.cassette)
+        return self.catalog.at(at, made_with.id)
+
+    def credential(self, spec: ModelSpec) -> Credential | None:
+        """The key for a model's endpoint; None if it needs one and there is none."""
+        name = spec.endpoint.name
+        if name not in self._credentials:
+            self._credentials[name] = find_credential(spec.endpoint, self.settings)
+        return self._credentials[name]
+
+    def first_info(self) -> SessionInfo:
+        """The session before anything has happened."""
+        settings = self.settings
+        specs = chosen_specs(settings.tools, settings.rules.deny)
+        return self.describe(
+            self.spec, self.session_id, settings.permission_mode, tuple(s.name for s in specs), settings.add_dirs
+        )
+
+    def describe(
+        self, spec: ModelSpec, session_id: str, mode: str, tools: tuple[str, ...], folders: tuple[str, ...]
+    ) -> SessionInfo:
+        """What init lines tell."""
+        credential = self.credential(spec)
+        return SessionInfo(
+            session_id=session_id,
+            cwd=self.settings.cwd,
+            provider=spec.endpoint.name,
+            model=spec.id,
+            permission_mode=mode,
+            tools=tools,
+            api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
+            additional_directories=folders,
+        )
+
+    def _gone(self) -> None:
+        self.on_gone()
+
+    def _shrink(self, line: Json, limit: int) -> Json:
+        from yume_shim.dialects.shrink import shrink
+
+        return shrink(line, limit, self.transcript if self.settings.persist else "")
+
+    def _watch_for_tests(self) -> None:
+        env = self.settings.env
+        if env.get("YUME_TEST_MODULES"):
+            self.outlet.listen(_module_watch(env["YUME_TEST_MODULES"]))
+        if env.get("YUME_CHECK_ORDER"):
+            from yume_shim.dialects.order import OrderCheck
+
+            self.outlet.listen(OrderCheck(self.settings.tool_concurrency).feed)
+
+
+def refuse(error: BadInvocation, *, flat: bool) -> int:
+    """Nothing can start: one message on stderr; in the flat dialect also a `system/error` line in place of init."""
+    try:
+        os.write(2, (error.message + "\n").encode("utf-8", "replace"))
+    except OSError:
+        pass  # stderr is closed: the exit code must say it alone
+    if not flat:
+        return 1
+    ids = RandomIds()
+    writer = LineWriter(STDOUT, FLAT_LINE_BYTES, wide_escapes=False)
+    Outlet(SystemClock(), ids, _flat_dialect(ids, FLAT_LINE_BYTES), writer).emit(StartFailed(error.message, error.kind))
+    return 2
+
+
+def _dialect(settings: Settings, ids: Ids, cap: int) -> Dialect:
+    wanted: OutputFormat = settings.output_format
+    if wanted == "flat":
+        return _flat_dialect(ids, cap)
+    if wanted == "text":
+        from yume_shim.dialects.plain import TextDialect
+
+        return TextDialect()
+    from yume_shim.dialects.nested import NestedDialect
+
+    nested = NestedDialect(CLAUDE_VERSION, ids, partial=settings.partial_messages)
+    if wanted == "json":
+        from yume_shim.dialects.plain import JsonDialect
+
+        return JsonDialect(nested, verbose=settings.verbose)
+    return nested
+
+
+def _flat_dialect(ids: Ids, cap: int) -> Dialect:
+    from yume_shim.dialects.flat import FlatDialect
+
+    return FlatDialect(__version__, ids, cap)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _module_watch(path: str) -> Callable[[Tagged], None]:
+    """For the start-up test: the modules loaded when the first event goes out, and the first delta."""
+    seen: set[str] = set()
+
+    def watch(tagged: Tagged) -> None:
+        import sys
+
+        moment = "delta" if type(tagged.event) is BlockDelta else "first"
+        if moment not in seen:
+            seen.add(moment)
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(f"{moment} {' '.join(sorted(sys.modules))}\n")
+
+    return watch
