@@ -1,0 +1,8 @@
+one
+def f():
+    return 1
+four
+five
+six
+def g():
+    pass

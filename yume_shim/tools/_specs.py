@@ -1,0 +1,158 @@
+"""The tools as the model is offered them: names, schemas, and what the gate must know. Imports no tool module.
+
+Descriptions are sent with every request, so they are short.
+"""
+
+from __future__ import annotations
+
+from yume_shim.types.models import ToolSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json
+
+
+def _field(kind: str, text: str = "", **more: object) -> Json:
+    made: Json = {"type": kind}
+    if text:
+        made["description"] = text
+    made.update(more)
+    return made
+
+
+def _schema(required: tuple[str, ...], **fields: Json) -> Json:
+    made: Json = {"type": "object", "properties": fields}
+    if required:
+        made["required"] = list(required)
+    made["additionalProperties"] = False
+    return made
+
+
+_EDIT_ITEM = _schema(
+    ("old_string", "new_string"),
+    old_string=_field("string", "Exact text to replace"),
+    new_string=_field("string", "Text to put in its place"),
+    replace_all=_field("boolean", "Replace every occurrence", default=False),
+)
+
+_GREP_FIELDS: dict[str, Json] = {
+    "pattern": _field("string", "Regular expression"),
+    "path": _field("string", "File or folder to search (default: the working directory)"),
+    "glob": _field("string", 'Only files that match, e.g. "*.py" or "src/**/*.{ts,tsx}"'),
+    "output_mode": _field(
+        "string",
+        "content = matching lines, files_with_matches = paths (default), count = matches per file",
+        enum=["content", "files_with_matches", "count"],
+    ),
+    "-B": _field("number", "Lines before each match (content)"),
+    "-A": _field("number", "Lines after each match (content)"),
+    "-C": _field("number", "Lines around each match (content)"),
+    "context": _field("number", "Same as -C"),
+    "-n": _field("boolean", "Show line numbers (content; default true)"),
+    "-i": _field("boolean", "Ignore case"),
+    "-o": _field("boolean", "Show only the matching part of a line (content)"),
+    "type": _field("string", "Only files of this type, e.g. py, js, rust"),
+    "head_limit": _field("number", "Show at most this many lines or files (default 250, 0 = no limit)"),
+    "offset": _field("number", "Skip this many lines or files first"),
+    "multiline": _field("boolean", "Let the pattern match across lines"),
+}
+
+SPECS: tuple[ToolSpec, ...] = (
+    ToolSpec(
+        "Bash",
+        "Run a shell command and return stdout and stderr together. The working directory persists between calls inside"
+        " the workspace, the environment does not; stdin is empty. Prefer Read, Edit, Grep and Glob where they serve.",
+        _schema(
+            ("command",),
+            command=_field("string", "The command"),
+            timeout=_field("number", "Milliseconds, at most 600000 (default 120000)"),
+            description=_field("string", "What it does, in five to ten words"),
+            run_in_background=_field("boolean", "Start it and return at once; its output goes to a file"),
+            dangerouslyDisableSandbox=_field("boolean", "Accepted for compatibility, has no effect"),
+        ),
+        kind="shell",
+    ),
+    ToolSpec(
+        "Read",
+        "Read a file: text with line numbers, images, PDFs, notebooks. Not folders (use LS or Glob).",
+        _schema(
+            ("file_path",),
+            file_path=_field("string", "Path of the file"),
+            offset=_field("integer", "First line to read, counted from 1"),
+            limit=_field("integer", "Number of lines to read"),
+            pages=_field("string", 'Pages of a PDF that matter, e.g. "1-5"'),
+            allow_large=_field("boolean", "Read a text file over 256 KB whole"),
+        ),
+        kind="read",
+        path_field="file_path",
+        parallel=True,
+    ),
+    ToolSpec(
+        "Write",
+        "Write a whole file, creating missing folders. Replaces what was there; to change a part use Edit.",
+        _schema(
+            ("file_path", "content"),
+            file_path=_field("string", "Path of the file"),
+            content=_field("string", "The whole new content"),
+        ),
+        kind="edit",
+        path_field="file_path",
+    ),
+    ToolSpec(
+        "Edit",
+        "Replace an exact piece of text in a file. old_string must occur exactly once unless replace_all is set, and"
+        " has no line-number prefix; an empty old_string creates a new file.",
+        _schema(
+            ("file_path", "old_string", "new_string"),
+            file_path=_field("string", "Path of the file"),
+            old_string=_field("string", "Exact text to replace"),
+            new_string=_field("string", "Text to put in its place"),
+            replace_all=_field("boolean", "Replace every occurrence", default=False),
+        ),
+        kind="edit",
+        path_field="file_path",
+    ),
+    ToolSpec(
+        "MultiEdit",
+        "Several Edits of one file, applied in order; if one fails, none is made.",
+        _schema(
+            ("file_path", "edits"),
+            file_path=_field("string", "Path of the file"),
+            edits=_field("array", "The edits, in order", items=_EDIT_ITEM),
+        ),
+        kind="edit",
+        path_field="file_path",
+    ),
+    ToolSpec(
+        "Glob",
+        "Find files by a pattern such as `src/**/*.ts`, newest first. `*` stays inside a folder, `**` crosses folders.",
+        _schema(
+            ("pattern",),
+            pattern=_field("string", "Pattern of the paths"),
+            path=_field("string", "Folder to look in (default: the working directory)"),
+        ),
+        kind="search",
+        path_field="path",
+        parallel=True,
+    ),
+    ToolSpec(
+        "Grep",
+        "Search file contents with a regular expression. Files that .gitignore names are left out.",
+        _schema(("pattern",), **_GREP_FIELDS),
+        kind="search",
+        path_field="path",
+        parallel=True,
+    ),
+    ToolSpec(
+        "LS",
+        "List a folder as a tree.",
+        _schema(
+            (),
+            path=_field("string", "Folder to list (default: the working directory)"),
+            ignore=_field("array", "Patterns of names to leave out", items={"type": "string"}),
+        ),
+        kind="search",
+        path_field="path",
+        parallel=True,
+    ),
+)

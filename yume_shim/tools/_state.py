@@ -1,0 +1,101 @@
+"""What the tools of one session share: folders, environment, the read ledger, the scratch folder, the shells."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from yume_shim.tools._ledger import Ledger
+from yume_shim.types.blocks import NOTHING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from yume_shim.tools._shells import Shells
+
+    Log = Callable[[str, str], None]
+
+MAX_NAME = 64
+MAX_TRIES = 10_000
+
+
+class Scratch:
+    """The folder for outputs too long to show. Made with mode 0700 when something is first put there."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def new_file(self, name: str, ending: str) -> tuple[int, str]:
+        """Open a fresh file (0600) for writing; `name` is made safe and, if taken, numbered."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        safe = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in name)
+        safe = safe[:MAX_NAME] or "output"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        for count in range(MAX_TRIES):
+            path = os.path.join(self.folder, f"{safe}-{count}{ending}" if count else f"{safe}{ending}")
+            try:
+                return os.open(path, flags, 0o600), path
+            except FileExistsError:
+                continue
+        raise FileExistsError(f"no free name for {safe}{ending}")
+
+
+class ToolState:
+    """One per session. Tools that run side by side share it."""
+
+    def __init__(
+        self,
+        cwd: str,
+        add_dirs: tuple[str, ...],
+        scratch_dir: str,
+        env: Mapping[str, str],
+        log: Log,
+        wishes: Mapping[str, str] = NOTHING,
+    ) -> None:
+        self.cwd = os.path.abspath(cwd)
+        self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
+        self.env = env
+        self.wishes = wishes
+        """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
+        self.log = log
+        self.ledger = Ledger()
+        self.scratch = Scratch(scratch_dir)
+        self._lock = threading.Lock()
+        self._shells: Shells | None = None
+
+    def resolve(self, path: str) -> str:
+        """The absolute, normalised path; relative ones start at the session's working directory."""
+        return os.path.normpath(os.path.join(self.cwd, path))
+
+    def relative(self, path: str) -> str:
+        """A path as results show it: below the working directory without that prefix, with forward slashes."""
+        base = self.cwd.rstrip(os.sep) + os.sep
+        shown = path[len(base) :] if path.startswith(base) else path
+        return shown.replace(os.sep, "/") if os.sep != "/" else shown
+
+    def inside(self, path: str) -> bool:
+        """Does the path, symlinks resolved, lie in the working directory or an added one? By components."""
+        real = os.path.realpath(path)
+        return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
+
+    def wish(self, name: str) -> str:
+        """A setting from the environment; "" if there is none."""
+        return self.wishes.get(name) or self.env.get(name) or ""
+
+    @property
+    def shells(self) -> Shells:
+        """The shells of this session, made on first use."""
+        with self._lock:
+            if self._shells is None:
+                from yume_shim.tools._shells import Shells
+
+                self._shells = Shells(self.cwd, self.env, self.scratch, self.log)
+            return self._shells
+
+    def close(self) -> None:
+        """End what the shells left running."""
+        with self._lock:
+            shells, self._shells = self._shells, None
+        if shells is not None:
+            shells.close()

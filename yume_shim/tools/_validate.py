@@ -1,0 +1,180 @@
+"""Is the input of a call what the tool's schema says? Defaults, leniency, and the words for what is wrong.
+
+The schemas are small and ours, so a few types and `enum`, `required`, `items` are all that is checked.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.text.codec import dumps
+from yume_shim.types.errors import ToolFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.models import ToolSpec
+
+PATH_FIELDS = ("file_path", "path", "notebook_path")
+EXACT_FIELDS = (*PATH_FIELDS, "command")
+"""Strings handed to the system: they can hold neither NUL nor anything that UTF-8 cannot carry."""
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?\Z")
+
+
+def with_defaults(given: Json, schema: Json) -> Json:
+    """The input with the schema's defaults for what is missing; the same object if nothing is."""
+    missing = {
+        name: field["default"]
+        for name, field in schema["properties"].items()
+        if "default" in field and name not in given
+    }
+    return {**given, **missing} if missing else given
+
+
+def settle(given: Json, schema: Json) -> Json:
+    """Checked input as a tool wants it: blank optional parameters gone, numbers and booleans of their own type.
+
+    Models write `"limit": "20"`, `"path": ""` or `"offset": null` often enough that refusing would only cost a round.
+    """
+    required = schema.get("required", ())
+    settled: Json = {}
+    for name, item in given.items():
+        field = schema["properties"][name]
+        if name not in required and (item is None or item == ""):
+            continue
+        settled[name] = _settle_item(item, field)
+    return with_defaults(settled, schema)
+
+
+def _settle_item(item: Any, field: Json) -> Any:
+    match field["type"]:
+        case "integer":
+            return int(float(item))
+        case "number":
+            return float(item)
+        case "boolean":
+            return item if isinstance(item, bool) else item == "true"
+        case "array" if field.get("items", {}).get("type") == "object":
+            return [settle(part, field["items"]) for part in item]
+        case _:
+            return item
+
+
+def check_input(spec: ToolSpec, given: Json, broken: str | None) -> None:
+    """Raise ToolFailed(before_run=True) that lists everything wrong with the input."""
+    if broken is not None:
+        raise ToolFailed(
+            f"InputValidationError: {spec.name} was called with input that could not be parsed as JSON. "
+            "Send the call again with one complete JSON object.",
+            before_run=True,
+            structured=f"InputValidationError: JSON parse failed ({len(broken.encode('utf-8', 'replace'))} bytes)",
+        )
+    issues = list(_issues(given, spec.schema, ()))
+    if issues:
+        lines = "\n".join(issue["message"] for issue in issues)
+        raise ToolFailed(
+            f"InputValidationError: {spec.name} failed due to the following issue(s):\n{lines}",
+            before_run=True,
+            structured="InputValidationError: " + dumps(issues).decode(),
+        )
+
+
+def _issues(given: Json, schema: Json, place: tuple[str | int, ...]) -> list[Json]:
+    fields: Json = schema["properties"]
+    required = schema.get("required", ())
+    found = [
+        _issue("invalid_type", (*place, name), f"The required parameter `{_label((*place, name))}` is missing")
+        for name in required
+        if given.get(name) is None
+    ]
+    for name, item in given.items():
+        where = (*place, name)
+        if name not in fields:
+            found.append(_issue("unrecognized_keys", where, f"An unexpected parameter `{_label(where)}` was provided"))
+        elif item is not None and not (item == "" and name not in required):
+            found += _item_issues(item, fields[name], where)
+    return found
+
+
+def _item_issues(item: Any, field: Json, where: tuple[str | int, ...]) -> list[Json]:
+    label, wanted = _label(where), field["type"]
+    if not _fits(item, wanted):
+        text = f"The parameter `{label}` type is expected as `{wanted}` but provided as `{_type_name(item)}`"
+        return [_issue("invalid_type", where, text)]
+    if "enum" in field and item not in field["enum"]:
+        choice = ", ".join(f"`{word}`" for word in field["enum"])
+        return [_issue("invalid_value", where, f"The parameter `{label}` must be one of {choice}")]
+    if wanted == "array":
+        inner = field.get("items")
+        return [issue for place, part in enumerate(item) for issue in _part_issues(part, inner, (*where, place))]
+    if isinstance(item, str):
+        return _string_issues(item, where)
+    return []
+
+
+def _part_issues(part: Any, field: Json | None, where: tuple[str | int, ...]) -> list[Json]:
+    if field is None:
+        return []
+    if field["type"] == "object" and isinstance(part, dict):
+        return _issues(part, field, where)
+    return _item_issues(part, field, where)
+
+
+def _string_issues(item: str, where: tuple[str | int, ...]) -> list[Json]:
+    name, label = where[-1], _label(where)
+    problem = ""
+    if name in EXACT_FIELDS:
+        if "\0" in item:
+            problem = "contains a NUL character"
+        elif any("\ud800" <= char <= "\udfff" for char in item):
+            problem = "contains characters that are not valid Unicode"
+    if name == "command" and "\r" in item:
+        # A carriage return ends a line for the eye but not for the shell: what is shown is not what runs.
+        problem = "contains a carriage return; use plain line feeds"
+    if name in PATH_FIELDS and (item == "~" or item.startswith(("~/", "~\\"))):
+        problem = "starts with `~`, which is not expanded; give the absolute path"
+    return [_issue("invalid_format", where, f"The parameter `{label}` {problem}")] if problem else []
+
+
+def _fits(item: Any, wanted: str) -> bool:
+    match wanted:
+        case "string":
+            return isinstance(item, str)
+        case "boolean":
+            return isinstance(item, bool) or item in ("true", "false")
+        case "number" | "integer":
+            if isinstance(item, str):
+                if _NUMBER.match(item) is None:
+                    return False
+                item = float(item)
+            if isinstance(item, bool) or not isinstance(item, (int, float)):
+                return False
+            return abs(item) < 1e15 and (wanted == "number" or float(item).is_integer())
+        case "array":
+            return isinstance(item, list)
+        case "object":
+            return isinstance(item, dict)
+        case _:
+            return True
+
+
+def _type_name(item: Any) -> str:
+    if item is None:
+        return "null"
+    for kind, name in ((bool, "boolean"), (str, "string"), ((int, float), "number"), (list, "array")):
+        if isinstance(item, kind):
+            return name
+    return "object"
+
+
+def _label(where: tuple[str | int, ...]) -> str:
+    made = ""
+    for step in where:
+        made += f"[{step}]" if isinstance(step, int) else f".{step}" if made else step
+    return made
+
+
+def _issue(code: str, where: tuple[str | int, ...], message: str) -> Json:
+    return {"code": code, "path": list(where), "message": message}

@@ -1,0 +1,193 @@
+"""Bash: one command with a time limit; long output goes to a file; a background option."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.text.clean import clean_output
+from yume_shim.text.clip import clip_middle
+from yume_shim.tools._files import os_failure, size_text
+from yume_shim.tools._shells import NOWHERE, WINDOWS, Sink, run_to_end
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.outputs import ToolOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.tools._shells import Ended, Shells
+    from yume_shim.tools._state import ToolState
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.outputs import ToolContext
+
+DEFAULT_TIMEOUT_MS = 120_000
+MAX_TIMEOUT_MS = 600_000
+MAX_SHOWN = 30_000
+"""Characters of output shown in full; more is saved to a file."""
+PREVIEW = 2_048
+TIMEOUT_CODE = 143
+MAX_CWD_NOTE = 8_192
+
+
+def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
+    """Run the command in the session's shell folder."""
+    command: str = given["command"]
+    note = _back_to_a_folder(state)
+    if given.get("run_in_background"):
+        return _start_background(command, state)
+    ended, moved = _run_command(command, time_limit_ms(given.get("timeout"), state) / 1000, state, context)
+    text = clean_output(ended.output).rstrip("\n")
+    note = "\n".join(part for part in (note, moved) if part)
+    if ended.timed_out:
+        head = f"Exit code {TIMEOUT_CODE}\nCommand timed out after {_duration(given.get('timeout'), state)}"
+        raise ToolFailed(_lines(head, _both_ends(ended, text), note))
+    if ended.code:
+        raise ToolFailed(_lines(f"Exit code {ended.code}", _both_ends(ended, text), note))
+    structured: Json = {
+        "stdout": text[:MAX_SHOWN],
+        "stderr": note,
+        "interrupted": False,
+        "isImage": False,
+        "noOutputExpected": False,
+    }
+    if ended.path or len(text) > MAX_SHOWN:
+        path, size = _persist(ended, text, state, context.call_id)
+        structured["persistedOutputPath"], structured["persistedOutputSize"] = path, size
+        text = _preview(text, path, size)
+    return ToolOutput(_lines(text, note) or "(Bash completed with no output)", structured, is_error=False)
+
+
+# ---------------------------------------------------------------- time limits
+
+
+def time_limit_ms(asked: float | None, state: ToolState) -> int:
+    """What was asked for, else the default, never more than the most; all three can be set in the environment."""
+    default = _number(state.wish("BASH_DEFAULT_TIMEOUT_MS"), DEFAULT_TIMEOUT_MS)
+    most = max(_number(state.wish("BASH_MAX_TIMEOUT_MS"), MAX_TIMEOUT_MS), default)
+    return min(int(asked) if asked is not None and asked >= 1 else default, most)
+
+
+def _number(text: str, default: int) -> int:
+    return int(text) if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 40 else default
+
+
+def _duration(asked: float | None, state: ToolState) -> str:
+    """`1s`, `1.5s`, `2m`, `2m 30s`."""
+    seconds = time_limit_ms(asked, state) / 1000
+    if seconds < 60:
+        return f"{seconds:g}s"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m {rest}s" if rest else f"{minutes}m"
+
+
+# ---------------------------------------------------------------- running
+
+
+def _run_command(command: str, seconds: float, state: ToolState, context: ToolContext) -> tuple[Ended, str]:
+    """Run it to its end and follow its `cd`. Gives how it ended, and a note if the folder was not followed."""
+    shells = state.shells
+    sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"))
+    try:
+        handle, cwd_file = state.scratch.new_file("cwd", ".txt")
+        os.close(handle)
+    except OSError as error:
+        state.log("warning", f"the shell folder cannot be followed: {error}")
+        cwd_file = ""
+    try:
+        running = shells.start(command, sink, cwd_file or NOWHERE)
+        try:
+            ended = run_to_end(running, seconds, context.cancel)
+        finally:
+            shells.leave(running)
+        return ended, _follow(shells, cwd_file, state)
+    except OSError as error:
+        raise os_failure(error, "spawn", shells.shell or "shell") from None
+    finally:
+        if cwd_file:
+            os.unlink(cwd_file)
+
+
+def _follow(shells: Shells, cwd_file: str, state: ToolState) -> str:
+    """Stay where the command went if that is inside the workspace, else go back to its top."""
+    if not cwd_file:
+        return ""
+    with open(cwd_file, "rb") as file:
+        where = os.fsdecode(file.read(MAX_CWD_NOTE).removesuffix(b"\n"))
+    if not where or (not WINDOWS and where == shells.cwd) or not os.path.isdir(where):
+        return ""
+    if state.inside(where):
+        shells.cwd = where
+        return ""
+    shells.cwd = state.cwd
+    return f"Shell cwd was reset to {state.cwd}"
+
+
+def _back_to_a_folder(state: ToolState) -> str:
+    """A shell folder that was deleted meanwhile is left for the workspace."""
+    if os.path.isdir(state.shells.cwd):
+        return ""
+    if not os.path.isdir(state.cwd):
+        raise ToolFailed(f"The working directory does not exist any more: {state.cwd}")
+    state.shells.cwd = state.cwd
+    return f"Shell cwd was reset to {state.cwd}"
+
+
+def _start_background(command: str, state: ToolState) -> ToolOutput:
+    try:
+        made = state.shells.start_background(command)
+    except BlockingIOError as error:
+        raise ToolFailed(f"{error.strerror}. Stop one of them first.") from None
+    except OSError as error:
+        raise os_failure(error, "spawn", state.shells.shell or "shell") from None
+    structured = {
+        "stdout": "",
+        "stderr": "",
+        "interrupted": False,
+        "isImage": False,
+        "noOutputExpected": False,
+        "backgroundTaskId": made.id,
+    }
+    path = made.running.sink.path
+    text = f"Command running in background with ID: {made.id}. Output is being written to: {path}"
+    return ToolOutput(text, structured, is_error=False)
+
+
+# ---------------------------------------------------------------- output
+
+
+def _lines(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _both_ends(ended: Ended, text: str) -> str:
+    """The output of a failed command: the end matters most, so the middle is cut."""
+    if ended.path:
+        with open(ended.path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_SHOWN * 4))
+            tail = clean_output(file.read(MAX_SHOWN * 4)).rstrip("\n")
+        half = MAX_SHOWN // 2
+        note = f"\n… output cut, {size_text(ended.total)} in all, saved to: {ended.path} …\n"
+        return text[: half - len(note)] + note + tail[-half:]
+    return clip_middle(text, MAX_SHOWN)
+
+
+def _persist(ended: Ended, text: str, state: ToolState, call_id: str) -> tuple[str, int]:
+    """The file with the whole output, and the size of the output."""
+    if ended.path:
+        return ended.path, ended.total
+    data = text.encode("utf-8")
+    try:
+        handle, path = state.scratch.new_file(call_id, ".txt")
+        with open(handle, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise os_failure(error, "write", state.scratch.folder) from None
+    return path, len(data)
+
+
+def _preview(text: str, path: str, size: int) -> str:
+    shown = text[:PREVIEW]
+    cut = shown.rfind("\n")
+    shown = shown[:cut] if cut > PREVIEW // 2 else shown
+    return (
+        f"<persisted-output>\nOutput too large ({size_text(size)}). Full output saved to: {path}\n\n"
+        f"Preview (first 2KB):\n{shown}\n...\n</persisted-output>"
+    )

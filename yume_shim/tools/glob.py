@@ -1,0 +1,84 @@
+"""Glob: paths by pattern, newest first, capped."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from yume_shim.tools import _walk
+from yume_shim.tools._patterns import PathPattern
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.outputs import ToolOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from yume_shim.tools._state import ToolState
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.outputs import ToolContext
+
+MAX_SHOWN = 100
+
+
+def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
+    """List the files that match."""
+    began = time.monotonic()
+    shown = given.get("path", state.cwd)
+    top = state.resolve(shown)
+    check_folder(top, shown, state.cwd)
+    try:
+        pattern = PathPattern(_inside(given["pattern"], top))
+    except ValueError as error:
+        raise ToolFailed(f"Bad pattern: {error}") from None
+    budget = _walk.Budget(context.cancel)
+    found = newest_first(_walk.matching_files(top, pattern, budget))
+    names = [state.relative(path) for path in found[:MAX_SHOWN]]
+    cut = len(found) > MAX_SHOWN
+    text = "\n".join(names) or "No files found"
+    if cut:
+        text += f"\n(the newest {MAX_SHOWN} of {len(found)}; a narrower pattern or path shows the others)"
+    if budget.spent:
+        text += "\n(the folder is too big to be searched to its end; give a narrower path)"
+    structured = {
+        "filenames": names,
+        "durationMs": round((time.monotonic() - began) * 1000),
+        "numFiles": len(names),
+        "truncated": cut or budget.spent,
+        "totalMatches": len(found),
+        "countIsComplete": not budget.spent,
+    }
+    return ToolOutput(text, structured)
+
+
+def check_folder(path: str, shown: str, cwd: str) -> None:
+    """Raise unless this is a folder."""
+    if not os.path.exists(path):
+        raise ToolFailed(f"Directory does not exist: {shown}. Note: your current working directory is {cwd}.")
+    if not os.path.isdir(path):
+        raise ToolFailed(f"Path is not a directory: {shown}")
+
+
+def newest_first(paths: Iterable[str]) -> list[str]:
+    """By time of last change; those of the same time by name."""
+    timed: list[tuple[int, str]] = []
+    for path in paths:
+        try:
+            timed.append((-os.lstat(path).st_mtime_ns, path))
+        except OSError:
+            timed.append((0, path))
+    timed.sort()
+    return [path for _, path in timed]
+
+
+def _inside(pattern: str, top: str) -> str:
+    """The pattern relative to the folder searched. What leads out of it was not asked of the gate, so it is refused."""
+    pattern = pattern.replace("\\", "/") if os.sep == "\\" else pattern
+    base = top.replace(os.sep, "/").rstrip("/") + "/"
+    if os.path.isabs(pattern):
+        if not pattern.startswith(base):
+            raise ToolFailed("The pattern must be relative to the folder searched; name another folder with `path`.")
+        pattern = pattern[len(base) :]
+    if ".." in pattern.split("/"):
+        raise ToolFailed("The pattern must not contain `..`; name another folder with `path`.")
+    return pattern

@@ -1,0 +1,274 @@
+"""Grep: ripgrep if it is there, else our stand-in; three output modes, one rendering."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from yume_shim.text.clean import clean_output
+from yume_shim.text.codec import loads
+from yume_shim.tools import _search
+from yume_shim.tools._shells import WINDOWS, Running, find_program, run_to_end
+from yume_shim.tools._walk import VCS_FOLDERS
+from yume_shim.tools.glob import newest_first
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.outputs import ToolOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from yume_shim.tools._state import ToolState
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.outputs import ToolContext
+
+MAX_SECONDS = 20.0
+MAX_GATHERED = 16 << 20
+"""Bytes taken from the searching process; then it is ended."""
+DEFAULT_HEAD = 250
+MAX_COLUMNS = 500
+MAX_SHOWN = 30_000
+"""Characters of matching lines shown."""
+MAX_CONTEXT = 1_000
+_SPLIT = re.compile(r"[,\s]+(?![^{]*\})")
+
+
+def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
+    """Search and show."""
+    shown = given.get("path", state.cwd)
+    top = state.resolve(shown)
+    if not os.path.exists(top):
+        raise ToolFailed(f"Path does not exist: {shown}. Note: your current working directory is {state.cwd}.")
+    job = _job(given, top)
+    found, cut = _search_process(job, state, context)
+    head = given.get("head_limit")
+    window = _Window(int(given.get("offset", 0)), DEFAULT_HEAD if head is None else int(head), cut)
+    match job["mode"]:
+        case "content":
+            return _content(found, given, state, window)
+        case "count":
+            return _count(found, state, window)
+        case _:
+            return _files(found, state, window)
+
+
+def _job(given: Json, top: str) -> Json:
+    around: float = given["-C"] if "-C" in given else given.get("context", 0)
+    content = given.get("output_mode") == "content"
+    before, after = (min(MAX_CONTEXT, max(0, int(given.get(name, around)))) for name in ("-B", "-A"))
+    return {
+        "pattern": given["pattern"],
+        "top": top,
+        "mode": given.get("output_mode", "files_with_matches"),
+        "globs": [rule for rule in _SPLIT.split(given.get("glob", "")) if rule],
+        "type": given.get("type", ""),
+        "ignore_case": bool(given.get("-i")),
+        "multiline": bool(given.get("multiline")),
+        "before": before if content else 0,
+        "after": after if content else 0,
+    }
+
+
+# ---------------------------------------------------------------- searching
+
+
+def ripgrep_argv(program: str, job: Json) -> list[str]:
+    """The job in ripgrep's words. `--no-config`: a config file of the user could name a program to run (`--pre`)."""
+    argv = [program, "--no-config", "--hidden", "--no-require-git", "--no-messages", "--color=never", "--crlf"]
+    argv.append("--sort=path")
+    argv += {"content": ["--json"], "count": ["--count", "--null", "--with-filename"]}.get(
+        job["mode"], ["--files-with-matches", "--null"]
+    )
+    argv += [f"--glob=!{name}" for name in sorted(VCS_FOLDERS)]
+    for rule in job["globs"]:
+        bare = rule.removeprefix("!").lstrip("/")
+        bare = bare if bare.startswith("**/") else f"**/{bare}"
+        argv.append(f"--glob=!{bare}" if rule.startswith("!") else f"--glob={bare}")
+    if job["type"]:
+        argv.append(f"--type={job['type']}")
+    if job["ignore_case"]:
+        argv.append("--ignore-case")
+    if job["multiline"]:
+        argv += ["--multiline", "--multiline-dotall"]
+    argv += [f"--before-context={job['before']}", f"--after-context={job['after']}"] if job["mode"] == "content" else []
+    return [*argv, f"--regexp={job['pattern']}", "--", job["top"]]
+
+
+class _Gather:
+    """Keeps what the process prints, up to a limit; then ends it."""
+
+    def __init__(self) -> None:
+        self.path = ""
+        self.total = 0
+        self.full = False
+        self.process: Running | None = None
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        self.total += len(data)
+        if self.total <= MAX_GATHERED:
+            self._data += data
+        elif not self.full:
+            self.full = True
+            if self.process is not None:
+                self.process.signal_group("SIGKILL")
+
+    def flush(self) -> None:
+        pass
+
+    def finish(self) -> bytes:
+        return bytes(self._data)
+
+
+def _search_process(job: Json, state: ToolState, context: ToolContext) -> tuple[bytes, bool]:
+    """What the searching process printed, and whether it was ended before it was done."""
+    if "\0" in job["pattern"]:
+        raise ToolFailed("The pattern contains a NUL character.", before_run=True)
+    program = find_program("rg", state.env.get("PATH", os.defpath), ".exe" if WINDOWS else "")
+    gather = _Gather()
+    try:
+        argv = ripgrep_argv(program, job) if program else _search.argv_for(job)
+        running = Running(argv, state.cwd, state.env, gather)
+    except (OSError, UnicodeEncodeError) as error:
+        raise ToolFailed(f"The search could not be started: {error}") from None
+    gather.process = running
+    ended = run_to_end(running, MAX_SECONDS, context.cancel)
+    stopped = ended.timed_out or gather.full
+    if ended.timed_out and not ended.output:
+        raise ToolFailed(f"The search took more than {MAX_SECONDS:g}s. Narrow the path, the glob or the pattern.")
+    if not stopped and ended.code > 1 and not ended.output.startswith(b"{") and b"\0" not in ended.output:
+        text = clean_output(ended.output).strip()
+        if text or ended.code > 2:
+            raise ToolFailed(text.removeprefix("rg: ") or f"The search failed (exit code {ended.code}).")
+    return ended.output, stopped
+
+
+# ---------------------------------------------------------------- showing
+
+
+class _Window:
+    """Which part of the results is shown."""
+
+    def __init__(self, offset: int, head: int, cut: bool) -> None:
+        self.offset = max(0, offset)
+        self.head = max(0, head)
+        self.cut = cut
+
+    def part(self, items: list[str]) -> list[str]:
+        return items[self.offset : self.offset + self.head if self.head else None]
+
+    def note(self, shown: int, total: int, what: str) -> str:
+        parts = []
+        if shown < total:
+            parts.append(f"{what} {self.offset + 1} to {self.offset + shown} of {total}; see head_limit and offset")
+        if self.cut:
+            parts.append("the search was ended early: narrow it")
+        return f"({'; '.join(parts)})" if parts else ""
+
+
+def _count_text(number: int, word: str, plural: str = "") -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {plural or word + 's'}"
+
+
+def _files(found: bytes, state: ToolState, window: _Window) -> ToolOutput:
+    paths = newest_first(os.fsdecode(part.lstrip(b"\n")) for part in found.split(b"\0")[:-1])
+    names = window.part([state.relative(path) for path in paths])
+    structured: Json = {"mode": "files_with_matches", "filenames": names, "numFiles": len(names)}
+    if not names:
+        return ToolOutput(_joined("No files found", window.note(0, len(paths), "files")), structured)
+    text = "\n".join((f"Found {_count_text(len(paths), 'file')}", *names))
+    return ToolOutput(_joined(text, window.note(len(names), len(paths), "files")), structured)
+
+
+def _count(found: bytes, state: ToolState, window: _Window) -> ToolOutput:
+    rows: list[tuple[str, int]] = []
+    for line in found.split(b"\n"):
+        name, mark, number = line.partition(b"\0")
+        if mark and number.strip().isdigit():  # ripgrep ends lines in CRLF when it may take them for such
+            rows.append((state.relative(os.fsdecode(name)), int(number)))
+    total = sum(number for _, number in rows)
+    lines = window.part([f"{name}:{number}" for name, number in rows])
+    content = "\n".join(lines)
+    structured = {
+        "mode": "count",
+        "numFiles": len(rows),
+        "filenames": [],
+        "content": content,
+        "numMatches": total,
+    }
+    if not lines:
+        return ToolOutput(_joined("No matches found", window.note(0, len(rows), "files")), structured)
+    sum_line = f"Found {_count_text(total, 'total occurrence')} across {_count_text(len(rows), 'file')}."
+    return ToolOutput(_joined(f"{content}\n\n{sum_line}", window.note(len(lines), len(rows), "files")), structured)
+
+
+def _content(found: bytes, given: Json, state: ToolState, window: _Window) -> ToolOutput:
+    lines = list(_content_lines(found, given, state))
+    part = window.part(lines)
+    size = 0
+    for place, line in enumerate(part):
+        size += len(line) + 1
+        if size > MAX_SHOWN:
+            part = part[:place]
+            break
+    content = "\n".join(part)
+    structured = {
+        "mode": "content",
+        "numFiles": 0,
+        "filenames": [],
+        "content": content,
+        "numLines": len(part),
+        "totalLines": len(lines),
+    }
+    return ToolOutput(_joined(content or "No matches found", window.note(len(part), len(lines), "lines")), structured)
+
+
+def _content_lines(found: bytes, given: Json, state: ToolState) -> Iterator[str]:
+    numbers, only = given.get("-n", True), given.get("-o", False)
+    apart = any(given.get(name) for name in ("-A", "-B", "-C", "context"))
+    last: tuple[str, int] | None = None
+    for raw in found.split(b"\n"):
+        event = _event(raw)
+        if event is None:
+            continue
+        kind, path, number, text, parts = event
+        name = state.relative(path)
+        if apart and not only and last is not None and last != (path, number - 1):
+            yield "--"
+        shown = parts if only else text.removesuffix("\n").split("\n")
+        mark = ":" if kind == "match" else "-"
+        for index, line in enumerate(shown):
+            place = f"{number if only else number + index}{mark}" if numbers else ""
+            yield f"{name}{mark}{place}{_cut(line.removesuffix(chr(13)))}"
+        last = (path, number + text.removesuffix("\n").count("\n"))
+
+
+def _event(raw: bytes) -> tuple[str, str, int, str, list[str]] | None:
+    """One line of the JSON stream: (match or context, path, line number, text, matched parts)."""
+    if not raw.startswith((b'{"type":"match"', b'{"type":"context"')):
+        return None
+    try:
+        event = loads(raw)
+    except ValueError:  # the last line of a process that was ended
+        return None
+    data = event["data"]
+    parts = [_text(part["match"]) for part in data.get("submatches", ())]
+    return event["type"], _text(data["path"]), data.get("line_number") or 0, _text(data["lines"]), parts
+
+
+def _text(part: Any) -> str:
+    """ripgrep gives text, or base64 bytes where it is not UTF-8."""
+    if "text" in part:
+        return str(part["text"])
+    from base64 import b64decode
+
+    return clean_output(b64decode(part["bytes"]))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_COLUMNS else f"{line[:MAX_COLUMNS]}… [{len(line) - MAX_COLUMNS} more characters]"
+
+
+def _joined(text: str, note: str) -> str:
+    return f"{text}\n{note}" if note else text

@@ -1,0 +1,71 @@
+"""Write: a whole file in one step; refused if it changed since it was read."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.tools import _diff, _files
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.outputs import ToolOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.tools._state import ToolState
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.outputs import ToolContext
+
+CURRENT = "(file state is current in your context, no need to read it back)"
+
+
+def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
+    """Write the file, keep its mode and Unicode encoding."""
+    shown, content = given["file_path"], _files.plain(given["content"])
+    path = state.resolve(shown)
+    target = _files.write_target(path, shown, state.inside(path))
+    if target.facts is None:
+        save(state, target, content.encode("utf-8"), shown)
+        return ToolOutput(
+            f"File created successfully at: {shown} {CURRENT}",
+            _structured("create", shown, content, None),
+        )
+    original, like = None, _files.Decoded("")
+    if target.facts.st_size <= _files.MAX_TEXT_BYTES:
+        data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel)
+        refuse_changed(state, target.path, facts, data)
+        like = _files.decode(data)
+        original = _files.plain(like.text)
+    else:
+        refuse_changed(state, target.path, target.facts, None)
+    if like.encoding == "latin-1" or content.startswith("\ufeff"):
+        like = _files.Decoded("")
+    context.cancel.check()
+    save(state, target, _files.encode(content, like), shown)
+    return ToolOutput(
+        f"The file {shown} has been updated successfully. {CURRENT}",
+        _structured("update", shown, content, original),
+    )
+
+
+def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: bytes | None) -> None:
+    """Raise if something else changed the file after the model saw it."""
+    if state.ledger.changed(path, facts, data):
+        raise ToolFailed(
+            "File has been modified since read, by the user or by a program. Read it again before you write it."
+        )
+
+
+def save(state: ToolState, target: _files.Target, data: bytes, shown: str) -> None:
+    """Write and remember: what the model wrote, it knows."""
+    _files.write_file(target, data, shown)
+    state.ledger.note(target.path, os.stat(target.path), data)
+
+
+def _structured(kind: str, shown: str, content: str, original: str | None) -> Json:
+    return {
+        "type": kind,
+        "filePath": shown,
+        "content": content,
+        "structuredPatch": [] if original is None else _diff.hunks(original, content),
+        "originalFile": original,
+        "userModified": False,
+    }
