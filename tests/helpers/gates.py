@@ -1,0 +1,101 @@
+"""What tests of the gate share: tool specs as the toolbox gives them, a gate over a real folder, and a real shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from yume_shim.gate.permissions import Permissions
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.models import ToolSpec
+from yume_shim.types.settings import Rules, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from yume_shim.gate.paths import Flavour
+    from yume_shim.types.outputs import Decision
+
+SPECS = {
+    spec.name: spec
+    for spec in (
+        ToolSpec("Bash", "", {}, "shell"),
+        ToolSpec("Read", "", {}, "read", "file_path"),
+        ToolSpec("Write", "", {}, "edit", "file_path"),
+        ToolSpec("Edit", "", {}, "edit", "file_path"),
+        ToolSpec("MultiEdit", "", {}, "edit", "file_path"),
+        ToolSpec("NotebookEdit", "", {}, "edit", "notebook_path"),
+        ToolSpec("Grep", "", {}, "search", "path"),
+        ToolSpec("Glob", "", {}, "search", "path"),
+        ToolSpec("LS", "", {}, "search", "path"),
+        ToolSpec("TodoWrite", "", {}),
+        ToolSpec("Task", "", {}, aliases=("Agent",)),
+        ToolSpec("WebFetch", "", {}),
+        ToolSpec("WebSearch", "", {}),
+        ToolSpec("AskUserQuestion", "", {}),
+        ToolSpec("ExitPlanMode", "", {}),
+        ToolSpec("mcp__box__open", "", {}),
+    )
+}
+
+
+def gate(
+    cwd: Path | str,
+    mode: str = "default",
+    *,
+    allow: tuple[str, ...] = (),
+    ask: tuple[str, ...] = (),
+    deny: tuple[str, ...] = (),
+    dirs: tuple[str, ...] = (),
+    home: str = "/home/nobody-here",
+    flat: bool = True,
+    allow_bypass: bool = False,
+    told: list[str] | None = None,
+    shell_cwd: Callable[[], str] | None = None,
+    flavour: Flavour | None = None,
+) -> Permissions:
+    """A gate with these rules over a folder; `told` collects what it logs."""
+
+    def log(level: str, message: str) -> None:
+        if told is not None:
+            told.append(f"{level}: {message}")
+
+    settings = Settings(permission_mode=mode, allow_bypass=allow_bypass, rules=Rules(allow, ask, deny), add_dirs=dirs)
+    return Permissions(settings, str(cwd), home, flat, log, shell_cwd, flavour)
+
+
+def decide(guard: Permissions, tool: str, **fields: Any) -> Decision:
+    """The gate's word on a call."""
+    return guard.decide(ToolCall("call_1", tool, fields), SPECS[tool])
+
+
+def bash(guard: Permissions, command: str) -> Decision:
+    """The gate's word on a command."""
+    return decide(guard, "Bash", command=command)
+
+
+def run(command: str, cwd: Path, seconds: float = 20.0) -> subprocess.CompletedProcess[bytes]:
+    """Run a command as the Bash tool would, in a bare environment."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(cwd), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def tree(folder: Path) -> dict[str, bytes | str]:
+    """Everything below a folder, without git's own bookkeeping."""
+    found: dict[str, bytes | str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name.split(os.sep)[0] == ".git":
+            continue
+        found[name] = os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else "folder"
+    return found

@@ -1,0 +1,195 @@
+"""Paths of every flavour, judged on any system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from yume_shim.gate.paths import (
+    MACOS,
+    POSIX,
+    WINDOWS,
+    WSL,
+    Flavour,
+    Seen,
+    components,
+    contains,
+    expand,
+    flaw,
+    links_in,
+    look,
+    native,
+    protected_name,
+    slashed,
+    tidy,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("flavour", "path", "full"),
+    [
+        (POSIX, "a", "/w/a"),
+        (POSIX, "/a/./b//c/", "/a/b/c"),
+        (POSIX, "../x", "/x"),
+        (POSIX, "../../../x", "/x"),
+        (POSIX, "a/../../w2/x", "/w2/x"),
+        (POSIX, "~", "/home/u"),
+        (POSIX, "~/x", "/home/u/x"),
+        (POSIX, "a~/x", "/w/a~/x"),
+        (POSIX, "", "/w"),
+        (POSIX, "//a", "/a"),
+        (POSIX, "C:\\x", "/w/C:\\x"),
+        (WSL, "C:\\Users\\u", "/mnt/c/Users/u"),
+        (WSL, "d:/x", "/mnt/d/x"),
+        (WSL, "a/b", "/w/a/b"),
+    ],
+)
+def test_absolute_posix(flavour: Flavour, path: str, full: str) -> None:
+    assert tidy(expand(path, "/w", "/home/u", flavour), flavour) == full
+
+
+@pytest.mark.parametrize(
+    ("path", "full"),
+    [
+        ("a", "C:\\w\\a"),
+        ("a/b\\c", "C:\\w\\a\\b\\c"),
+        ("..\\..\\..\\x", "C:\\x"),
+        ("d:\\x\\.\\y", "D:\\x\\y"),
+        ("D:/x/../y", "D:\\y"),
+        ("\\x", "C:\\x"),
+        ("/x", "C:\\x"),
+        ("~\\x", "C:\\Users\\u\\x"),
+        ("~/x", "C:\\Users\\u\\x"),
+        ("\\\\srv\\share\\a\\..\\..\\b", "\\\\srv\\share\\b"),
+    ],
+)
+def test_absolute_windows(path: str, full: str) -> None:
+    assert tidy(expand(path, "C:\\w", "C:\\Users\\u", WINDOWS), WINDOWS) == full
+
+
+@pytest.mark.parametrize(
+    ("flavour", "folder", "path", "inside"),
+    [
+        (POSIX, "/w", "/w", True),
+        (POSIX, "/w", "/w/a", True),
+        (POSIX, "/w", "/w2/a", False),
+        (POSIX, "/w", "/W/a", False),
+        (POSIX, "/w/a", "/w", False),
+        (POSIX, "/", "/anything", True),
+        (MACOS, "/w", "/W/a", True),
+        (WSL, "/mnt/c/Work", "/mnt/c/work/x", True),
+        (WINDOWS, "C:\\w", "c:\\W\\a", True),
+        (WINDOWS, "C:\\w", "C:\\w2\\a", False),
+        (WINDOWS, "C:\\w", "D:\\w\\a", False),
+        (WINDOWS, "C:\\w", "C:\\w. \\a", True),
+        (WINDOWS, "C:\\w", "\\\\C:\\w\\a", False),
+        (WINDOWS, "\\\\srv\\share\\w", "\\\\SRV\\share\\w\\a", True),
+        (WINDOWS, "\\\\srv\\share\\w", "\\\\srv\\other\\w\\a", False),
+    ],
+)
+def test_containment_goes_by_components(flavour: Flavour, folder: str, path: str, inside: bool) -> None:
+    assert contains(folder, tidy(path, flavour), flavour) is inside
+
+
+@pytest.mark.parametrize(
+    ("flavour", "path", "why"),
+    [
+        (POSIX, "a\0b", "it contains a NUL byte"),
+        (POSIX, "~root/x", "it names another user's home"),
+        (POSIX, "C:x", ""),
+        (POSIX, "a:b", ""),
+        (POSIX, "aux", ""),
+        (POSIX, "\\\\srv\\x", ""),
+        (WSL, "\\\\wsl$\\distro\\x", "it is a network or device path"),
+        (WINDOWS, "a\0b", "it contains a NUL byte"),
+        (WINDOWS, "\\\\srv\\share\\x", "it is a network or device path"),
+        (WINDOWS, "//srv/share/x", "it is a network or device path"),
+        (WINDOWS, "\\\\?\\C:\\x", "it is a network or device path"),
+        (WINDOWS, "\\\\.\\pipe\\x", "it is a network or device path"),
+        (WINDOWS, "C:x", "it is relative to the current folder of a drive"),
+        (WINDOWS, "C:", "it is relative to the current folder of a drive"),
+        (WINDOWS, "x.txt:stream", "it names a stream of a file"),
+        (WINDOWS, ".git::$INDEX_ALLOCATION\\config", "it names a stream of a file"),
+        (WINDOWS, "sub\\NUL", "it names a device"),
+        (WINDOWS, "con.txt", "it names a device"),
+        (WINDOWS, "COM1", "it names a device"),
+        (WINDOWS, "GIT~1\\config", "it is a short (8.3) name"),
+        (WINDOWS, "PROGRA~1.TXT", "it is a short (8.3) name"),
+        (WINDOWS, "/c/Users/x", "a shell and a program read it differently"),
+        (WINDOWS, "C:\\ok\\file.txt", ""),
+        (WINDOWS, "ok/console.txt", ""),
+        (WINDOWS, "backup~", ""),
+        (WINDOWS, "~\\x", ""),
+    ],
+)
+def test_paths_that_are_not_trusted(flavour: Flavour, path: str, why: str) -> None:
+    assert flaw(path, flavour) == why
+
+
+@pytest.mark.parametrize(
+    ("flavour", "path", "name"),
+    [
+        (POSIX, "/w/.git/hooks/x", ".git"),
+        (POSIX, "/w/.GIT/hooks/x", ".git"),
+        (POSIX, "/w/sub/.vscode/tasks.json", ".vscode"),
+        (POSIX, "/w/.claude/settings.json", ".claude"),
+        (POSIX, "/w/.claude/commands", ".claude"),
+        (POSIX, "/w/.claude/commands/x.md", ""),
+        (POSIX, "/w/.claude/worktrees/a/x.py", ""),
+        (POSIX, "/w/.claude/worktrees/a/.git/config", ".git"),
+        (POSIX, "/w/.bashrc", ".bashrc"),
+        (POSIX, "/w/.bashrc/x", ""),
+        (POSIX, "/w/.gitignore", ""),
+        (POSIX, "/w/.github/workflows/x.yml", ""),
+        (POSIX, "/w/a.git/x", ""),
+        (WINDOWS, "C:\\w\\.git\\config", ".git"),
+        (WINDOWS, "C:\\w\\.git. \\config", ".git"),
+        (WINDOWS, "C:\\w\\.Claude \\settings.json", ".claude"),
+        (WINDOWS, "C:\\w\\.mcp.json.", ".mcp.json"),
+    ],
+)
+def test_protected_names(flavour: Flavour, path: str, name: str) -> None:
+    assert protected_name(path, flavour) == name
+
+
+def test_names_above_the_workspace_do_not_count_except_git() -> None:
+    assert protected_name("/u/.claude/x/a.py", POSIX, "/u/.claude/x") == ""
+    assert protected_name("/u/.claude/x/.idea/a", POSIX, "/u/.claude/x") == ".idea"
+    assert protected_name("/u/.git/hooks/pre-commit", POSIX, "/u/.git") == ".git"
+
+
+def test_components_and_slashes() -> None:
+    assert components("/a/B", POSIX) == ("/", "a", "B")
+    assert components("/a/B", MACOS) == ("/", "a", "b")
+    assert components("C:\\A\\b. ", WINDOWS) == ("c:\\", "a", "b")
+    assert slashed("C:\\A\\b", WINDOWS) == "/c/A/b"
+    assert slashed("/A/b", POSIX) == "/A/b"
+
+
+def test_the_disk_is_followed_to_the_deepest_parent_that_exists(tmp_path: Path) -> None:
+    base = tmp_path.resolve()
+    (base / "real").mkdir()
+    (base / "real" / "f").write_text("x")
+    (base / "link").symlink_to("real")
+    (base / "dangling").symlink_to("nowhere")
+    (base / "loop").symlink_to("loop")
+    assert look(f"{base}/link/f") == Seen(f"{base}/real/f", is_link=False, is_folder=False, exists=True)
+    assert look(f"{base}/link") == Seen(f"{base}/real", is_link=True, is_folder=True, exists=True)
+    assert look(f"{base}/link/new/deep") == Seen(f"{base}/real/new/deep")
+    assert look(f"{base}/link/../x") == Seen(f"{base}/x")
+    assert look(f"{base}/dangling") == Seen(f"{base}/nowhere", is_link=True, exists=True)
+    assert look(f"{base}/loop").is_link
+    assert look("/a\0b") == Seen("/a\0b")
+    assert sorted(links_in(str(base)) or ()) == [f"{base}/{name}" for name in ("dangling", "link", "loop")]
+    assert links_in(f"{base}/none") == ()
+    assert links_in(f"{base}/real/f") is None
+
+
+def test_the_native_flavour_knows_wsl() -> None:
+    assert native({}) in (POSIX, MACOS, WINDOWS)
+    if native({}) is POSIX:
+        assert native({"WSL_DISTRO_NAME": "Ubuntu"}) is WSL

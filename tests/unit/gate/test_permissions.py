@@ -1,0 +1,479 @@
+"""The gate as a whole: modes, order of rules, updates, what is offered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.helpers.gates import SPECS, bash, decide, gate
+from yume_shim.gate.paths import WINDOWS
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.errors import BadInvocation, BadLine
+from yume_shim.types.outputs import Decision
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+READ_IN = ("Read", {"file_path": "a.txt"})
+READ_OUT = ("Read", {"file_path": "/etc/hostname"})
+WRITE_IN = ("Write", {"file_path": "w.txt", "content": "w"})
+WRITE_OUT = ("Write", {"file_path": "/elsewhere/w.txt", "content": "w"})
+ECHO = ("Bash", {"command": "echo hi"})
+TOUCH = ("Bash", {"command": "touch made.txt"})
+CAT_OUT = ("Bash", {"command": "cat /etc/hostname"})
+MCP: tuple[str, dict[str, Any]] = ("mcp__box__open", {})
+TODOS: tuple[str, dict[str, Any]] = ("TodoWrite", {"todos": []})
+COLUMNS = (READ_IN, READ_OUT, WRITE_IN, WRITE_OUT, ECHO, TOUCH, CAT_OUT, MCP, TODOS)
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text("alpha\n")
+    (tmp_path / "sub").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("mode", "flat", "verdicts"),
+    [
+        ("default", False, "allow ask ask ask allow ask ask ask allow"),
+        ("manual", False, "allow ask ask ask allow ask ask ask allow"),
+        ("acceptEdits", False, "allow ask allow ask allow allow ask ask allow"),
+        ("auto", False, "allow ask allow ask allow allow ask ask allow"),
+        ("plan", False, "allow ask ask ask allow ask ask ask allow"),
+        ("dontAsk", False, "allow deny deny deny allow deny deny deny allow"),
+        ("bypassPermissions", False, "allow allow allow allow allow allow allow allow allow"),
+        ("auto", True, "allow allow allow allow allow allow allow allow allow"),
+        ("interactive", True, "ask ask ask ask ask ask ask ask ask"),
+        ("deny", True, "deny deny deny deny deny deny deny deny deny"),
+    ],
+)
+def test_the_mode_table(space: Path, mode: str, flat: bool, verdicts: str) -> None:
+    guard = gate(space, mode, flat=flat)
+    assert " ".join(decide(guard, tool, **fields).verdict for tool, fields in COLUMNS) == verdicts
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions", "interactive"])
+@pytest.mark.parametrize("tool", ["AskUserQuestion", "ExitPlanMode"])
+def test_questions_are_asked_in_every_mode(space: Path, mode: str, tool: str) -> None:
+    assert decide(gate(space, mode, allow=(tool,)), tool).verdict == "ask"
+
+
+# ---------------------------------------------------------------- words and offers
+
+
+def test_what_an_edit_says(space: Path) -> None:
+    path = f"{space}/w.txt"
+    wanted = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
+    assert decide(gate(space), "Write", file_path="w.txt") == Decision(
+        "ask", wanted, "mode", "default", (ACCEPT_EDITS,)
+    )
+    planned = decide(gate(space, "plan"), "Write", file_path="w.txt")
+    assert planned.message.startswith(wanted)
+    assert "while in plan mode" in planned.message
+    dont = decide(gate(space, "dontAsk"), "Write", file_path="w.txt")
+    assert (dont.verdict, dont.reason_type, dont.suggestions) == ("deny", "mode", ())
+    assert dont.message.startswith("Permission to use Write has been denied")
+
+
+def test_what_a_path_outside_says(space: Path) -> None:
+    folder = {"type": "addDirectories", "directories": ["/etc"], "destination": "session"}
+    wanted = "Claude requested permissions to read from /etc/hostname, but you haven't granted it yet."
+    assert decide(gate(space), "Read", file_path="/etc/hostname") == Decision(
+        "ask", wanted, "workingDir", "outside of the workspace", (folder,), "/etc/hostname"
+    )
+    assert decide(gate(space), "Write", file_path="/etc/x").suggestions == (folder, ACCEPT_EDITS)
+
+
+def rule_offer(*contents: str) -> dict[str, Any]:
+    rules = [{"toolName": "Bash", "ruleContent": content} for content in contents]
+    return {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"}
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "offers"),
+    [
+        ("touch x", "This command requires approval", (rule_offer("touch x"), ACCEPT_EDITS)),
+        ("make *", "This command requires approval", (rule_offer("make \\*"),)),
+        ("npm run build", "This command requires approval", (rule_offer("npm run:*"),)),
+        (
+            "ls && npm i x && make",
+            "This Bash command contains multiple operations. The following parts require approval: npm i x, make",
+            (rule_offer("npm i:*", "make"),),
+        ),
+        ("make $X", "This command requires approval (it contains a variable)", (rule_offer("make $X"),)),
+    ],
+)
+def test_what_a_command_says(space: Path, command: str, message: str, offers: tuple[dict[str, Any], ...]) -> None:
+    decision = bash(gate(space), command)
+    assert (decision.verdict, decision.message, decision.suggestions) == ("ask", message, offers)
+
+
+def test_a_redirect_is_named(space: Path) -> None:
+    assert bash(gate(space), "ls > x").message.startswith("Output redirection to 'x' needs approval")
+
+
+def test_what_a_deny_says(space: Path) -> None:
+    guard = gate(space, "bypassPermissions", deny=("Bash(git push:*)", "Read(./a.txt)", "WebFetch"))
+    assert bash(guard, "git push x") == Decision(
+        "deny", "Permission to use Bash with command git push x has been denied.", "rule", "Bash(git push:*)"
+    )
+    assert decide(guard, "Read", file_path="a.txt") == Decision(
+        "deny",
+        "File is in a directory that is denied by your permission settings.",
+        "deniedPath",
+        "Read(./a.txt)",
+    )
+    assert decide(guard, "WebFetch", url="https://x.org") == Decision(
+        "deny", "Permission to use WebFetch has been denied.", "rule", "WebFetch"
+    )
+
+
+# ---------------------------------------------------------------- rules
+
+
+def test_deny_comes_before_ask_before_allow(space: Path) -> None:
+    rules = ("Bash(make:*)",)
+    for mode in ("default", "bypassPermissions", "acceptEdits", "interactive"):
+        assert bash(gate(space, mode, allow=rules, ask=rules, deny=rules), "make").verdict == "deny"
+        assert bash(gate(space, mode, allow=rules, ask=rules), "make").verdict == "ask"
+    assert bash(gate(space, allow=rules), "make").verdict == "allow"
+    assert bash(gate(space, "dontAsk", allow=rules), "make").verdict == "allow"
+    assert bash(gate(space, "dontAsk", ask=rules), "make").verdict == "deny"
+
+
+def test_a_bare_tool_rule_covers_all_of_it(space: Path) -> None:
+    guard = gate(space, allow=("Bash", "Write"))
+    assert bash(guard, "for i in 1; do touch $i; done").verdict == "allow"
+    assert decide(guard, "Write", file_path="/elsewhere/x").verdict == "allow"
+    assert decide(guard, "Edit", file_path="x").verdict == "ask"
+    assert bash(gate(space, "bypassPermissions", deny=("Bash",)), "true").verdict == "deny"
+    assert decide(gate(space, "bypassPermissions", deny=("mcp__box",)), "mcp__box__open").verdict == "deny"
+
+
+def test_a_path_rule_allows_only_what_it_names_in_both_spellings(space: Path) -> None:
+    guard = gate(space, allow=("Edit(sub/**)", "Read(//etc/**)"))
+    (space / "sub" / "away").symlink_to("/elsewhere")
+    assert decide(guard, "Write", file_path="sub/x").verdict == "allow"
+    assert decide(guard, "NotebookEdit", notebook_path="sub/x.ipynb").verdict == "allow"
+    assert decide(guard, "Write", file_path="x").verdict == "ask"
+    assert decide(guard, "Write", file_path="sub/away/x").verdict == "ask"
+    assert decide(guard, "Write", file_path="sub/../x").verdict == "ask"
+    assert decide(guard, "Read", file_path="/etc/hosts").verdict == "allow"
+    assert decide(gate(space, "plan", allow=("Edit(sub/**)",)), "Write", file_path="sub/x").verdict == "ask"
+
+
+def test_a_deny_holds_under_every_name_of_a_linked_folder(space: Path) -> None:
+    real = space / "real"
+    real.mkdir()
+    (real / "secret").write_text("x")
+    (space / "other").symlink_to(real)
+    for spelled, asked in ((space / "other", real), (real, space / "other")):
+        guard = gate(spelled, deny=("Read(./secret)",))
+        assert decide(guard, "Read", file_path=str(asked / "secret")).verdict == "deny"
+    guard = gate(space, deny=("Read(./other/**)",))
+    assert decide(guard, "Read", file_path=str(real / "secret")).verdict == "deny"
+
+
+def test_rules_about_hosts_and_agents(space: Path) -> None:
+    guard = gate(space, allow=("WebFetch(domain:x.org)", "WebFetch(domain:*.y.org)"), deny=("Task(risky)",))
+    urls = (
+        "https://x.org/a",
+        "http://X.ORG./",
+        "https://ax.org",
+        "https://x.org.evil",
+        "https://a.y.org",
+        "https://x.org@evil/",
+    )
+    assert [decide(guard, "WebFetch", url=url).verdict for url in urls] == [
+        "allow",
+        "allow",
+        "ask",
+        "ask",
+        "allow",
+        "ask",
+    ]
+    assert decide(guard, "Task", subagent_type="risky").verdict == "deny"
+    assert decide(guard, "Task", subagent_type="calm").verdict == "allow"
+
+
+def test_content_that_means_nothing_for_a_tool_never_allows(space: Path) -> None:
+    assert decide(gate(space, allow=("mcp__box__open(lid)",)), "mcp__box__open", what="lid").verdict == "ask"
+    assert (
+        decide(gate(space, "bypassPermissions", deny=("mcp__box__open(lid)",)), "mcp__box__open", what="lid").verdict
+        == "deny"
+    )
+
+
+def test_a_rule_that_is_none_is_told_and_ignored(space: Path) -> None:
+    told: list[str] = []
+    guard = gate(space, allow=("Bash(oops",), told=told)
+    assert bash(guard, "oops").verdict == "ask"
+    assert told == ["warning: this permission rule is not understood and has no effect: Bash(oops"]
+
+
+# ---------------------------------------------------------------- acceptEdits and file commands
+
+
+@pytest.mark.parametrize(
+    ("command", "verdict"),
+    [
+        ("touch x", "allow"),
+        ("mkdir -p a/b/c", "allow"),
+        ("rm -rf sub", "allow"),
+        ("rm a.txt && touch b.txt", "allow"),
+        ("mv a.txt sub", "allow"),
+        ("mv a.txt .", "allow"),
+        ("cp a.txt b.txt", "allow"),
+        ("cp -r sub sub2", "allow"),
+        ("sed -i 's/a/b/g' a.txt", "allow"),
+        ("sed -i -E 's|a|b|' a.txt", "allow"),
+        ("echo hi > new.txt", "allow"),
+        ("cat a.txt >> new.txt", "allow"),
+        ("touch {sub}/x", "allow"),
+        ("touch /elsewhere/x", "ask"),
+        ("touch ../x", "ask"),
+        ("touch link", "ask"),
+        ("touch out/x", "ask"),
+        ("cp a.txt linked", "ask"),
+        ("cp a.txt holder", "ask"),
+        ("cp -r sub holder/..", "ask"),
+        ("rm -rf .", "ask"),
+        ("rm -rf ..", "ask"),
+        ("rm -rf {sub}/..", "ask"),
+        ("rm -rf *", "ask"),
+        ("rm -rf $X", "ask"),
+        ("rm --no-preserve-root -rf sub", "ask"),
+        ("mv a.txt /elsewhere", "ask"),
+        ("mv a.txt .git/x", "ask"),
+        ("mv .git/config x", "ask"),
+        ("cp x/.bashrc .", "ask"),
+        ("sed -i 's/a/b/e' a.txt", "ask"),
+        ("sed -i 's/a/b/w out' a.txt", "ask"),
+        ("sed -i '1e id' a.txt", "ask"),
+        ("sed -i s/a/b/ /elsewhere/x", "ask"),
+        ("echo hi > /elsewhere/x", "ask"),
+        ("echo hi > .git/hooks/x", "ask"),
+        ("echo hi > link", "ask"),
+        ("cd sub && touch x", "allow"),
+        ("cd /elsewhere && touch x", "ask"),
+        ("ln -s /etc x", "ask"),
+        ("chmod +x a.txt", "ask"),
+        ("make", "ask"),
+    ],
+)
+def test_file_commands_in_accept_edits(space: Path, command: str, verdict: str) -> None:
+    outside = space.parent / f"{space.name}-outside"
+    outside.mkdir(exist_ok=True)
+    (space / "link").symlink_to(outside / "f")
+    (space / "linked").symlink_to(outside / "f")
+    (space / "out").symlink_to(outside)
+    (space / "holder").mkdir()
+    (space / "holder" / "a.txt").symlink_to(outside / "f")
+    assert bash(gate(space, "acceptEdits"), command.replace("{sub}", f"{space}/sub")).verdict == verdict
+
+
+# ---------------------------------------------------------------- mode changes and updates
+
+
+def test_modes_that_may_be_entered(space: Path) -> None:
+    guard = gate(space, flat=False)
+    for mode in ("acceptEdits", "plan", "dontAsk", "auto", "default"):
+        guard.set_mode(mode)
+        assert guard.mode() == mode
+    guard.set_mode("manual")
+    assert guard.mode() == "default"
+
+
+@pytest.mark.parametrize(
+    ("flat", "mode", "code"),
+    [
+        (False, "bogus", "invalid_mode"),
+        (False, "interactive", "invalid_mode"),
+        (False, "deny", "invalid_mode"),
+        (False, "bypassPermissions", "bypass_not_launched"),
+        (True, "bypassPermissions", "bypass_not_launched"),
+        (True, "auto", "bypass_not_launched"),
+        (True, "", "invalid_mode"),
+    ],
+)
+def test_modes_that_may_not(space: Path, flat: bool, mode: str, code: str) -> None:
+    guard = gate(space, flat=flat)
+    with pytest.raises(BadLine) as caught:
+        guard.set_mode(mode)
+    assert caught.value.quote == code
+    assert guard.mode() == "default"
+
+
+def test_bypass_may_be_entered_when_allowed_or_started_in(space: Path) -> None:
+    guard = gate(space, allow_bypass=True)
+    guard.set_mode("bypassPermissions")
+    started = gate(space, "bypassPermissions")
+    started.set_mode("plan")
+    started.set_mode("auto")
+    assert (guard.mode(), started.mode()) == ("bypassPermissions", "auto")
+
+
+def test_an_unknown_start_mode_is_refused(space: Path) -> None:
+    with pytest.raises(BadInvocation, match="unknown permission mode 'bogus'"):
+        gate(space, "bogus")
+    with pytest.raises(BadInvocation):
+        gate(space, "interactive", flat=False)
+
+
+def rules_update(kind: str, *contents: str | None, behavior: str = "allow") -> dict[str, Any]:
+    rules = [{"toolName": "Bash"} if c is None else {"toolName": "Bash", "ruleContent": c} for c in contents]
+    return {"type": kind, "rules": rules, "behavior": behavior, "destination": "session"}
+
+
+def test_rules_come_and_go_with_updates(space: Path) -> None:
+    guard = gate(space, allow=("Bash(make:*)",))
+    guard.apply((rules_update("addRules", "touch:*", "make x"),))
+    assert [bash(guard, c).verdict for c in ("touch a", "touch b && make", "rm a")] == ["allow", "allow", "ask"]
+    guard.apply((rules_update("replaceRules", "rm:*"),))
+    assert [bash(guard, c).verdict for c in ("touch a", "make", "rm a")] == ["ask", "allow", "allow"]
+    guard.apply((rules_update("removeRules", "rm:*", "make:*"),))
+    assert [bash(guard, c).verdict for c in ("make", "rm a")] == ["ask", "ask"]
+    guard.apply((rules_update("addRules", None),))
+    assert bash(guard, "anything at all").verdict == "allow"
+    guard.apply((rules_update("addRules", "anything:*", behavior="deny"),))
+    assert bash(guard, "anything at all").verdict == "deny"
+    assert guard.rules("deny") == ("Bash(anything:*)",)
+
+
+def test_mode_and_folders_come_with_updates(space: Path) -> None:
+    guard = gate(space)
+    more = space.parent / f"{space.name}-more"
+    more.mkdir()
+    guard.apply((ACCEPT_EDITS, {"type": "addDirectories", "directories": [str(more)], "destination": "session"}))
+    assert (guard.mode(), guard.directories()) == ("acceptEdits", (str(more),))
+    assert decide(guard, "Write", file_path=str(more / "x")).verdict == "allow"
+    guard.apply(({"type": "removeDirectories", "directories": [str(more)], "destination": "session"},))
+    assert guard.directories() == ()
+    assert decide(guard, "Write", file_path=str(more / "x")).verdict == "ask"
+
+
+def test_updates_that_make_no_sense_are_told_and_skipped(space: Path) -> None:
+    told: list[str] = []
+    guard = gate(space, told=told)
+    guard.apply(
+        (
+            {"type": "nonsense"},
+            {"type": "addRules", "rules": [{}], "behavior": "allow"},
+            {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "sometimes"},
+            {"type": "setMode", "mode": "bypassPermissions"},
+            {"type": "addDirectories", "directories": "no list"},
+            ACCEPT_EDITS,
+        )
+    )
+    assert guard.mode() == "acceptEdits"
+    assert bash(guard, "make").verdict == "ask"
+    assert len(told) == 4
+
+
+def test_additional_folders_count_from_the_start(space: Path) -> None:
+    more = space.parent / f"{space.name}-more"
+    more.mkdir()
+    guard = gate(space, "acceptEdits", dirs=(f"../{more.name}",), deny=("Read(.env)",))
+    assert guard.directories() == (str(more),)
+    assert decide(guard, "Write", file_path=str(more / "x")).verdict == "allow"
+    assert decide(guard, "Read", file_path=str(more / "sub" / ".env")).verdict == "deny"
+    assert bash(guard, f"touch {more}/x").verdict == "allow"
+    assert guard.hides(str(more / ".env"))
+    assert not guard.hides(str(more / "env"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields", "other"),
+    [
+        ("Bash", {"command": "rm *.tmp"}, {"command": "rm x.tmp"}),
+        ("Bash", {"command": "for i in 1; do touch $i; done"}, {"command": "for i in 2; do touch $i; done"}),
+        ("Write", {"file_path": "a*.txt"}, {"file_path": "ab.txt"}),
+        ("Read", {"file_path": "/etc/hosts"}, {"file_path": "/etc/hostname"}),
+        ("WebFetch", {"url": "https://x.org/a"}, {"url": "https://y.org/a"}),
+    ],
+)
+@pytest.mark.parametrize("mode", ["default", "interactive"])
+def test_a_remembered_answer_covers_exactly_that_call(
+    space: Path, mode: str, tool: str, fields: dict[str, str], other: dict[str, str]
+) -> None:
+    guard = gate(space, mode)
+    assert decide(guard, tool, **fields).verdict == "ask"
+    guard.remember(ToolCall("c", tool, fields), SPECS[tool])
+    assert decide(guard, tool, **fields).verdict == "allow"
+    assert decide(guard, tool, **other).verdict == "ask"
+
+
+def test_rules_of_the_settings_do_not_quiet_the_interactive_mode(space: Path) -> None:
+    guard = gate(space, "interactive", allow=("Bash", "mcp__box"))
+    assert bash(guard, "ls").verdict == "ask"
+    assert decide(guard, "mcp__box__open").verdict == "ask"
+
+
+def test_odd_windows_paths_are_asked_about() -> None:
+    guard = gate("C:\\w", "acceptEdits", home="C:\\Users\\u", flavour=WINDOWS)
+    for path in ("x.txt:stream", "\\\\srv\\share\\x", "GIT~1\\x", "C:x", "sub\\nul"):
+        assert decide(guard, "Write", file_path=path).verdict == "ask"
+
+
+# ---------------------------------------------------------------- the property
+
+ALLOWED = ["git status", "git status -s", "ls", "cat a.txt", "echo hi", "true", "make all"]
+REFUSED = [
+    "touch C",
+    "rm -rf sub",
+    "curl x",
+    "git push",
+    "git statusx",
+    "python3 x.py",
+    "/bin/ls",
+    "ls > C",
+    "X=1 ls",
+    "$X",
+]
+JOINTS = ["; ", ";", " && ", " || ", " | ", " |& ", " & ", "\n", "\n\n", " ; ", "&&", "||", " # note\n", " \\\n&& "]
+AROUND = [
+    "{}",
+    "({})",
+    "{{ {}; }}",
+    "if true; then {}\nfi",
+    "$({})",
+    'echo "$({})"',
+    "! {}",
+    "time {}",
+    "timeout 5 {}",
+    "{} &",
+    " {} ",
+]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    parts=st.lists(st.sampled_from(ALLOWED), max_size=6),
+    bad=st.sampled_from(REFUSED),
+    place=st.integers(0, 6),
+    joints=st.lists(st.sampled_from(JOINTS), min_size=8, max_size=8),
+    around=st.sampled_from(AROUND),
+)
+def test_no_compound_with_a_command_outside_the_list_is_ever_allowed(
+    space: Path, parts: list[str], bad: str, place: int, joints: list[str], around: str
+) -> None:
+    guard = gate(space, allow=("Bash(git status:*)", "Bash(make:*)"))
+    parts.insert(place, bad)
+    text = parts[0] + "".join(joint + part for joint, part in zip(joints, parts[1:], strict=False))
+    assert bash(guard, around.format(text)).verdict == "ask"
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    parts=st.lists(st.sampled_from(ALLOWED), min_size=1, max_size=7),
+    joints=st.lists(st.sampled_from(JOINTS), min_size=8, max_size=8),
+)
+def test_every_plain_compound_of_allowed_commands_is_allowed(space: Path, parts: list[str], joints: list[str]) -> None:
+    guard = gate(space, allow=("Bash(git status:*)", "Bash(make:*)"))
+    text = parts[0] + "".join(joint + part for joint, part in zip(joints, parts[1:], strict=False))
+    assert bash(guard, text).verdict == "allow"

@@ -1,0 +1,109 @@
+"""A call of a file tool before the gate: which paths it touches, and what may be done to them."""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.gate import wording
+from yume_shim.types.outputs import Decision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.gate.rulebook import RuleBook
+    from yume_shim.gate.workspace import Place, Workspace
+    from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.models import ToolSpec
+
+PATH_PATTERNS = {"Glob": "pattern"}
+"""Search tools whose input holds a pattern for paths, which may itself lead elsewhere (`../**`, `/etc/*`)."""
+SHOWS_CONTENT = frozenset(("Grep",))
+"""Search tools that show what is inside the files they go through."""
+
+
+class FileSubject:
+    """One call of a tool that reads, searches or edits files."""
+
+    def __init__(self, call: ToolCall, spec: ToolSpec, space: Workspace, book: RuleBook) -> None:
+        self._spec = spec
+        self._space = space
+        self._book = book
+        self._places = self._touched(call)
+
+    def _touched(self, call: ToolCall) -> tuple[Place, ...]:
+        named = call.input.get(self._spec.path_field) if self._spec.path_field else None
+        path = named if isinstance(named, str) and named else self._space.cwd
+        first = self._space.place(path)
+        pattern = call.input.get(PATH_PATTERNS.get(self._spec.name, ""))
+        if not isinstance(pattern, str):
+            return (first,)
+        found = re.search(r"[*?\[{]", pattern)
+        head = pattern[: found.start()] if found else pattern
+        rest = pattern[found.start() :] if found else ""
+        # `x/*/../..` climbs behind its pattern: how far is unknown, so it counts as climbing from the start.
+        climbs = "/.." * rest.replace("\\", "/").split("/").count("..")
+        return first, self._space.place((head[: head.rfind("/") + 1] or ".") + climbs, first.asked)
+
+    @property
+    def path(self) -> str:
+        return self._places[0].asked
+
+    def denied(self) -> Decision | None:
+        for place in self._places:
+            if "NUL" in place.flaw:
+                return Decision("deny", wording.odd_path(place.asked, place.flaw), "safetyCheck", place.flaw)
+        rule = self._book.for_places("deny", self._spec, self._places)
+        if rule is None:
+            rule = next((found for place in self._places if (found := self._book.hides(place))), None)
+        if rule is None:
+            return None
+        if rule.bare:
+            return Decision("deny", wording.tool_denied(self._spec.name), "rule", rule.text)
+        return Decision("deny", wording.path_denied(), "deniedPath", rule.text)
+
+    def guarded(self) -> Decision | None:
+        """What must be asked about in every mode."""
+        rule = self._book.for_places("ask", self._spec, self._places)
+        if rule is not None:
+            return Decision("ask", wording.rule_asks(self._spec.name), "rule", rule.text, (), self.path)
+        if self._spec.kind == "edit":
+            name = self._space.protected(self._places[0])
+            if name:
+                return Decision("ask", wording.sensitive(self.path, name), "safetyCheck", name, (), self.path)
+        if self._spec.name in SHOWS_CONTENT and self._place_may_show_hidden():
+            why = "rules hide some files from reading, and a search here may show them"
+            return Decision("ask", f"{wording.read_wanted(self.path)} ({why})", "safetyCheck", why, (), self.path)
+        return None
+
+    def _place_may_show_hidden(self) -> bool:
+        patterns = self._book.hiding()
+        return any(p.overlaps(place.asked) or p.overlaps(place.real) for p in patterns for place in self._places)
+
+    def allowed(self, mode: str, by_rules: bool, remembered_only: bool = False) -> bool:
+        edits = self._spec.kind == "edit"
+        # While planning, rules that allow edits rest.
+        ruled = by_rules and not (edits and mode == "plan")
+        if ruled and self._book.for_places("allow", self._spec, self._places, remembered_only) is not None:
+            return True
+        if remembered_only or not all(self._space.inside(place) for place in self._places):
+            return False
+        return not edits or (mode == "acceptEdits" and not self._places[0].is_link)
+
+    def wanted(self, mode: str) -> Decision:
+        """The question, with what may be offered as an answer for next time."""
+        place = next((place for place in self._places if not self._space.inside(place)), None)
+        edits = self._spec.kind == "edit"
+        if place is not None and place.flaw:
+            return Decision(
+                "ask", wording.odd_path(place.asked, place.flaw), "safetyCheck", place.flaw, (), place.asked
+            )
+        if place is not None:
+            text = wording.write_wanted(place.asked, mode) if edits else wording.read_wanted(place.asked)
+            folder = wording.parent(place.asked, place.is_folder)
+            offers = (wording.add_folder(folder), wording.accept_edits()) if edits else (wording.add_folder(folder),)
+            return Decision("ask", text, "workingDir", "outside of the workspace", offers, place.asked)
+        if not edits:
+            return Decision("ask", wording.read_wanted(self.path), "mode", mode)
+        if self._places[0].is_link and mode == "acceptEdits":
+            text = wording.linked(self.path, self._places[0].real)
+            return Decision("ask", text, "safetyCheck", "symbolic link", (), self.path)
+        return Decision("ask", wording.write_wanted(self.path, mode), "mode", mode, (wording.accept_edits(),))

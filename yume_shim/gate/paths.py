@@ -1,0 +1,233 @@
+"""Paths as the gate judges them: pure logic for every flavour on any system.
+
+A path is compared by its components, never by its text, and always twice: as it was asked for (made absolute and
+tidied by its words alone) and as the file system resolves it (links followed, from the deepest parent that exists).
+Only `look` and `links_in` touch the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from yume_shim.gate.names import names
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ENTRIES = 4_096
+"""A folder with more entries than this is not searched for links: it counts as having some."""
+
+
+@value
+class Flavour:
+    """How a system spells paths. `fold`: names differing only in case are one file. `mounts`: WSL, where `C:\\x` is
+    `/mnt/c/x`."""
+
+    name: str
+    windows: bool = False
+    fold: bool = False
+    mounts: bool = False
+
+
+POSIX = Flavour("posix")
+MACOS = Flavour("macos", fold=True)
+WINDOWS = Flavour("windows", windows=True, fold=True)
+WSL = Flavour("wsl", fold=True, mounts=True)
+
+
+def native(env: Mapping[str, str]) -> Flavour:
+    """The flavour of this system."""
+    import sys
+
+    if sys.platform == "win32":
+        return WINDOWS
+    if sys.platform == "darwin":
+        return MACOS
+    return WSL if env.get("WSL_DISTRO_NAME") else POSIX
+
+
+# ---------------------------------------------------------------- protected names
+
+PROTECTED_FOLDERS = frozenset(
+    (".git", ".claude", ".yume", ".vscode", ".idea", ".husky", ".devcontainer", ".cursor", ".ssh", ".gnupg")
+)
+PROTECTED_FILES = names(
+    ".gitconfig .gitmodules .mcp.json .claude.json .ripgreprc .envrc .netrc .npmrc .pypirc .inputrc "
+    ".profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin "
+    ".zlogout .kshrc .cshrc .tcshrc .login .xprofile .xinitrc"
+)
+"""Files that make a later command run something: shells, git, editors, agents and package managers read them."""
+CLAUDE_CONTENT = frozenset(("commands", "agents", "skills", "worktrees"))
+"""Folders below `.claude` that hold texts, not settings: edited like any other file."""
+
+_RESERVED = frozenset(
+    ["con", "prn", "aux", "nul", "conin$", "conout$"] + [f"{port}{n}" for port in ("com", "lpt") for n in range(10)]
+)
+
+
+def flaw(path: str, flavour: Flavour) -> str:
+    """Why this text should not be trusted as a path; "" if it is an ordinary one."""
+    if "\0" in path:
+        return "it contains a NUL byte"
+    if path.startswith("~") and path != "~" and path[1:2] not in ("/", "\\"):
+        return "it names another user's home"
+    if flavour.mounts and path.startswith("\\\\"):
+        return "it is a network or device path"
+    if not flavour.windows:
+        return ""
+    plain = path.replace("/", "\\")
+    if plain.startswith("\\\\"):
+        return "it is a network or device path"
+    if len(plain) > 2 and plain[0] == "\\" and plain[1].isalpha() and plain[2] == "\\":
+        return "a shell and a program read it differently"
+    drive, rest = (plain[:2], plain[2:]) if plain[1:2] == ":" else ("", plain)
+    if drive and not rest.startswith("\\"):
+        return "it is relative to the current folder of a drive"
+    if ":" in rest:
+        return "it names a stream of a file"
+    for name in rest.split("\\"):
+        if name.rstrip(". ").split(".")[0].casefold() in _RESERVED:
+            return "it names a device"
+        if _is_short_name(name):
+            return "it is a short (8.3) name"
+    return ""
+
+
+def _is_short_name(name: str) -> bool:
+    head, tilde, tail = name.partition("~")
+    return bool(tilde) and 0 < len(head) <= 6 and tail.split(".")[0].isdigit()
+
+
+def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
+    """The path made absolute but not tidied: `~` becomes the home, a relative path starts at `cwd`."""
+    sep = "\\" if flavour.windows else "/"
+    if flavour.windows:
+        path = path.replace("/", "\\")
+    elif flavour.mounts and len(path) > 1 and path[1] == ":" and path[0].isalpha() and path[2:3] in ("", "/", "\\"):
+        path = f"/mnt/{path[0].lower()}{path[2:]}".replace("\\", "/")
+    if path == "~" or path.startswith("~" + sep):
+        path = home + path[1:]
+    if flavour.windows:
+        if path[1:3] == ":\\" or path.startswith("\\\\"):
+            return path
+        if path.startswith("\\"):
+            return cwd[:2] + path
+        return f"{cwd}\\{path}"
+    return path if path.startswith("/") else f"{cwd}/{path}"
+
+
+def tidy(path: str, flavour: Flavour) -> str:
+    """An absolute path without `.`, `..` and doubled separators, by its words alone."""
+    sep = "\\" if flavour.windows else "/"
+    if flavour.windows:
+        path = path.replace("/", "\\")
+    root, rest = _root(path, flavour)
+    kept: list[str] = []
+    for name in rest.split(sep):
+        if name in ("", "."):
+            continue
+        if name == "..":
+            del kept[-1:]
+        else:
+            kept.append(name)
+    return root + sep.join(kept)
+
+
+def _root(path: str, flavour: Flavour) -> tuple[str, str]:
+    if not flavour.windows:
+        return "/", path.lstrip("/")
+    if path.startswith("\\\\"):
+        server, _, rest = path[2:].partition("\\")
+        share, _, rest = rest.partition("\\")
+        return f"\\\\{server}\\{share}\\", rest
+    return path[:2].upper() + "\\", path[2:]
+
+
+def components(path: str, flavour: Flavour) -> tuple[str, ...]:
+    """The root and the names of a tidy absolute path, folded where the flavour folds."""
+    root, rest = _root(path, flavour)
+    steps = [name for name in rest.split("\\" if flavour.windows else "/") if name]
+    if flavour.windows:
+        steps = [name.rstrip(". ") or name for name in steps]  # Windows drops trailing dots and spaces
+    if flavour.fold:
+        root, steps = root.casefold(), [name.casefold() for name in steps]
+    return (root, *steps)
+
+
+def contains(folder: str, path: str, flavour: Flavour) -> bool:
+    """Whether `path` is `folder` or lies below it. Both absolute and tidy."""
+    outer = components(folder, flavour)
+    return components(path, flavour)[: len(outer)] == outer
+
+
+def slashed(path: str, flavour: Flavour) -> str:
+    """The path in the form rules use: forward slashes, `C:\\x` as `/c/x`."""
+    if not flavour.windows:
+        return path
+    plain = path.replace("\\", "/")
+    return f"/{plain[0].lower()}{plain[2:]}" if plain[1:2] == ":" else plain
+
+
+def protected_name(path: str, flavour: Flavour, workspace: str = "") -> str:
+    """The name in the path that makes it sensitive to edit; "" if none. Case never matters: the file system below may
+    not care either, wherever we run. Names above `workspace` do not count (a worktree may live below `.claude`),
+    except `.git`: whoever works inside a repository's own folder still must not plant hooks."""
+    steps = [name.rstrip(". ").casefold() for name in components(path, flavour)[1:]]
+    above = len(components(workspace, flavour)) - 1 if workspace else 0
+    if ".git" in steps:
+        return ".git"
+    for place, name in enumerate(steps[above:], above):
+        below = steps[place + 1 :]
+        if name in PROTECTED_FILES and not below:
+            return name
+        if name in PROTECTED_FOLDERS:
+            if name == ".claude" and len(below) > 1 and below[0] in CLAUDE_CONTENT:
+                continue
+            return name
+    return ""
+
+
+# ---------------------------------------------------------------- the disk
+
+
+@value
+class Seen:
+    """What the disk says: the resolved path, and what the path itself is."""
+
+    real: str
+    is_link: bool = False
+    is_folder: bool = False
+    exists: bool = False
+
+
+def look(path: str) -> Seen:
+    """Resolve an absolute path: links followed as far as it exists, the rest kept."""
+    try:
+        real = os.path.realpath(path)
+    except (OSError, ValueError):
+        return Seen(path)
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return Seen(real)
+    return Seen(real, stat.S_ISLNK(mode), os.path.isdir(real), True)
+
+
+def links_in(folder: str) -> tuple[str, ...] | None:
+    """The symbolic links directly in a folder; None if they cannot all be seen."""
+    found: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for count, entry in enumerate(entries):
+                if count >= MAX_ENTRIES:
+                    return None
+                if entry.is_symlink():
+                    found.append(entry.path)
+    except FileNotFoundError:
+        return ()
+    except OSError:
+        return None
+    return tuple(found)

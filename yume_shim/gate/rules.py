@@ -1,0 +1,225 @@
+"""Permission rules: from their text to something that matches.
+
+    Tool                      every use of the tool; `mcp__server` is every tool of that server
+    Bash(git status)          this command, to the letter        `\\*` is a star that stands for itself
+    Bash(git status:*)        this command with any arguments    (the same as `Bash(git status *)`)
+    Bash(npm run * --silent)  a star is any text
+    Read(src/**)              paths as in a .gitignore: `//` absolute, `~/` home, `/` and `./` the working folder,
+                              a name without a slash at any depth
+    WebFetch(domain:x.org)    that host
+
+`Edit` rules cover every tool that edits, `Read` rules every tool that reads or searches.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.gate.paths import contains, slashed, tidy
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.gate.paths import Flavour
+    from yume_shim.types.models import ToolSpec
+
+
+@value
+class Rule:
+    """A rule as written: the tool, and what is in the parentheses (None = no parentheses)."""
+
+    tool: str
+    content: str | None = None
+
+    @property
+    def bare(self) -> bool:
+        """Covers the whole tool."""
+        return self.content is None or self.content in ("", "*", ":*", "**")
+
+    @property
+    def text(self) -> str:
+        return self.tool if self.content is None else f"{self.tool}({self.content})"
+
+
+def parse_rule(text: str) -> Rule | None:
+    """The rule, or None if the text is none."""
+    text = text.strip()
+    tool, paren, rest = text.partition("(")
+    tool = tool.strip()
+    if not tool or any(c.isspace() or c in "),;" for c in tool):
+        return None
+    if not paren:
+        return Rule(tool)
+    return Rule(tool, rest[:-1].strip()) if rest.endswith(")") else None
+
+
+def names_tool(rule: Rule, spec: ToolSpec) -> bool:
+    """Whether the rule speaks about this tool at all."""
+    if rule.tool in (spec.name, "*") or rule.tool in spec.aliases:
+        return True
+    if rule.tool == "Edit":
+        return spec.kind == "edit"
+    if rule.tool == "Read":
+        return spec.kind in ("read", "search")
+    if rule.tool.startswith("mcp__"):
+        server = rule.tool.removesuffix("__*")
+        return server.count("__") == 1 and spec.name.startswith(server + "__")
+    return False
+
+
+# ---------------------------------------------------------------- commands
+
+_ESCAPE = re.compile(r"\\([*\\])")
+_STAR = re.compile(r"(?<!\\)((?:\\\\)*)\*")
+_PLAIN_WORD = re.compile(r"[^\s'\"\\$`;&|<>()]+\Z")
+
+
+def escape_command(command: str) -> str:
+    """Rule content that matches exactly this command."""
+    return command.replace("\\", "\\\\").replace("*", "\\*")
+
+
+def joined(words: tuple[str, ...]) -> str:
+    """The words as one line in which a word with blanks or quotes cannot pass for several."""
+    return " ".join(word if _PLAIN_WORD.match(word) else "'" + word.replace("'", "'\\''") + "'" for word in words)
+
+
+def command_matches(content: str, raw: str, words: tuple[str, ...]) -> bool:
+    """Whether rule content matches one simple command: `raw` as written, `words` with the quotes taken off."""
+    head = _prefix_head(content)
+    if head == "":
+        return True
+    if head is not None and not _STAR.search(head):
+        prefix = _ESCAPE.sub(r"\1", head)
+        wanted = tuple(prefix.split())
+        return raw == prefix or raw.startswith(prefix + " ") or words[: len(wanted)] == wanted
+    if not _STAR.search(content):
+        exact = _ESCAPE.sub(r"\1", content)
+        return exact in (raw, joined(words))
+    pattern = re.compile(_star_regex(content if head is None else head) + ("" if head is None else r"(?: .*)?"), re.S)
+    return bool(pattern.fullmatch(raw) or pattern.fullmatch(joined(words)))
+
+
+def is_exact(content: str, command: str) -> bool:
+    """Whether rule content is this whole command to the letter."""
+    return not _STAR.search(content) and _ESCAPE.sub(r"\1", content) == command
+
+
+def _prefix_head(content: str) -> str | None:
+    """`git status` of `git status:*` and `git status *`; None if the content is no prefix pattern."""
+    if content in ("", "*", ":*"):
+        return ""
+    for ending in (":*", " *"):
+        if content.endswith(ending):
+            return content[: -len(ending)].rstrip()
+    return None
+
+
+def _star_regex(content: str) -> str:
+    out: list[str] = []
+    place = 0
+    while place < len(content):
+        here = content[place]
+        if here == "\\" and content[place + 1 : place + 2] in ("*", "\\"):
+            out.append(re.escape(content[place + 1]))
+            place += 2
+            continue
+        out.append(".*" if here == "*" else re.escape(here))
+        place += 1
+    return "".join(out)
+
+
+# ---------------------------------------------------------------- paths
+
+_GLOB = frozenset("*?[")
+
+
+@value
+class PathPattern:
+    """A path rule tied to a folder. `literal` is as much of the path as is spelled out."""
+
+    literal: str
+    regex: re.Pattern[str]
+    flavour: Flavour
+
+    def matches(self, path: str) -> bool:
+        """Whether a tidy absolute path is meant, or lies below one that is."""
+        return self.regex.fullmatch(slashed(path, self.flavour)) is not None
+
+    def overlaps(self, folder: str) -> bool:
+        """Whether something in or below the folder may be meant."""
+        return contains(folder, self.literal, self.flavour) or contains(self.literal, folder, self.flavour)
+
+
+def escape_path(path: str, flavour: Flavour) -> str:
+    """Rule content that matches exactly this absolute path (and what is below it)."""
+    return "/" + re.sub(r"([*?\[\\])", r"\\\1", slashed(path, flavour))
+
+
+def path_pattern(content: str, base: str, home: str, flavour: Flavour) -> PathPattern:
+    """Tie rule content to the folder `base` (and `~/` to `home`)."""
+    anchored = True
+    if content.startswith("//"):
+        anchor, rest = "/", content[2:]
+    elif content == "~" or content.startswith("~/"):
+        anchor, rest = home, content[2:]
+    elif content.startswith("/"):
+        anchor, rest = base, content[1:]
+    else:
+        anchor = base
+        rest = content.removeprefix("./")
+        anchored = rest != content or "/" in rest.rstrip("/")
+    rest = rest.rstrip("/")
+    while rest.startswith("../"):
+        anchor, rest = tidy(anchor + "/..", flavour), rest[3:]
+    root = slashed(anchor, flavour).rstrip("/")
+    body = _glob_regex(rest) if anchored else "(?:.*/)?" + _glob_regex(rest)
+    regex = re.escape(root) + ("/" + body if rest else "") + r"(?:/.*)?"
+    literal = tidy(_literal(rest, anchor), flavour) if anchored else anchor
+    return PathPattern(literal, re.compile(regex, re.S | (re.I if flavour.fold else 0)), flavour)
+
+
+def _literal(rest: str, anchor: str) -> str:
+    kept: list[str] = []
+    for name in rest.split("/"):
+        plain = re.sub(r"\\(.)", "", name)
+        if _GLOB & set(plain):
+            break
+        kept.append(re.sub(r"\\(.)", r"\1", name))
+    if anchor == "/" and kept and re.fullmatch("[A-Za-z]", kept[0]):
+        return "/".join(["", *kept])
+    return "/".join([anchor.rstrip("/"), *kept])
+
+
+def _glob_regex(glob: str) -> str:
+    """A .gitignore pattern as a regular expression. A last `/**` also means the folder itself: what hides all files
+    of a folder hides the folder."""
+    out: list[str] = []
+    place = 0
+    while place < len(glob):
+        rest = glob[place:]
+        if rest == "/**":
+            break
+        if rest.startswith("**/"):
+            out.append("(?:.*/)?")
+            place += 3
+        elif rest.startswith("**"):
+            out.append(".*")
+            place += 2
+        elif rest[0] == "*":
+            out.append("[^/]*")
+            place += 1
+        elif rest[0] == "?":
+            out.append("[^/]")
+            place += 1
+        elif rest[0] == "[" and (found := re.match(r"\[[!^]?\]?[^\]/]*\]", rest)):
+            inside = found.group()[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+            out.append(f"[^{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]")
+            place += found.end()
+        elif rest[0] == "\\" and len(rest) > 1:
+            out.append(re.escape(rest[1]))
+            place += 2
+        else:
+            out.append(re.escape(rest[0]))
+            place += 1
+    return "".join(out)

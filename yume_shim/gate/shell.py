@@ -1,0 +1,379 @@
+"""What a shell command consists of: every simple command in it, and whether that is all there is to it.
+
+tree-sitter-bash does the reading, but its grammar is made for colouring, not for judging: it takes some texts apart
+differently from bash (`a'b'\\c` becomes two words, `> x y` one redirect with two targets). So a tree is believed only
+where it accounts for every byte: between two words there must be real blanks, inside a word nothing but what a
+word may hold, outside of nodes nothing but white space. What is not proved is said to be unproved:
+
+    simple    only plain commands, joined by `&& || ; | |& &` and line ends, with plain words and plain redirects
+    opaque    something may run that cannot be seen here
+
+A rule may allow a command only if it is simple; a deny rule looks at all commands found, and does not trust a text
+that is opaque.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+
+from yume_shim.gate.names import names
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from tree_sitter import Node, Parser
+
+    WordKind = Literal["plain", "glob", "dynamic"]
+
+
+@value
+class Word:
+    """A word with its quotes taken off. "glob": the shell may put file names in its place; "dynamic": what it becomes
+    is known only when it runs."""
+
+    text: str
+    kind: WordKind = "plain"
+
+
+@value
+class Redirect:
+    """`operator` without its file descriptor; `target` is a number for a copied descriptor."""
+
+    operator: str
+    target: Word
+    descriptor: bool = False
+
+
+@value
+class Simple:
+    """One simple command. `raw` is the text of its words as written."""
+
+    words: tuple[Word, ...]
+    raw: str = ""
+    assigns: tuple[tuple[str, Word], ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+
+
+@value
+class Script:
+    """All commands of a text, in order. `problem` says why it is not simple, `opaque` that not all may be seen."""
+
+    commands: tuple[Simple, ...]
+    problem: str = ""
+    opaque: bool = False
+
+
+RESERVED = names("if then else elif fi for while until do done case esac function select in coproc { } ! [[ ]]")
+_JOINTS = frozenset((";", "&", "&&", "||", "|", "|&", "\n"))
+_PLAIN_NODES = frozenset(("program", "list", "pipeline", "redirected_statement", "command", "comment"))
+_OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&", "<", "<&"))
+_SUBSTITUTIONS = {
+    "command_substitution": "a command substitution",
+    "process_substitution": "a process substitution",
+    "arithmetic_expansion": "an arithmetic expansion",
+    "expansion": "a parameter expansion",
+    "simple_expansion": "a variable",
+    "ansi_c_string": "an ANSI-C string",
+    "translated_string": "a translated string",
+    "brace_expression": "a brace expansion",
+    "heredoc_redirect": "a here-document",
+    "herestring_redirect": "a here-string",
+    "function_definition": "a function",
+    "subshell": "a subshell",
+    "test_command": "a test",
+    "variable_assignment": "an assignment",
+}
+
+# A line continuation joins what stands around it, so it separates words only next to a real blank.
+_GAP = re.compile(rb"(?:[ \t]+(?:\\\n)?|\n)*\Z")
+_BLANK = re.compile(rb"(?:[ \t]+(?:\\\n)?)+\Z")
+_REDIRECT_STARTS = (b"<", b">", b"&")
+_NUMBER = re.compile(r"-?[0-9]+\Z")
+_RAW_STRING = re.compile(r"'[^']*'\Z")
+_BARE = re.compile(r"[\w\-./,:=+@%^#!\]~*?\[{}]|[^\x00-\x7f]")
+_TILDE = re.compile(r"~(?:/|\Z)")
+
+
+def parse(text: str) -> Script:
+    """Take a command apart. Never raises: what cannot be read is opaque."""
+    if not text.replace("\t", " ").replace("\n", " ").isprintable():
+        return _fallback(text, "it contains control characters or Unicode whitespace")
+    try:
+        source = text.encode("utf-8")
+        with _lock:  # calls that run side by side are judged side by side
+            root = _parser().parse(source).root_node
+        walk = _Walk(source)
+        if root.has_error:
+            walk.flag("it is not complete shell syntax", opaque=True)
+        walk.visit(root)
+    except (LookupError, RecursionError, ValueError):
+        return _fallback(text, "it cannot be taken apart")
+    return Script(tuple(walk.commands), walk.problem, walk.opaque)
+
+
+def _fallback(text: str, problem: str) -> Script:
+    """Something for deny rules to look at when there is no tree: the words between blanks and joints."""
+    pieces = [re.split(r"\s+", piece.strip()) for piece in re.split(r"[;&|\n\r()`]+", text)]
+    commands = [Simple(tuple(Word(word) for word in words), " ".join(words)) for words in pieces if words != [""]]
+    return Script(tuple(commands), problem, opaque=True)
+
+
+_kept: list[Parser] = []
+_lock = threading.Lock()
+
+
+def _parser() -> Parser:
+    """The parser, made at the first command that must be judged (30 ms)."""
+    if not _kept:
+        import tree_sitter
+        import tree_sitter_bash
+
+        _kept.append(tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())))
+    return _kept[0]
+
+
+class _Walk:
+    """Goes through a tree once, gathers the commands and the doubts."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self.commands: list[Simple] = []
+        self.problem = ""
+        self.opaque = False
+
+    def flag(self, problem: str, opaque: bool = False) -> None:
+        self.problem = self.problem or problem
+        self.opaque = self.opaque or opaque
+
+    def _text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8")
+
+    # ------------------------------------------------ structure
+
+    def visit(self, node: Node) -> None:
+        kind = node.type
+        if kind == "comment":
+            self._comment(node)
+            return
+        if not node.is_named:
+            return
+        if kind not in _PLAIN_NODES:
+            self.flag("it contains " + _SUBSTITUTIONS.get(kind, f"a {kind.replace('_', ' ')}"))
+        if node.is_missing or kind == "ERROR":
+            self.flag("it is not complete shell syntax", opaque=True)
+        if kind in ("command", "redirected_statement"):
+            self._statement(node)
+            return
+        if kind in ("heredoc_body", "string", "raw_string", "ansi_c_string", "regex", "test_operator"):
+            self._inside(node)
+            return
+        self._check_gaps(node)
+        for child in node.children:
+            if kind in ("program", "list", "pipeline") and not child.is_named and child.type not in _JOINTS:
+                self.flag(f"it contains {child.type!r}")
+            self.visit(child)
+
+    def _inside(self, node: Node) -> None:
+        for child in node.children:
+            self.visit(child)
+
+    def _comment(self, node: Node) -> None:
+        before = self._source[node.start_byte - 1 : node.start_byte]
+        if before not in (b"", b" ", b"\t", b"\n", b";", b"&", b"|") or "\n" in self._text(node):
+            self.flag("a # stands inside a word", opaque=True)
+
+    def _check_gaps(self, node: Node) -> None:
+        whole = node.type == "program"  # which may begin behind, and end before, what the scanner skipped
+        place = 0 if whole else node.start_byte
+        end = len(self._source) if whole else node.end_byte
+        for child in node.children:
+            if not _GAP.match(self._source[place : child.start_byte]):
+                self.flag("a part of it is not understood", opaque=True)
+            place = child.end_byte
+        if (whole or node.children) and not _GAP.match(self._source[place:end]):
+            self.flag("a part of it is not understood", opaque=True)
+
+    # ------------------------------------------------ a command
+
+    def _statement(self, node: Node) -> None:
+        """A command, or a command (or more) with redirects behind it."""
+        if node.type == "command":
+            self._command(node)
+            return
+        self._check_gaps(node)
+        for before, after in zip(node.children, node.children[1:], strict=False):
+            self._check_blank(before, after)
+        redirects: list[Redirect] = []
+        extra: list[Word] = []
+        bodies: list[Node] = []
+        for child in node.children:
+            if child.type == "file_redirect":
+                found, behind = self._redirect(child)
+                redirects += found
+                extra += behind
+            elif child.type in ("heredoc_redirect", "herestring_redirect"):
+                self.visit(child)
+            else:
+                bodies.append(child)
+        first = len(self.commands)
+        for body in bodies:
+            self.visit(body)
+        # tree-sitter hangs the redirect of a pipeline's last command on the whole pipeline
+        last = self.commands.pop() if len(self.commands) > first else Simple(())
+        words = (*last.words, *extra)
+        raw = " ".join([last.raw, *(word.text for word in extra)]).strip()
+        self.commands.append(Simple(words, raw, last.assigns, (*last.redirects, *redirects)))
+
+    def _command(self, node: Node) -> None:
+        assigns: list[tuple[str, Word]] = []
+        words: list[Word] = []
+        raws: list[str] = []
+        here: list[Redirect] = []
+        before: Node | None = None
+        for child in node.children:
+            self._check_blank(before, child)
+            before = child
+            if child.type == "variable_assignment":
+                assigns.append(self._assignment(child))
+            elif child.type == "file_redirect":
+                found, behind = self._redirect(child)
+                here += found
+                words += behind
+                raws += [word.text for word in behind]
+            elif child.type == "herestring_redirect":
+                self.visit(child)
+            else:
+                body = child.children[0] if child.type == "command_name" and child.child_count == 1 else child
+                words.append(self._word(body))
+                raws.append(self._text(child))
+        if words and (not words[0].text or raws[0] in RESERVED or words[0].kind != "plain"):
+            self.flag("what it runs is known only when it runs", opaque=True)
+        self.commands.append(Simple(tuple(words), " ".join(raws), tuple(assigns), tuple(here)))
+
+    def _check_blank(self, before: Node | None, child: Node) -> None:
+        if before is None:
+            return
+        gap = self._source[before.end_byte : child.start_byte]
+        touching = (
+            gap == b""
+            and child.type == "file_redirect"
+            and self._source[child.start_byte : child.start_byte + 1] in _REDIRECT_STARTS
+        )
+        if not touching and not _BLANK.match(gap):
+            self.flag("its words are not clearly apart", opaque=True)
+
+    def _assignment(self, node: Node) -> tuple[str, Word]:
+        name, _, rest = self._text(node).partition("=")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A):
+            self.flag("it contains an assignment to a list or a part of one")
+        if len(node.children) == 2 or not rest:
+            return name, Word("")
+        return name, self._word(node.children[-1])
+
+    def _redirect(self, node: Node) -> tuple[list[Redirect], list[Word]]:
+        """The redirect, and the words behind its target: in `> x y` y is a word of the command for bash, and a second
+        target for the grammar."""
+        parts = [child for child in node.children if child.type != "file_descriptor"]
+        for before, after in zip(node.children, node.children[1:], strict=False):
+            gap = self._source[before.end_byte : after.start_byte]
+            if gap.strip(b" \t") or (gap and before.type == "file_descriptor"):
+                self.flag("a part of it is not understood", opaque=True)
+        for child in node.children:
+            if child.type == "file_descriptor" and not self._text(child).isdecimal():
+                self.flag("a part of it is not understood", opaque=True)
+        operator = parts[0].type
+        if operator not in _OPERATORS or len(parts) < 2:
+            self.flag(f"it contains the redirect {operator!r}")
+        if len(parts) > 2:
+            self.flag("it has words behind a redirect")
+        words = [self._word(part) for part in parts[1:]]
+        if words and words[0].kind != "plain":
+            self.flag("the target of a redirect is known only when it runs")
+        copied = bool(words) and operator in (">&", "<&") and words[0].text.isdecimal()
+        if operator in (">&", "<&") and not copied:
+            self.flag(f"it contains the redirect {operator!r}")  # bash takes quotes off such a target twice
+        return [Redirect(operator, word, copied) for word in words[:1]], words[1:]
+
+    # ------------------------------------------------ a word
+
+    def _word(self, node: Node) -> Word:
+        """The word; a quoted ~ at its start, which is an ordinary name, is marked as such by `./`."""
+        word = self._part(node)
+        return Word("./" + word.text, word.kind) if word.text.startswith("~") and self._text(node)[:1] != "~" else word
+
+    def _part(self, node: Node) -> Word:
+        kind = node.type
+        text = self._text(node)
+        if kind == "word":
+            return self._bare(text)
+        if kind == "number" and _NUMBER.match(text):
+            return Word(text)
+        if kind == "raw_string" and _RAW_STRING.match(text):
+            return Word(text[1:-1])
+        if kind == "string":
+            return self._string(node, text)
+        if kind == "concatenation":
+            return self._concatenation(node, text)
+        self.visit(node)  # gathers what a substitution runs, and says what it is
+        self.flag("it contains a word that is not plain")
+        return Word(text, "dynamic")
+
+    def _concatenation(self, node: Node, text: str) -> Word:
+        parts = [self._part(child) for child in node.children]
+        place = node.start_byte
+        for child in node.children:
+            if child.start_byte != place:
+                self.flag("its words are not clearly apart", opaque=True)
+            place = child.end_byte
+        bare = "".join(self._text(child) for child in node.children if child.type in ("word", "number"))
+        # A ~ with a quote before its slash is not the home.
+        odd = text.startswith("~") and not self._text(node.children[0]).startswith("~/")
+        if odd or any(part.kind == "dynamic" for part in parts) or _is_brace(bare):
+            self.flag("it contains a word that is not plain")
+            return Word(text, "dynamic")
+        joined = "".join(part.text for part in parts)
+        return Word(joined, "glob" if any(part.kind == "glob" for part in parts) else "plain")
+
+    def _bare(self, text: str) -> Word:
+        """An unquoted word: backslashes taken off, every other character one that means itself or a glob."""
+        out: list[str] = []
+        glob = False
+        place = 0
+        while place < len(text):
+            here = text[place]
+            if here == "\\" and place + 1 < len(text) and text[place + 1] != "\n":
+                out.append(text[place + 1])
+                place += 2
+                continue
+            if not _BARE.match(here):
+                self.flag("a word contains a character that is not plain", opaque=True)
+                return Word(text, "dynamic")
+            glob = glob or here in "*?["
+            out.append(here)
+            place += 1
+        if _is_brace(text) or (text.startswith("~") and not _TILDE.match(text)) or re.search(r"[=:]~", text):
+            self.flag("it contains a word that is not plain")
+            return Word(text, "dynamic")
+        return Word("".join(out), "glob" if glob else "plain")
+
+    def _string(self, node: Node, text: str) -> Word:
+        inner = text[1:-1]
+        plain = re.sub(r"\\[\\$`\"]", "", inner)
+        if any(child.is_named and child.type != "string_content" for child in node.children):
+            for child in node.children:
+                if child.type != "string_content":
+                    self.visit(child)
+            self.flag("it contains a word that is not plain")
+            return Word(inner, "dynamic")
+        if "$" in plain or "`" in plain or '"' in plain or "\\\n" in plain or not text.endswith('"'):
+            self.flag("it contains a string that is not plain")
+            return Word(inner, "dynamic")
+        return Word(re.sub(r"\\([\\$`\"])", r"\1", inner))
+
+
+def _is_brace(text: str) -> bool:
+    bare = re.sub(r"\\.", "", text)
+    return "{" in bare and ("," in bare or ".." in bare)

@@ -1,0 +1,173 @@
+"""What really runs: simple commands looked through down to the commands inside them.
+
+For deny and ask rules, so it errs on the side of seeing too much: of `nice -n 5 touch x` every tail is a candidate.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.gate.names import names
+from yume_shim.gate.shell import Simple, Word, parse
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.gate.shell import Script
+
+MAX_NESTING = 6
+"""`sh -c` inside `sh -c` is followed this deep; below that the text counts as opaque."""
+
+MAX_TAILS = 64
+"""Of a wrapper with more words than this only so many tails are looked at; the rest of it counts as opaque."""
+
+WRAPPERS = names(
+    "env command exec builtin nohup nice time timeout stdbuf setsid xargs sudo doas su runuser ionice chrt taskset "
+    "watch strace ltrace unshare nsenter chroot flock script parallel busybox toybox coproc caffeinate entr "
+    "gtimeout proot fakeroot systemd-run dbus-run-session torsocks unbuffer"
+)
+SHELLS = names("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
+OPAQUE = names("eval source . trap alias bind enable mapfile readarray complete compgen")
+_INLINE_CODE = re.compile(
+    r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[\d.]*\Z"
+)
+_INLINE_FLAG = re.compile(r"-\w*[ceEprR]\Z|--(?:eval|print|execute)\b|eval\Z|-\Z")
+_AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
+_FIND_RUNS = names("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+_CALM_SED = re.compile(
+    r"[\d,$~+;p =dq]*\Z|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIip\d]*\Z|/[^/]*/[dp]\Z"
+)
+_GIT_VALUED = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"))
+
+
+@value
+class Run:
+    """A command that runs, by its words (the name without its folder), and how it was written."""
+
+    words: tuple[str, ...]
+    raw: str
+
+
+@value
+class Seen:
+    """All commands that a script runs, and whether there may be more."""
+
+    runs: tuple[Run, ...]
+    opaque: bool
+
+
+def unwrap(script: Script, depth: int = 0) -> Seen:
+    """Everything the script runs, as far as it can be seen."""
+    runs: list[Run] = []
+    opaque = script.opaque
+    for command in script.commands:
+        wraps = bool(command.words) and name_of(command.words[0]) in WRAPPERS
+        opaque = opaque or (wraps and len(command.words) > MAX_TAILS)
+        for place in range(min(len(command.words), MAX_TAILS) if wraps else len(command.words)):
+            if place and not wraps and not _runs_its_tail(command.words, place):
+                continue
+            words = command.words[place:]
+            runs += _spellings(words, command.raw if not place else "")
+            inner, hidden = _inside(words, depth)
+            runs += inner
+            opaque = opaque or hidden
+    return Seen(tuple(runs), opaque)
+
+
+def name_of(word: Word) -> str:
+    """The command's name without its folder."""
+    return re.split(r"[/\\]", word.text)[-1].removesuffix(".exe")
+
+
+def _runs_its_tail(words: tuple[Word, ...], place: int) -> bool:
+    """Whether the words from `place` on are a command that a search in front of them runs."""
+    return words[place - 1].text in _FIND_RUNS and name_of(words[0]) in ("find", "fd", "fdfind")
+
+
+def _spellings(words: tuple[Word, ...], raw: str) -> list[Run]:
+    plain = tuple(word.text for word in words)
+    name = name_of(words[0])
+    found = [Run((name, *plain[1:]), raw or " ".join(plain))]
+    if name.lower() != name:  # some file systems do not tell the two apart
+        found.append(Run((name.lower(), *plain[1:]), raw))
+    if name == "git":
+        found.append(Run((name, *_without_git_options(plain[1:])), raw))
+    return found
+
+
+def _without_git_options(words: tuple[str, ...]) -> tuple[str, ...]:
+    """`push origin` of `-C x --no-pager push origin`."""
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        place += 2 if words[place] in _GIT_VALUED else 1
+    return words[place:]
+
+
+def _inside(words: tuple[Word, ...], depth: int) -> tuple[tuple[Run, ...], bool]:
+    """What a command that takes code as text runs, and whether some of it cannot be seen."""
+    name = name_of(words[0]).lower()
+    rest = words[1:]
+    if words[0].kind != "plain":
+        return (), True
+    if name == "eval":
+        return _text_runs(" ".join(word.text for word in rest), all(w.kind == "plain" for w in rest), depth)
+    if name in SHELLS:
+        return _shell_runs(rest, depth)
+    if name in OPAQUE:
+        return (), True
+    if _INLINE_CODE.match(name):
+        return (), any(_INLINE_FLAG.match(word.text) for word in rest) or not rest
+    if name in _AWKS:
+        return (), any(word.kind != "plain" or re.search(r"system|\||getline|>", word.text) for word in rest)
+    if name in ("sed", "gsed"):
+        scripts = [word for word in rest if not word.text.startswith("-")][:1]
+        return (), any(word.kind != "plain" or not _CALM_SED.match(word.text) for word in scripts)
+    if name == "git":
+        return (), any(re.match(r"-c\Z|-c.|--config-env|--exec-path=|alias\.", word.text) for word in rest)
+    return (), False
+
+
+def _shell_runs(rest: tuple[Word, ...], depth: int) -> tuple[tuple[Run, ...], bool]:
+    for place, word in enumerate(rest):
+        if re.match(r"-\w*c\w*\Z|/[cC]\Z|-[cC]ommand\Z", word.text):
+            code = rest[place + 1 : place + 2]
+            return _text_runs(code[0].text, code[0].kind == "plain", depth) if code else ((), True)
+    # A shell without -c runs a file, or what it is fed.
+    return (), True
+
+
+def _text_runs(text: str, known: bool, depth: int) -> tuple[tuple[Run, ...], bool]:
+    if depth >= MAX_NESTING:
+        return (), True
+    seen = unwrap(parse(text), depth + 1)
+    return seen.runs, seen.opaque or not known
+
+
+def strictly(command: Simple) -> tuple[Word, ...]:
+    """The words of the command behind harmless wrappers in their plain forms, for rules that allow. Anything unusual
+    in front leaves the words as they are, and then no rule about the command behind it matches."""
+    words = command.words
+    while words:
+        skip = _plain_wrapper(tuple(word.text for word in words))
+        if not skip or any(word.kind != "plain" for word in words[:skip]):
+            return words
+        words = words[skip:]
+    return words
+
+
+def _plain_wrapper(words: tuple[str, ...]) -> int:
+    """How many words a wrapper in a plain form takes; 0 if this is none."""
+    match words:
+        case ("timeout", limit, _, *_) if re.fullmatch(r"\d+(?:\.\d+)?[smhd]?", limit):
+            return 2
+        case ("time", "-p", _, *_):
+            return 2
+        case ("time" | "nohup", follow, *_) if not follow.startswith("-"):
+            return 1
+        case ("nice", "-n", level, _, *_) if re.fullmatch(r"\d+", level):
+            return 3
+        case ("nice", follow, *_) if not follow.startswith("-"):
+            return 1
+        case ("stdbuf", option, _, *_) if re.fullmatch(r"-[ioe][L0]", option):
+            return 2
+    return 0

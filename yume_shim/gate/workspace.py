@@ -1,0 +1,87 @@
+"""The folders a session may work in, and where a path lies in relation to them."""
+
+from __future__ import annotations
+
+from yume_shim.gate.paths import contains, expand, flaw, look, protected_name, tidy
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.gate.paths import Flavour
+
+
+@value
+class Place:
+    """A path as asked for and as resolved; `flaw` says why it cannot be judged at all."""
+
+    asked: str
+    real: str
+    flaw: str = ""
+    is_link: bool = False
+    is_folder: bool = False
+    exists: bool = False
+
+
+class Workspace:
+    """The working folder and the additional ones. A folder counts by its own spelling and by its resolved one."""
+
+    def __init__(self, cwd: str, home: str, flavour: Flavour, extra: tuple[str, ...] = ()) -> None:
+        self.flavour = flavour
+        self.home = home
+        self.cwd = tidy(expand(cwd, cwd, home, flavour), flavour)
+        self.extra: tuple[str, ...] = ()
+        self._forms: tuple[str, ...] = self._spellings(self.cwd)
+        for folder in extra:
+            self.add(folder)
+
+    def _spellings(self, folder: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((folder, tidy(look(folder).real, self.flavour))))
+
+    def absolute(self, path: str) -> str:
+        return tidy(expand(path, self.cwd, self.home, self.flavour), self.flavour)
+
+    def add(self, folder: str) -> None:
+        """Work in this folder too."""
+        path = self.absolute(folder)
+        if path not in self.extra:
+            self._set((*self.extra, path))
+
+    def remove(self, folder: str) -> None:
+        """No longer work in this folder (the working folder itself stays)."""
+        path = self.absolute(folder)
+        self._set(tuple(kept for kept in self.extra if kept != path))
+
+    def _set(self, extra: tuple[str, ...]) -> None:
+        self.extra = extra
+        self._forms = tuple(form for folder in (self.cwd, *extra) for form in self._spellings(folder))
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Every folder in every spelling."""
+        return self._forms
+
+    def place(self, path: str, base: str = "") -> Place:
+        """Where a path leads, relative ones from `base` (default: the working folder)."""
+        wrong = flaw(path, self.flavour)
+        if wrong:
+            return Place(path, path, wrong)
+        # The disk is asked about the untidied path: `link/..` is the parent of where the link leads.
+        full = expand(path, base or self.cwd, self.home, self.flavour)
+        seen = look(full)
+        asked, real = tidy(full, self.flavour), tidy(seen.real, self.flavour)
+        return Place(asked, real, "", seen.is_link, seen.is_folder, seen.exists)
+
+    def inside(self, place: Place) -> bool:
+        """Whether the path lies in the workspace, both as asked and as resolved."""
+        return not place.flaw and self._in(place.asked) and self._in(place.real)
+
+    def _in(self, path: str) -> bool:
+        return any(contains(folder, path, self.flavour) for folder in self._forms)
+
+    def protected(self, place: Place) -> str:
+        """The sensitive name in the path, below the folder of the workspace it lies in; "" if there is none."""
+        return self._protected(place.asked) or self._protected(place.real)
+
+    def _protected(self, path: str) -> str:
+        inner = [folder for folder in self._forms if contains(folder, path, self.flavour)]
+        return protected_name(path, self.flavour, max(inner, key=len, default=""))
