@@ -1,0 +1,232 @@
+"""Session goldens: the whole program on the replay provider, byte for byte.
+
+A case is a folder `golden/sessions/NAME` (format: golden/README.md). It is played once per dialect, in a copy of its
+workspace, with a fixed clock and fixed ids; the copy's path is written `{WS}` and the home folder `{HOME}`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.helpers import child
+from yume_shim.text import codec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).resolve().parents[2]
+SESSIONS = ROOT / "golden" / "sessions"
+FORMATS: dict[str, tuple[str, ...]] = {
+    "flat": ("--output-format", "flat"),
+    "nested": ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+}
+FIXED = {"YUME_TEST_CLOCK": "1", "YUME_TEST_IDS": "1", "YUME_CHECK_ORDER": "1"}
+DURATION = re.compile(rb'("durationMs":)[0-9]+')
+"""What Glob measured, the one figure of a tool that no port can fix."""
+STORED_BY = "nested"
+"""The dialect whose run gives expected/session.jsonl: transcripts are the Claude CLI's, so its form is the one kept."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One folder. `facts` is case.toml."""
+
+    path: Path
+    facts: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        return tuple(self.facts.get("dialects", FORMATS))
+
+    def argv(self, dialect: str) -> tuple[str, ...]:
+        """Flags after the format: those of the case, then those for this dialect only."""
+        return (*self.facts.get("argv", ()), *self.facts.get(dialect, {}).get("argv", ()))
+
+    def exit_code(self, dialect: str) -> int:
+        wanted = self.facts.get("exit", 0)
+        return int(wanted[dialect] if isinstance(wanted, dict) else wanted)
+
+    def results(self, dialect: str) -> int:
+        """How many `result` lines must come: one per prompt, unless the case says `results = { nested = 0 }`."""
+        prompts = sum(step.get("type") == "user" for step in self.script(dialect))
+        return int(self.facts.get("results", {}).get(dialect, prompts))
+
+    def script(self, dialect: str) -> list[dict[str, Any]]:
+        """What the host says: stdin.DIALECT.jsonl, else stdin.jsonl."""
+        own = self.path / f"stdin.{dialect}.jsonl"
+        source = own if own.exists() else self.path / "stdin.jsonl"
+        return [codec.loads(line) for line in source.read_bytes().splitlines()]
+
+    def wire(self, dialect: str) -> Path:
+        """The model's answers: wire-DIALECT/, else wire/. After a cut one dialect goes on, the other starts anew."""
+        own = self.path / f"wire-{dialect}"
+        return own if own.exists() else self.path / "wire"
+
+    @property
+    def expected(self) -> Path:
+        return self.path / "expected"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a run gave: expected file name → bytes, the files after it, and the exit code."""
+
+    files: Mapping[str, bytes]
+    workspace: Mapping[str, bytes]
+    code: int
+
+
+def cases() -> list[Case]:
+    """Every session case, by name."""
+    return [load(path.parent) for path in sorted(SESSIONS.glob("*/case.toml"))]
+
+
+def load(path: Path) -> Case:
+    return Case(path, tomllib.loads((path / "case.toml").read_text("utf-8")))
+
+
+def play(case: Case, dialect: str, *more: str) -> Played:
+    """Run the program on a case; `more` are further flags."""
+    with tempfile.TemporaryDirectory(prefix="yume-golden-") as made:
+        scratch = Path(os.path.realpath(made))
+        workspace, home, cassette = scratch / "ws", scratch / "home", scratch / "cassette"
+        home.mkdir()
+        _copy_workspace(case, workspace)
+        _copy_cassette(case, dialect, cassette, workspace)
+        env = child.clean_environment(home, **FIXED, **case.facts.get("env", {}))
+        argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
+        script = [_fill(step, workspace) for step in case.script(dialect)]
+        ended = child.run(argv, script, cwd=workspace, env=env)
+        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}"}
+        files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
+        if ended.stderr:
+            files[f"{dialect}.stderr"] = _blank(ended.stderr, known)
+        if dialect == STORED_BY:
+            files |= {name: _blank(stored, known) for name, stored in _transcripts(home).items()}
+        return Played(files, tree(workspace), ended.code)
+
+
+def differences(case: Case, dialect: str) -> list[str]:
+    """Play a case and say what is not as expected: whole files, compared as bytes."""
+    played = play(case, dialect)
+    found = []
+    if played.code != case.exit_code(dialect):
+        found.append(f"exit code {played.code}, expected {case.exit_code(dialect)}")
+    wanted = {path.name: path.read_bytes() for path in sorted(case.expected.glob("*")) if _belongs(path, dialect)}
+    for name in sorted(wanted.keys() | played.files.keys()):
+        found += _compare(name, wanted.get(name), played.files.get(name))
+    after = expected_workspace(case)
+    for name in sorted(after.keys() | played.workspace.keys()):
+        found += _compare(f"workspace/{name}", after.get(name), played.workspace.get(name))
+    return found
+
+
+def update(case: Case) -> list[str]:
+    """Write what the program does now as expected; returns what a person must look at besides the diff."""
+    complaints = []
+    shutil.rmtree(case.expected, ignore_errors=True)
+    case.expected.mkdir()
+    for dialect in case.dialects:
+        played = play(case, dialect)
+        for name, data in played.files.items():
+            (case.expected / name).write_bytes(data)
+        if played.code != case.exit_code(dialect):
+            complaints.append(
+                f"{case.name} ({dialect}): exit code {played.code}, case.toml says {case.exit_code(dialect)}"
+            )
+        if played.workspace != tree(case.path / "workspace"):
+            _write_tree(case.expected / "workspace", played.workspace)
+    return complaints
+
+
+def expected_workspace(case: Case) -> dict[str, bytes]:
+    """The files after the run: expected/workspace, or unchanged where there is none."""
+    after = case.expected / "workspace"
+    return tree(after if after.exists() else case.path / "workspace")
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Relative path → bytes of every file."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def _belongs(path: Path, dialect: str) -> bool:
+    return path.is_file() and (
+        path.name.startswith(f"{dialect}.") or (path.name.startswith("session") and dialect == STORED_BY)
+    )
+
+
+def _compare(name: str, wanted: bytes | None, got: bytes | None) -> list[str]:
+    if wanted == got:
+        return []
+    if wanted is None:
+        return [f"{name} is new:\n{_text(got)}"]
+    if got is None:
+        return [f"{name} is missing"]
+    import difflib
+
+    lines = difflib.unified_diff(
+        _text(wanted).splitlines(), _text(got).splitlines(), "expected", "got", lineterm="", n=1
+    )
+    return [f"{name} differs:\n" + "\n".join(lines)]
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "backslashreplace")
+
+
+def _copy_workspace(case: Case, target: Path) -> None:
+    source = case.path / "workspace"
+    if source.exists():
+        shutil.copytree(source, target, symlinks=True)
+    else:
+        target.mkdir()
+    for path in sorted(target.rglob("*")):  # newest-first listings must not depend on the checkout
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def _copy_cassette(case: Case, dialect: str, target: Path, workspace: Path) -> None:
+    shutil.copytree(case.wire(dialect), target / "wire")
+    shutil.copy(case.path / "case.toml", target / "case.toml")
+    inside = codec.dumps(str(workspace))[1:-1]
+    for path in (target / "wire").iterdir():
+        path.write_bytes(path.read_bytes().replace(b"{WS}", inside))
+
+
+def _fill(step: dict[str, Any], workspace: Path) -> dict[str, Any]:
+    filled: dict[str, Any] = codec.loads(codec.dumps(step).replace(b"{WS}", codec.dumps(str(workspace))[1:-1]))
+    return filled
+
+
+def _blank(data: bytes, known: Mapping[str, str]) -> bytes:
+    data = DURATION.sub(rb"\g<1>0", data)
+    for path, name in known.items():
+        for form in {codec.dumps(path)[1:-1], path.encode()}:
+            data = data.replace(form, name.encode())
+    return data
+
+
+def _transcripts(home: Path) -> dict[str, bytes]:
+    """session.jsonl, then session-2.jsonl … where one process wrote several."""
+    found = sorted((home / ".claude" / "projects").glob("*/*.jsonl"))
+    return {
+        f"session{f'-{place}' if place > 1 else ''}.jsonl": path.read_bytes() for place, path in enumerate(found, 1)
+    }
+
+
+def _write_tree(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)

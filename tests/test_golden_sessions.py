@@ -1,0 +1,38 @@
+"""Every session golden, in every dialect, byte for byte."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("session goldens hold POSIX paths", allow_module_level=True)
+
+from tests.helpers import session_cases
+
+RUNS = [(case, dialect) for case in session_cases.cases() for dialect in case.dialects]
+APIS = ("anthropic-messages", "google-genai", "openai-chat", "openai-responses")
+SCENARIOS = (
+    "auth-failure",
+    "interrupt",
+    "multiple-tools",
+    "parallel-tools",
+    "rate-limit",
+    "single-tool",
+    "stream-disconnect",
+    "text-only",
+    "tool-error",
+)
+
+
+@pytest.mark.parametrize(("case", "dialect"), RUNS, ids=[f"{case.name}-{dialect}" for case, dialect in RUNS])
+def test_session_is_as_expected(case: session_cases.Case, dialect: str) -> None:
+    found = session_cases.differences(case, dialect)
+    assert not found, "\n\n".join(found)
+
+
+def test_every_api_has_every_scenario() -> None:
+    there = {case.name for case in session_cases.cases()}
+    missing = {f"{api}-{scenario}" for api in APIS for scenario in SCENARIOS} - there
+    assert missing == set()

@@ -1,0 +1,242 @@
+"""What must be true of every session golden, whatever its story is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from claude_agent_sdk import get_session_messages
+from claude_agent_sdk._internal.message_parser import parse_message
+
+from tests.helpers import session_cases
+from yume_shim.store.layout import session_path
+from yume_shim.text import codec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Line = dict[str, Any]
+
+CAPS = {"flat": 98_304, "nested": 1_000_000}
+SPLITTERS = ("\u2028", "\u2029", "\u0085")
+"""Line readers of several languages take these for line ends: they are always written escaped."""
+CONTROL = {"control_request", "control_response", "control_cancel_request"}
+OUTSIDE_TURNS = {"system", "pong", "error", "command_lifecycle"} | CONTROL
+USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+CASES = [case for case in session_cases.cases() if case.expected.exists()]
+RUNS = [(case, dialect) for case in CASES for dialect in case.dialects]
+BOTH = [case for case in CASES if {"flat", "nested"} <= set(case.dialects)]
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="session goldens hold POSIX paths")
+each_run = pytest.mark.parametrize(("case", "dialect"), RUNS, ids=[f"{case.name}-{dialect}" for case, dialect in RUNS])
+each_pair = pytest.mark.parametrize("case", BOTH, ids=[case.name for case in BOTH])
+each_nested = pytest.mark.parametrize(
+    "case", [case for case, dialect in RUNS if dialect == "nested"], ids=[c.name for c, d in RUNS if d == "nested"]
+)
+
+
+def raw_lines(case: session_cases.Case, dialect: str) -> list[bytes]:
+    data = (case.expected / f"{dialect}.jsonl").read_bytes()
+    assert data == b"" or data.endswith(b"\n")
+    return data.split(b"\n")[:-1]
+
+
+def lines(case: session_cases.Case, dialect: str) -> list[Line]:
+    return [codec.loads(line) for line in raw_lines(case, dialect)]
+
+
+def blocks(line: Line) -> list[Line]:
+    """The content blocks of a nested assistant or user line."""
+    content = line.get("message", {}).get("content", [])
+    return content if isinstance(content, list) else []
+
+
+def calls(told: Iterable[Line]) -> list[tuple[str, str, Any]]:
+    """(id, name, input) of every tool call shown, of either dialect."""
+    found = []
+    for line in told:
+        parts = [line] if line["type"] == "tool_use" else blocks(line) if line["type"] == "assistant" else []
+        found += [(part["id"], part["name"], part["input"]) for part in parts if part["type"] == "tool_use"]
+    return found
+
+
+def results(told: Iterable[Line]) -> list[tuple[str, str, bool]]:
+    """(call id, text, is error) of every tool result shown, of either dialect."""
+    found = []
+    for line in told:
+        parts = [line] if line["type"] == "tool_result" else blocks(line) if line["type"] == "user" else []
+        found += [
+            (part["tool_use_id"], part["content"], bool(part.get("is_error")))
+            for part in parts
+            if part["type"] == "tool_result"
+        ]
+    return found
+
+
+def turn_ends(told: Iterable[Line]) -> list[Line]:
+    """The `result` lines."""
+    return [line for line in told if line["type"] == "result"]
+
+
+def text(told: Iterable[Line]) -> str:
+    """Everything the model said, of either dialect; lines that the program itself made up are not its words."""
+    said = ""
+    for line in told:
+        if line["type"] == "text":
+            said += line["content"]
+        if line["type"] == "assistant" and line["message"]["model"] != "<synthetic>":
+            said += "".join(part["text"] for part in blocks(line) if part["type"] == "text")
+    return said
+
+
+@each_run
+def test_every_line_is_one_small_object_with_its_type_first(case: session_cases.Case, dialect: str) -> None:
+    for raw in raw_lines(case, dialect):
+        decoded = raw.decode("utf-8", "strict")
+        assert len(raw) + 1 <= CAPS[dialect]
+        assert not any(mark in decoded for mark in SPLITTERS)
+        assert next(iter(codec.loads(raw))) == "type"
+
+
+@each_run
+def test_init_comes_before_everything_but_answers_to_the_host(case: session_cases.Case, dialect: str) -> None:
+    answers = CONTROL | {"command_lifecycle"}
+    said_to_the_host = ("informational", "status")  # a rejected line, a mode that the host has set
+    told = [
+        line
+        for line in lines(case, dialect)
+        if line["type"] not in answers and line.get("subtype") not in said_to_the_host
+    ]
+    if told and told[0].get("subtype") != "error":
+        assert (told[0]["type"], told[0]["subtype"]) == ("system", "init")
+
+
+@each_run
+def test_every_call_has_exactly_one_result_and_it_comes_later(case: session_cases.Case, dialect: str) -> None:
+    open_calls: list[str] = []
+    for line in lines(case, dialect):
+        open_calls += [call for call, _, _ in calls([line])]
+        for call, _, _ in results([line]):
+            open_calls.remove(call)  # raises for a result without its call, and for a second one
+    assert open_calls == []
+
+
+@each_run
+def test_every_prompt_ends_with_one_result_and_nothing_follows_it(case: session_cases.Case, dialect: str) -> None:
+    told = lines(case, dialect)
+    ends = [place for place, line in enumerate(told) if line["type"] == "result"]
+    assert len(ends) == case.results(dialect)
+    last = 1 if dialect == "flat" else 0
+    for place in ends:
+        if dialect == "flat":
+            assert told[place + 1] == {"type": "message_stop"}
+        after = told[place + last + 1] if place + last + 1 < len(told) else None
+        if after is not None:  # between turns: a new turn's first line, or what belongs to no turn
+            assert after["type"] in OUTSIDE_TURNS | {"text", "thinking", "tool_use", "usage", "interrupt"}
+
+
+@each_run
+def test_the_session_has_one_id(case: session_cases.Case, dialect: str) -> None:
+    told = lines(case, dialect)
+    assert len({line["session_id"] for line in told if "session_id" in line}) <= 1
+    uuids = [line["uuid"] for line in told if "uuid" in line]
+    assert len(uuids) == len(set(uuids))
+
+
+@each_pair
+def test_both_dialects_tell_the_same_story(case: session_cases.Case) -> None:
+    flat, nested = lines(case, "flat"), lines(case, "nested")
+    if case.results("nested") == 0:
+        pytest.skip("a Claude form that was killed says nothing more")
+    assert text(flat) == text(nested)
+    assert calls(flat) == calls(nested)
+    assert results(flat) == results(nested)
+    for one, other in zip(*(turn_ends(told) for told in (flat, nested)), strict=True):
+        assert one["is_error"] == other["is_error"]
+        assert one["permission_denials"] == other["permission_denials"]
+        if not one["is_error"]:
+            assert one["result"] == other["result"]
+        if case.wire("flat") == case.wire("nested"):  # else the dialects ask different questions after a cut
+            assert one["num_turns"] == other["num_turns"]
+            assert one["total_cost_usd"] == other["total_cost_usd"]
+
+
+@pytest.mark.parametrize(
+    "case", [case for case, dialect in RUNS if dialect == "flat"], ids=[c.name for c, d in RUNS if d == "flat"]
+)
+def test_the_usage_lines_of_a_turn_add_up_to_its_result(case: session_cases.Case) -> None:
+    counted = dict.fromkeys(USAGE, 0)
+    for line in lines(case, "flat"):
+        if line["type"] == "usage":
+            counted = {name: counted[name] + line[name] for name in USAGE}
+        if line["type"] == "result":
+            if line["subtype"] != "cancelled":  # a stopped response is charged although it never came to its usage
+                assert counted == {name: line["usage"][name] for name in USAGE}
+            counted = dict.fromkeys(USAGE, 0)
+
+
+@each_nested
+def test_the_agent_sdk_understands_every_line(case: session_cases.Case) -> None:
+    for line in lines(case, "nested"):
+        if line["type"] not in CONTROL:
+            assert parse_message(line) is not None, line
+
+
+@each_nested
+def test_the_uuid_that_is_printed_is_the_uuid_that_is_stored(case: session_cases.Case) -> None:
+    stored = [codec.loads(line) for line in (case.expected / "session.jsonl").read_bytes().splitlines()]
+    kept = {entry["uuid"] for entry in stored if entry.get("type") in ("user", "assistant")}
+    printed = {line["uuid"] for line in lines(case, "nested") if line["type"] in ("user", "assistant")}
+    assert printed <= kept
+    parents = {entry["parentUuid"] for entry in stored if entry.get("parentUuid")}
+    assert parents <= {entry["uuid"] for entry in stored if "uuid" in entry}
+
+
+@each_nested
+def test_the_agent_sdk_reads_the_transcript(
+    case: session_cases.Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = (case.expected / "session.jsonl").read_bytes()
+    stored = [entry for entry in map(codec.loads, data.splitlines()) if entry["type"] in ("user", "assistant")]
+    session_id = stored[0]["sessionId"]
+    path = Path(session_path(str(tmp_path / "projects"), str(tmp_path), session_id))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    read = get_session_messages(session_id, directory=str(tmp_path))
+    assert [(message.type, message.uuid) for message in read] == [(entry["type"], entry["uuid"]) for entry in stored]
+
+
+GROWING = [
+    case for case in CASES if case.name.endswith(("-multiple-tools", "-single-tool", "-parallel-tools", "-two-turns"))
+]
+HISTORY = {
+    "anthropic-messages": "messages",
+    "google-genai": "contents",
+    "openai-chat": "messages",
+    "openai-responses": "input",
+}
+
+
+@pytest.mark.parametrize("case", GROWING, ids=[case.name for case in GROWING])
+def test_each_request_extends_the_one_before(case: session_cases.Case, tmp_path: Path) -> None:
+    """What was sent stays as it was sent: the prompt cache of every provider depends on it."""
+    session_cases.play(case, "flat", "--record", str(tmp_path / "tape"))
+    requests = [
+        without_cache_marks(codec.loads(path.read_bytes())) for path in sorted(tmp_path.glob("tape/requests/*"))
+    ]
+    histories = [request.pop(HISTORY[case.facts["api"]]) for request in requests]
+    assert len(requests) == len(list(case.wire("flat").iterdir()))
+    for place in range(1, len(requests)):
+        assert requests[place] == requests[0]
+        assert len(histories[place]) > len(histories[place - 1])
+        assert histories[place][: len(histories[place - 1])] == histories[place - 1]
+
+
+def without_cache_marks(part: Any) -> Any:
+    """Cache marks move with the end of the history, by design."""
+    if isinstance(part, dict):
+        return {name: without_cache_marks(item) for name, item in part.items() if name != "cache_control"}
+    return [without_cache_marks(item) for item in part] if isinstance(part, list) else part

@@ -1,0 +1,97 @@
+"""The commands of the README, and what the checks must catch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import check
+import lock
+import pytest
+
+from tests.helpers import child
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(script: str, *argv: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, str(ROOT / "scripts" / script), *argv]
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def test_the_demo_tells_its_story_to_the_end() -> None:
+    done = run("demo.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for caption in ("ready", "text", "tool call", "tool result", "tokens", "turn done", "end"):
+        assert f"  {caption}" in done.stdout
+    assert "sencha" in done.stdout
+
+
+def test_the_flag_list_of_the_readme_is_in_step() -> None:
+    done = run("readme_flags.py", "--check")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "words"),
+    [
+        (["--show", "sessions/demo"], 0, "tool_result"),
+        (["--show", "no-such-case"], 1, "no case"),
+        (["--new", "sessions/demo"], 1, "must be new"),
+        (["no-such-case"], 1, "no case"),
+    ],
+)
+def test_golden_answers(argv: list[str], code: int, words: str) -> None:
+    done = run("golden.py", *argv)
+    assert (done.returncode, words in done.stdout + done.stderr) == (code, True)
+
+
+def test_record_asks_before_it_sends_anything() -> None:
+    done = run("record.py", "providers/openai-chat/new", "--provider", "openai", "--model", "m", "--prompt", "Hi")
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+    assert not (ROOT / "golden" / "providers" / "openai-chat" / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("key = 'sk-" + "Zq8" * 12 + "'", ["looks like a key"]),
+        ("key = 'sk-ant-example-" + "Zq8" * 12 + "'", []),
+        ("AI" + "zaSy" + "Bq7_-R" * 5 + "xyz", ["looks like a key"]),
+        ("see /wor" + "k/main/x", ["a path or address of one machine"]),
+        ("nothing to see", []),
+    ],
+)
+def test_keys_and_machine_paths_are_noticed(line: str, found: list[str]) -> None:
+    assert [what for _, what in check.private_parts([line])] == found
+
+
+def test_long_functions_are_noticed() -> None:
+    long = "def f():\n" + "    x = 1\n" * check.MAX_FUNCTION_LINES
+    assert list(check.long_functions("def g(): pass\n" + long)) == ["2: f has 61 lines (at most 60)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("--no-binary claude-agent-sdk\na==1 \\\n    --hash=sha256:1\n", ""),
+        ("--no-binary claude-agent-sdk\na==1 \\\n    --hash=sha256:1\nb==2\n", "no hashes for b==2"),
+        ("--index-url https://example.org\n", "it names an address"),
+        ("a==1 \\\n    --hash=sha256:1\n", "it does not ask for the sdist of claude-agent-sdk"),
+    ],
+)
+def test_a_bad_lock_file_is_not_written(text: str, problem: str) -> None:
+    assert lock.complaint(text) == problem
+
+
+def test_an_old_python_is_told_so(tmp_path: Path) -> None:
+    code = "import sys; sys.version_info = (3, 8, 1); sys.argv = ['scripts/test.py']; import _venv; _venv.ready()"
+    env = child.clean_environment(tmp_path, PYTHONPATH=str(ROOT / "scripts"))
+    program = child.start(["-c", code], cwd=tmp_path, env=env, program=(sys.executable,))
+    ended = program.end()
+    assert ended.code == 2
+    assert b"Python 3.11 or newer is needed, this is 3.8.1" in ended.stderr

@@ -1,0 +1,134 @@
+"""Start-up is the product's speed: what is loaded when the first line is out, and when the first delta is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers import child
+from tests.helpers.fake_server import FakeServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from yume_shim.types.blocks import Json
+
+WIRE: list[Json] = [
+    {
+        "type": "message_start",
+        "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {}},
+    },
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+    {"type": "message_stop"},
+]
+NEVER = [
+    "anthropic",
+    "asyncio",
+    "claude_agent_sdk",
+    "click",
+    "concurrent.futures",
+    "email",
+    "ftfy",
+    "genai_prices",
+    "google",
+    "h11",
+    "httpx",
+    "httpx2",
+    "logging",
+    "mcp",
+    "openai",
+    "pathspec",
+    "pydantic",
+    "requests",
+    "ssl",
+    "subprocess",
+    "tempfile",
+    "tiktoken",
+    "tomllib",
+    "tree_sitter",
+    "unittest",
+    "urllib.request",
+]
+"""Not in a turn that needs no tool, no TLS and no price."""
+NOT_BEFORE_FIRST_LINE = [
+    *NEVER,
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "glob",
+    "http.client",
+    "inspect",
+    "orjson",
+    "pathlib",
+    "shutil",
+    "typing",
+    "uuid",
+]
+"""Besides: what may be loaded in the shadow of the model's answer."""
+FORMS = {
+    "flat": ("--output-format", "flat"),
+    "nested": ("-p", "Hello", "--output-format", "stream-json", "--verbose"),
+}
+FIRST_LINE_DEADLINE = 2.0
+"""Seconds; generous, because the machine may be busy. The bench measures the figure itself."""
+
+
+def environment(home: Path, server: FakeServer, **more: str) -> dict[str, str]:
+    return child.clean_environment(home, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="not-a-key", **more)
+
+
+def loaded(path: Path) -> dict[str, set[str]]:
+    """Moment → names of the modules that were loaded then."""
+    found = {}
+    for line in path.read_text("utf-8").splitlines():
+        moment, *names = line.split(" ")
+        found[moment] = set(names)
+    return found
+
+
+def hits(names: set[str], banned: list[str]) -> set[str]:
+    return {ban for ban in banned if any(name == ban or name.startswith(f"{ban}.") for name in names)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_heavy_is_loaded_on_the_way_to_the_answer(form: str, tmp_path: Path) -> None:
+    report = tmp_path / "modules"
+    with FakeServer("anthropic-messages", [WIRE]) as server:
+        env = environment(tmp_path, server, YUME_TEST_MODULES=str(report))
+        program = child.start(FORMS[form], cwd=tmp_path, env=env)
+        if form == "flat":
+            program.send({"type": "user", "content": "Hello"})
+        ended = program.end()
+    assert ended.code == 0, ended.stderr
+    moments = loaded(report)
+    assert set(moments) == {"first", "delta"}
+    assert hits(moments["first"], NOT_BEFORE_FIRST_LINE) == set()
+    assert hits(moments["delta"], NEVER) == set()
+
+
+def test_the_version_is_told_without_loading_the_program(tmp_path: Path) -> None:
+    code = "import sys; sys.argv = ['yume-shim', '--version']; from yume_shim.cli.main import main; main(['--version'])"
+    code += "; sys.stderr.write(' '.join(sorted(sys.modules)))"
+    program = child.start(["-c", code], cwd=tmp_path, env=child.clean_environment(tmp_path), program=(sys.executable,))
+    ended = program.end()
+    names = set(ended.stderr.decode().split(" "))
+    assert ended.stdout.startswith(b"2.")
+    assert hits(names, [*NOT_BEFORE_FIRST_LINE, "yume_shim.app", "yume_shim.engine", "yume_shim.providers"]) == set()
+
+
+def test_the_first_line_comes_before_anything_was_asked(tmp_path: Path) -> None:
+    with FakeServer("anthropic-messages", [WIRE]) as server:
+        started = time.monotonic()
+        program = child.start(FORMS["flat"], cwd=tmp_path, env=environment(tmp_path, server))
+        try:
+            program.wait_for("init")
+            assert time.monotonic() - started < FIRST_LINE_DEADLINE
+            assert server.connections == 0
+        finally:
+            assert program.end().code == 0
