@@ -135,19 +135,22 @@ class Program:
         return True
 
     def _listen_to_host(self) -> None:
+        from yume_shim.control_requests import ControlRequests
+        from yume_shim.host.control import ControlDesk
         from yume_shim.host.reader import LineReader
         from yume_shim.switchboard import Switchboard
 
+        session, gate, emit, settings = self._session, self._gate, self._front.outlet.emit, self._settings
+        models = self._front.catalog.model_list()
+        requests = ControlRequests(session, gate, emit, settings, models, CLAUDE_VERSION, self._leave)
         board = Switchboard(
-            self._session,
+            session,
             self._approvals,
-            self._gate,
-            self._front.outlet.emit,
-            self._log,
+            gate,
+            ControlDesk(emit, requests.handlers(), self._log),
+            emit,
             flat=self._front.flat,
-            replay=self._settings.replay_user_messages,
-            models=self._front.catalog.model_list(),
-            version=CLAUDE_VERSION,
+            replay=settings.replay_user_messages,
         )
         LineReader(STDIN, board.take_line, board.end, board.take_long).start()
 
@@ -163,6 +166,12 @@ class Program:
             self._front.outlet.mute()
         self._approvals.close()
         self._session.shut_down(reason)
+
+    def _leave(self) -> None:
+        """The host ends the session: nothing more is said, a running turn is stopped."""
+        self._front.outlet.mute()
+        self._approvals.close()
+        self._session.shut_down("shutdown")
 
     def _host_gone(self) -> None:
         """Nobody reads any more: a flat session stops, a Claude form finishes its turn silently."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from yume_shim.host.control import Answered, ControlDesk, initialize_body
 from yume_shim.host.input_lines import parse_line
 from yume_shim.types.commands import (
     Approve,
@@ -26,11 +25,11 @@ from yume_shim.types.outputs import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Literal
 
     from yume_shim.engine.session import Session
     from yume_shim.gate.approvals import Approvals
-    from yume_shim.types.blocks import Json
+    from yume_shim.host.control import ControlDesk
     from yume_shim.types.commands import Command
     from yume_shim.types.ports import Emit, Gate
 
@@ -45,33 +44,20 @@ class Switchboard:
         session: Session,
         approvals: Approvals,
         gate: Gate,
+        desk: ControlDesk,
         emit: Emit,
-        log: Callable[[str, str], None],
         *,
         flat: bool,
         replay: bool,
-        models: tuple[Json, ...],
-        version: str,
     ) -> None:
-        self._session, self._approvals, self._gate, self._emit = session, approvals, gate, emit
-        self._dialect = "flat" if flat else "claude"
+        self._session, self._approvals, self._gate, self._desk, self._emit = session, approvals, gate, desk, emit
+        self._dialect: Literal["flat", "claude"] = "flat" if flat else "claude"
         self._replay = replay
-        self._desk = ControlDesk(
-            emit,
-            {
-                "initialize": lambda _: initialize_body(session.info(), models, version),
-                "interrupt": lambda _: Answered({"still_queued": list(session.waiting_uuids())}, self._interrupt),
-            },
-            log,
-        )
-
-    def _interrupt(self) -> None:
-        self._session.interrupt("user")
 
     def take_line(self, line: bytes) -> None:
         """One line of stdin; never raises because of what it says."""
         try:
-            command = parse_line(line, self._dialect)  # type: ignore[arg-type]  # one of the two words
+            command = parse_line(line, self._dialect)
         except BadLine as bad:
             self._emit(InputRejected(bad.message, bad.quote))
             return
@@ -94,7 +80,7 @@ class Switchboard:
                 if not self._session.submit(command):
                     self._emit(CommandRefused(TOO_MANY))
             case Interrupt():
-                self._interrupt()
+                self._session.interrupt("user")
             case Ping():
                 self._emit(Pong())
             case SetMode(mode):

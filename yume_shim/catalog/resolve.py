@@ -41,20 +41,23 @@ class Catalog:
         """The model meant by `text` ("" = the default). Raises BadInvocation with the nearest name."""
         provider = provider or self._settings.provider
         if provider:
-            name = self._known(provider)
-            if name is None:
-                raise BadInvocation(self._unknown(provider))
-            return self._spec(name, self._local_alias(text, name))
+            return self._chosen(provider, text)
         text = self._settings.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
-        if slash:
-            name = self._known(head)
-            if name is not None:
-                return self._spec(name, tail)
-            if not self._foreign_base():
-                raise BadInvocation(self._unknown(head, f"model '{text}'"))
+        if slash and (name := self._known(head)) is not None:
+            return self._spec(name, tail)
+        if self._settings.default_provider:
+            return self._chosen(self._settings.default_provider, text)
+        if slash and not self._foreign_base():
+            raise BadInvocation(self._unknown(head, f"model '{text}'"))
         model = self._vendor_aliases.get(text.removesuffix("[1m]") or "default", text)
         return self._spec(self._by_shape(model), model)
+
+    def _chosen(self, provider: str, text: str) -> ModelSpec:
+        name = self._known(provider)
+        if name is None:
+            raise BadInvocation(self._unknown(provider))
+        return self._spec(name, self._local_alias(text, name))
 
     def known_models(self) -> tuple[tuple[str, int, int], ...]:
         """(id, window, longest output) of every model in the data file."""

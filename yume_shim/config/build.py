@@ -8,6 +8,7 @@ from yume_shim.config.settings_files import read_config, read_layers
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import RetrySettings, Rules, Settings, Timeouts
+from yume_shim.types.value import fields, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def build_settings(
     log: Callable[[str, str], None],
 ) -> Settings:
     """Resolve everything; raises BadInvocation."""
-    return _Builder(values, words, flat, env, cwd, log).build()
+    builder = _Builder(values, words, flat, env, cwd, log)
+    return builder.with_work(builder.talk())
 
 
 class _Builder:
@@ -62,13 +64,13 @@ class _Builder:
         self.layers = read_layers(self.sources, self.text("settings"), cwd, config_dir, home, log)
         self.env = self.merged_env(env)
 
-    def build(self) -> Settings:
+    def talk(self) -> Settings:
+        """How to talk, and to which model."""
         text = self.text
         stream_in = text("input-format") == "stream-json"
         output = "flat" if self.flat else text("output-format") or "text"
         one_shot = bool(self.words) or self.on("print")
         self.check_forms(output, stream_in)
-        mode, bypass = self.mode()
         return Settings(
             output_format=output,  # type: ignore[arg-type]  # the flag table checked the choice
             input_format="lines" if stream_in or (self.flat and not one_shot) else "text",
@@ -80,8 +82,8 @@ class _Builder:
             max_line_bytes=self.whole("max-line-bytes", "YUME_MAX_LINE_BYTES", least=1024) or 0,
             log_level=self.log_level(),
             debug_file=text("debug-file") or "",
-            provider=text("provider")
-            or ("" if "/" in self.model() else self.env.get("YUME_PROVIDER", "") or self.conf("provider")),
+            provider=text("provider") or "",
+            default_provider=self.env.get("YUME_PROVIDER", "") or self.conf("provider"),
             model=self.model(),
             provider_model=self.env.get("YUME_MODEL", "") or self.conf("model"),
             api=text("api") or self.env.get("YUME_API", ""),
@@ -103,12 +105,22 @@ class _Builder:
             record=text("record") or "",
             retry=self.retry(),
             timeouts=self.timeouts(),
+        )
+
+    def with_work(self, talk: Settings) -> Settings:
+        """Add what the model is told, what it may do, and where it is remembered."""
+        text = self.text
+        mode, bypass = self.mode()
+        return replace(
+            talk,
             system_prompt=self.prompt_text("system-prompt", "System prompt"),
+            json_schema=self.json_schema(),
             append_system_prompt=self.prompt_text("append-system-prompt", "Append system prompt") or "",
             max_turns=self.whole("max-turns", ""),
             max_budget_usd=self.budget(),
             tool_concurrency=1 if self.flat else CLAUDE_CONCURRENCY,
-            on_cut=text("on-cut") or ("continue" if self.flat else "restart"),  # type: ignore[arg-type]
+            on_cut=text("on-cut") or ("continue" if self.flat else "restart"),
+            join_continuations=self.flat,
             merge_waiting=not self.flat,
             tools=self.tools(),
             permission_mode=mode,
@@ -125,6 +137,10 @@ class _Builder:
             entrypoint=self.env.get("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
             repair_mojibake=bool(self.config.get("repair_mojibake", False)),
             setting_sources=self.sources,
+            session_states=any(
+                self.env.get(name) in ("1", "true")
+                for name in ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS")
+            ),
         )
 
     # ------------------------------------------------------------ reading argv values
@@ -282,9 +298,29 @@ class _Builder:
         except (OSError, UnicodeDecodeError):
             raise BadInvocation(f"Error: {what} file not found: {path}") from None
 
+    def json_schema(self) -> Mapping[str, Any] | None:
+        raw = self.text("json-schema")
+        if raw is None:
+            return None
+        from yume_shim.text import codec
+
+        try:
+            schema = codec.loads(raw)
+        except ValueError as error:
+            raise BadInvocation(f"Error: --json-schema is not valid JSON: {error}") from None
+        if not isinstance(schema, dict):
+            raise BadInvocation("Error: --json-schema must be a JSON object")
+        import jsonschema
+
+        try:
+            jsonschema.validators.validator_for(schema).check_schema(schema)
+        except jsonschema.SchemaError as error:
+            raise BadInvocation(f"Error: --json-schema is not a valid JSON Schema: {error.message}") from None
+        return schema
+
     def retry(self) -> RetrySettings:
         table = self.table("retry")
-        unknown = [key for key in table if key not in RetrySettings.__match_args__]
+        unknown = [key for key in table if key not in fields(RetrySettings)]
         if unknown:
             raise BadInvocation(f"{self.config_path}: [retry] does not know {', '.join(unknown)}")
         retries = self.whole("max-retries", "CLAUDE_CODE_MAX_RETRIES")
@@ -298,7 +334,7 @@ class _Builder:
 
     def timeouts(self) -> Timeouts:
         wanted: dict[str, Any] = dict(self.table("timeouts"))
-        unknown = [key for key in wanted if key not in Timeouts.__match_args__]
+        unknown = [key for key in wanted if key not in fields(Timeouts)]
         if unknown:
             raise BadInvocation(f"{self.config_path}: [timeouts] does not know {', '.join(unknown)}")
         for field, flag, variable in (

@@ -34,6 +34,7 @@ from yume_shim.types.events import (
     PartialKept,
     Pong,
     PromptTaken,
+    PromptWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -43,6 +44,7 @@ from yume_shim.types.events import (
     SessionChanged,
     SessionReady,
     StartFailed,
+    StateChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -141,17 +143,8 @@ class FlatDialect:
                 | StartFailed()
             ):
                 return [self._system(event)]
-            case InputRejected():
-                quoted = f"{event.message}: {event.quote}" if event.quote else event.message
-                return [self._plain_error(quoted, "bad_input")]
-            case CommandRefused():
-                return [self._plain_error(event.message, event.code)]
-            case ControlAnswered():
-                return [control_response(event)]
-            case Pong():
-                return [{"type": "pong"}]
-            case LineEchoed():
-                return [type_first(event.line)]
+            case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
+                return [self._host_line(event)]
             case (
                 PromptTaken()
                 | TurnStarted()
@@ -161,8 +154,24 @@ class FlatDialect:
                 | NoteAdded()
                 | ApprovalWithdrawn()
                 | ModeChanged()
+                | StateChanged()
+                | PromptWithdrawn()
             ):
                 return []
+
+    def _host_line(self, event: InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed) -> Json:
+        match event:
+            case InputRejected():
+                quoted = f"{event.message} [{event.quote}]" if event.quote else event.message
+                return self._plain_error(quoted, "bad_input")
+            case CommandRefused():
+                return self._plain_error(event.message, event.code)
+            case ControlAnswered():
+                return control_response(event)
+            case Pong():
+                return {"type": "pong"}
+            case LineEchoed():
+                return type_first(event.line)
 
     # ------------------------------------------------------------ the answer
 

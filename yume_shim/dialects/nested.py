@@ -44,6 +44,7 @@ from yume_shim.types.events import (
     PartialKept,
     Pong,
     PromptTaken,
+    PromptWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -53,6 +54,7 @@ from yume_shim.types.events import (
     SessionChanged,
     SessionReady,
     StartFailed,
+    StateChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -154,6 +156,11 @@ class NestedDialect:
                 return [self._model_changed(event, tagged)]
             case SessionChanged():
                 return [self._session_changed(event, tagged)]
+            case StateChanged():
+                line = system_line("session_state_changed", state=event.state, sdk_host_only=True)
+                return [self._own(line, tagged)]
+            case PromptWithdrawn():
+                return [self._lifecycle(event.uuid, "cancelled")]
             case CallDenied(reason_type="deniedPath"):
                 return []  # a path that rules hide is refused like a wrong input there: the result says it
             case Retrying() | CallDenied() | ModeChanged() | Notice() | InputRejected() | CommandRefused():
@@ -306,7 +313,7 @@ class NestedDialect:
     def _failed(self, event: TurnFailed, tagged: Tagged) -> Json:
         failure = event.failure
         message: Json = {
-            "id": self._ids.uuid(),
+            "id": tagged.uuid,  # as in the transcript
             "type": "message",
             "role": "assistant",
             "model": _SYNTHETIC,
@@ -390,6 +397,6 @@ def _system(event: Retrying | CallDenied | ModeChanged | Notice | InputRejected 
         case Notice():
             return warning_line(event.text, event.code)
         case InputRejected():
-            return warning_line(f"{event.message}: {event.quote}" if event.quote else event.message, "bad_input")
+            return warning_line(f"{event.message} [{event.quote}]" if event.quote else event.message, "bad_input")
         case CommandRefused():
             return warning_line(event.message, event.code)

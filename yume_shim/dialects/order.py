@@ -46,6 +46,7 @@ from yume_shim.types.events import (
     PartialKept,
     Pong,
     PromptTaken,
+    PromptWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -55,6 +56,7 @@ from yume_shim.types.events import (
     SessionChanged,
     SessionReady,
     StartFailed,
+    StateChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -76,6 +78,8 @@ if TYPE_CHECKING:
 ANY_TIME: frozenset[type] = frozenset(
     (
         PromptTaken,
+        PromptWithdrawn,
+        StateChanged,
         Notice,
         ModeChanged,
         ModelChanged,

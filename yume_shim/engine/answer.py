@@ -95,7 +95,13 @@ class Answerer:
         self._cancel = cancel
         self._used_ids = used_ids
         self._retries = 0
+        self._lost = Usage()
         self.api_seconds = 0.0
+
+    def take_lost(self) -> Usage:
+        """What answers cost that broke off and were asked again; told once."""
+        lost, self._lost = self._lost, Usage()
+        return lost
 
     def ask(self, request: Request) -> Answered:
         """Raises GaveUp or Stopped."""
@@ -107,7 +113,7 @@ class Answerer:
                 return Answered(tuple(heard.blocks), end.stop, end.stop_reason, end.usage)
             failure = heard.failure or Failure("internal", "the provider's stream ended without an end")
             if failure.kind == "cancelled" or self._cancel.is_set():
-                raise self._stopped(heard)
+                raise self._stopped(heard, request)
             answered = self._salvage(request, heard, failure)
             if answered is not None:
                 return answered
@@ -210,8 +216,10 @@ class Answerer:
         stop: Stop = "tool_calls" if heard.calls() else "other"
         return Answered(tuple(blocks), stop, "tool_use" if heard.calls() else "", heard.usage, cut=not heard.calls())
 
-    def _stopped(self, heard: _Heard) -> Stopped:
+    def _stopped(self, heard: _Heard, request: Request) -> Stopped:
         partial = heard.partial_text()
+        if heard.started and heard.usage == Usage():  # most APIs tell their figures at the end only
+            heard.usage = _estimated(request, heard)
         blocks = tuple(heard.blocks)
         if partial is not None and heard.open_index is not None:
             self._parts.emit(PartialKept(partial, heard.open_index, interrupted=True))
@@ -222,13 +230,15 @@ class Answerer:
         return Stopped(blocks, heard.usage, dropped)
 
     def _drop(self, heard: _Heard, from_index: int) -> None:
+        if from_index == 0:
+            self._lost = self._lost + heard.usage
         if heard.started:
             self._parts.emit(ResponseDropped(from_index, heard.open_index, interrupted=False, usage=heard.usage))
 
 
 def _estimated(request: Request, heard: _Heard) -> Usage:
     """For endpoints that report no tokens."""
-    written = 0
+    written = estimate_text("".join(heard.pieces)) if heard.open_index is not None else 0
     for block in heard.blocks:
         match block:
             case Text(text) | Thinking(text):

@@ -6,15 +6,25 @@ import threading
 
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import CallDenied, Denial, ModeChanged, ToolFinished, ToolProgress, ToolStarted
+from yume_shim.types.events import (
+    CallDenied,
+    Denial,
+    ModeChanged,
+    StateChanged,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+)
 from yume_shim.types.outputs import ToolContext
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
 
     from yume_shim.engine.parts import Parts
+    from yume_shim.engine.structured import StructuredOutput
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import Answer, Decision
@@ -36,9 +46,10 @@ class HostSaidStop(Exception):
 class CallRunner:
     """Runs the calls of one turn and remembers what was denied."""
 
-    def __init__(self, parts: Parts, cancel: Cancel) -> None:
+    def __init__(self, parts: Parts, cancel: Cancel, structured: StructuredOutput | None = None) -> None:
         self._parts = parts
         self._cancel = cancel
+        self._structured = structured
         self.denials: list[Denial] = []
         self._started: set[str] = set()
 
@@ -118,6 +129,9 @@ class CallRunner:
     def _run_one(self, call: ToolCall) -> ToolFinished:
         begun = self._parts.clock.monotonic()
         try:
+            if self._structured is not None and call.name == self._structured.spec.name:
+                text = self._structured.take(call)
+                return ToolFinished(call, ToolResult(call.id, text), text)
             self._parts.toolbox.check(call)
             refused, call = self._permit(call)
             if refused is not None:
@@ -149,7 +163,9 @@ class CallRunner:
         return _denied(call, decision.message), call
 
     def _ask(self, call: ToolCall, spec: ToolSpec, decision: Decision) -> tuple[ToolFinished | None, ToolCall]:
+        self._tell_state("requires_action")
         answer = self._parts.asker.ask(call, decision, self._cancel)
+        self._tell_state("running")
         if answer.verdict == "allow":
             gate, mode = self._parts.gate, self._parts.gate.mode()
             gate.apply(answer.updates)
@@ -162,6 +178,10 @@ class CallRunner:
                 self._parts.toolbox.check(call)
             return None, call
         return self._refusal(call, answer), call
+
+    def _tell_state(self, state: Literal["running", "requires_action"]) -> None:
+        if self._parts.settings.session_states:
+            self._parts.emit(StateChanged(state))
 
     def _refusal(self, call: ToolCall, answer: Answer) -> ToolFinished:
         match answer.verdict:

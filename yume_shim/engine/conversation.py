@@ -8,6 +8,7 @@ from yume_shim.context.environment import facts
 from yume_shim.context.memory_files import load_memory
 from yume_shim.context.system_prompt import build_system
 from yume_shim.engine.tally import Tally
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ class Conversation:
         self.history: list[Message] = []
         self.used_ids: set[str] = set()
         self.tally = Tally(parts.cost)
+        self.schema = parts.settings.json_schema
+        self.thinking_budget = parts.settings.thinking_budget
+        self.system_prompt = parts.settings.system_prompt
+        self.append_system_prompt = parts.settings.append_system_prompt
         self._prepared = False
         self.system: tuple[str, ...] = ()
         self.preamble = ""
@@ -38,7 +43,8 @@ class Conversation:
         self._prepared = True
         settings = self.parts.settings
         surroundings = facts(settings.cwd, self.parts.clock.now(), settings.env)
-        self.system = build_system(settings, surroundings, self.parts.toolbox.specs())
+        wishes = replace(settings, system_prompt=self.system_prompt, append_system_prompt=self.append_system_prompt)
+        self.system = build_system(wishes, surroundings, self.parts.toolbox.specs())
         home = settings.env.get("HOME") or os.path.expanduser("~")
         config_dir = settings.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
         self.preamble = load_memory(settings.cwd, config_dir, settings.setting_sources)

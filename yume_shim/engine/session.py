@@ -15,8 +15,10 @@ from yume_shim.types.events import (
     CommandRefused,
     ModelChanged,
     PromptTaken,
+    PromptWithdrawn,
     SessionChanged,
     SessionInfo,
+    StateChanged,
     TurnEnded,
     TurnStarted,
 )
@@ -24,7 +26,8 @@ from yume_shim.types.models import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Literal
 
     from yume_shim.engine.parts import Parts
     from yume_shim.types.blocks import Block
@@ -104,7 +107,30 @@ class Session:
 
     def withdraw(self, uuid: str) -> bool:
         """Drop a waiting prompt."""
-        return self._inbox.drop(uuid)
+        dropped = self._inbox.drop(uuid)
+        if dropped:
+            self._parts.emit(PromptWithdrawn(uuid))
+        return dropped
+
+    def use_model(self, text: str) -> ModelSpec:
+        """Change the model from the next turn on; raises BadInvocation. A running turn stays on its own."""
+        spec = self._resolve(text)
+        self._talk.spec = spec
+        self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
+        return spec
+
+    def use_thinking_budget(self, tokens: int | None) -> None:
+        """Change the reasoning budget from the next request on."""
+        self._talk.thinking_budget = tokens
+
+    def use_wishes(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
+        """What an SDK tells with `initialize` instead of by flags; None = nothing said."""
+        if system is not None:
+            self._talk.system_prompt = system
+        if append is not None:
+            self._talk.append_system_prompt = append
+        if schema is not None:
+            self._talk.schema = schema
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, forget what waits, let `run` return."""
@@ -131,7 +157,7 @@ class Session:
                 case HistoryInput(blocks):
                     self._talk.history.append(Message("assistant", blocks))
                 case SetModel(model):
-                    self.set_model(model)
+                    self._set_model(model)
                 case Clear():
                     self._clear()
                 case Compact():
@@ -141,15 +167,11 @@ class Session:
             if self._leaving:
                 return
 
-    def set_model(self, text: str) -> None:
-        """Change the model from the next turn on."""
+    def _set_model(self, text: str) -> None:
         try:
-            spec = self._resolve(text)
+            self.use_model(text)
         except BadInvocation as error:
             self._parts.emit(CommandRefused(error.message, "config"))
-            return
-        self._talk.spec = spec
-        self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
 
     def _clear(self) -> None:
         before = self._talk.session_id
@@ -167,6 +189,7 @@ class Session:
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         self._talk.prepare()
         info = self.info()
+        self._tell_state("running")
         self._parts.emit(TurnStarted(info, uuids))
         self._talk.history.append(self._accept(fresh))
         if fresh[0].should_query:
@@ -175,7 +198,12 @@ class Session:
             self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._talk.tally.total_usd(), info=info)
             self._parts.emit(self.last_end)
         self._rest()
+        self._tell_state("idle")
         return True
+
+    def _tell_state(self, state: Literal["running", "idle"]) -> None:
+        if self._parts.settings.session_states:
+            self._parts.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
         with self._lock:

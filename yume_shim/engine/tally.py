@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec
 
 
+DECIMALS = 12
+"""A token of the cheapest model costs 1e-8 dollars; what is behind these digits is the rounding of floats."""
+
+
 class Tally:
     """Totals of the process, by requested model."""
 
@@ -26,12 +30,12 @@ class Tally:
         if before is not None:
             usage, spent, known = before.usage + usage, before.cost_usd + spent, before.cost_known and known
         self._models[spec.id] = ModelUsage(
-            spec.id, usage, spent, spec.window, spec.max_output, spec.endpoint.name, cost_known=known
+            spec.id, usage, round(spent, DECIMALS), spec.window, spec.max_output, spec.endpoint.name, cost_known=known
         )
 
     def total_usd(self) -> float:
         """What everything cost so far."""
-        return sum(entry.cost_usd for entry in self._models.values())
+        return round(sum(entry.cost_usd for entry in self._models.values()), DECIMALS)
 
     def by_model(self) -> tuple[ModelUsage, ...]:
         """The totals of each model."""

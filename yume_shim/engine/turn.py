@@ -5,6 +5,8 @@ from __future__ import annotations
 from yume_shim.context.repair import repair
 from yume_shim.engine.answer import Answerer, GaveUp, Stopped
 from yume_shim.engine.calls import CallRunner, HostSaidStop
+from yume_shim.engine.structured import MAX_TRIES, NUDGE, StructuredOutput
+from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled, Failure
 from yume_shim.types.events import (
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import InterruptReason, Outcome, Phase, SessionInfo, ToolFinished
+    from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import Cancel
 
 MAX_CONTINUATIONS = 3
@@ -58,12 +61,15 @@ class Turn:
         self._spec = talk.spec  # a tool chain stays on the model that began it
         self._inject, self._reason = inject, reason
         self._answerer = Answerer(parts, cancel, talk.used_ids)
-        self._calls = CallRunner(parts, cancel)
+        self._structured = StructuredOutput(talk.schema) if talk.schema is not None else None
+        self._calls = CallRunner(parts, cancel, self._structured)
         self._requests = 0
         self._fed_back = 0
         self._usage = Usage()
         self._stop_reason: str | None = None
         self._text = ""
+        self._said_before = ""
+        """Text of this answer from before a cut or the output limit."""
 
     def run(self, user_uuids: tuple[str, ...] = ()) -> TurnEnded:
         """The whole turn; never raises. Returns (and has emitted) its end."""
@@ -106,6 +112,7 @@ class Turn:
             failure=failure,
             limit=limit,
             phase=phase,
+            structured_output=self._structured.value if self._structured is not None else None,
             user_uuids=user_uuids,
             info=self._info,
         )
@@ -127,7 +134,7 @@ class Turn:
                     raise GaveUp(
                         Failure("stream_interrupted", "the connection kept breaking in the middle of the answer")
                     )
-                self._note(_CUT)
+                self._go_on(_CUT)
                 continue
             calls = [block for block in answered.blocks if isinstance(block, ToolCall)]
             if calls and self._budget_used_up():
@@ -135,15 +142,25 @@ class Turn:
                 return "max_budget", f"${settings.max_budget_usd:g}"
             if calls:
                 self._run_calls(calls)
+                if self._structured is not None:
+                    if self._structured.delivered:
+                        self._text = dumps(self._structured.value).decode("utf-8")
+                        return "success", ""
+                    if self._structured.failures >= MAX_TRIES:
+                        return "structured_output_retries", str(MAX_TRIES)
                 if settings.max_turns and self._requests >= settings.max_turns:
                     return "max_turns", str(settings.max_turns)
                 continue
             if answered.stop == "length" and continuations < MAX_CONTINUATIONS:
                 continuations += 1
-                self._note(_GO_ON)
+                self._go_on(_GO_ON, join=settings.join_continuations)
                 continue
             if answered.stop == "pause" and pauses < MAX_PAUSES:
                 pauses += 1
+                continue
+            if self._structured is not None and not self._structured.nudged and answered.stop == "end":
+                self._structured.nudged = True
+                self._note(NUDGE)
                 continue
             self._warn_of(answered)
             return "success", ""
@@ -152,11 +169,16 @@ class Turn:
         request = self._request()
         self._requests += 1
         self._parts.emit(RequestStarted(self._spec.id, self._spec.origin))
-        answered = self._answerer.ask(request)
+        try:
+            answered = self._answerer.ask(request)
+        finally:
+            self._book(self._answerer.take_lost())
         self._book(answered.usage)
         self._stop_reason = answered.stop_reason or self._stop_reason
         self._remember(answered.blocks)
-        self._text = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
+        said = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
+        self._text = self._said_before + said
+        self._said_before = ""
         return answered
 
     def _request(self) -> Request:
@@ -172,14 +194,18 @@ class Turn:
             model=spec,
             messages=messages,
             system=self._talk.system,
-            tools=self._parts.toolbox.specs(),
+            tools=self._tools(),
             max_tokens=min(settings.max_output_tokens or spec.max_output, spec.max_output),
             effort=settings.effort,
             thinking=settings.thinking,
-            thinking_budget=settings.thinking_budget,
+            thinking_budget=self._talk.thinking_budget,
             thinking_display=settings.thinking_display,
             session_id=self._info.session_id,
         )
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        extra = () if self._structured is None else (self._structured.spec,)
+        return (*self._parts.toolbox.specs(), *extra)
 
     def _run_calls(self, calls: list[ToolCall]) -> None:
         done: list[ToolFinished] = []
@@ -219,7 +245,13 @@ class Turn:
         self._talk.history.append(Message("user", (Text(text),)))
         self._parts.emit(NoteAdded(text))
 
+    def _go_on(self, note: str, *, join: bool = True) -> None:
+        self._said_before = self._text if join else ""
+        self._note(note)
+
     def _book(self, usage: Usage) -> None:
+        if usage == Usage():
+            return
         self._usage = self._usage + usage
         self._talk.tally.add(self._spec, usage)
 
@@ -240,8 +272,7 @@ class Turn:
 
     def _close_streaming(self, stopped: Stopped) -> None:
         self._remember(stopped.blocks)
-        if stopped.usage != Usage():
-            self._book(stopped.usage)
+        self._book(stopped.usage)
         calls = [block for block in stopped.blocks if isinstance(block, ToolCall)]
         done: list[ToolFinished] = []
         for call in calls:

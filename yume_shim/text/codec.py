@@ -2,8 +2,8 @@
 
 `import orjson` pulls dataclasses, inspect, uuid and datetime: 14 ms, more than the interpreter's own start. The first
 line of a process is small, so the stdlib's C encoder writes it; orjson is loaded while the model thinks. Both write the
-same bytes for everything but floats with a small negative exponent (`1e-7`, `1e-07`), which no line before the first
-answer carries, and both read the same values: integers over 64 bits come back as floats, as orjson gives them.
+same bytes: small and large floats, which they spell differently (`3.4e-05`, `0.000034`), are always left to orjson.
+Both read the same values: integers over 64 bits come back as floats, as orjson gives them.
 """
 
 # pyright: reportUnknownVariableType=false
@@ -40,6 +40,9 @@ def dumps(obj: Any) -> bytes:
             pass
     try:
         text = _plain.encode(obj)
+        if _fast is None and ("e-" in text or "e+" in text):
+            warm()
+            return dumps(obj)
     except ValueError:  # NaN, infinity, or a circle
         text = _encode_finite(obj)
     except RecursionError:

@@ -267,6 +267,20 @@ class ModelChanged:
 
 
 @value
+class StateChanged:
+    """For hosts that asked for it: what the session is doing."""
+
+    state: Literal["running", "idle", "requires_action"]
+
+
+@value
+class PromptWithdrawn:
+    """A waiting prompt was dropped by the host."""
+
+    uuid: str
+
+
+@value
 class SessionChanged:
     """The session goes on under another id (`/clear`, fork)."""
 
@@ -402,6 +416,8 @@ EngineEvent = (
     | ModeChanged
     | ModelChanged
     | SessionChanged
+    | StateChanged
+    | PromptWithdrawn
     | Interrupted
     | TurnFailed
     | TurnEnded

@@ -88,6 +88,8 @@ class Quirks:
     """Merged into every request body."""
     user_after_results: bool = True
     """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
+    careless_arguments: bool = False
+    """Its models often misname or stringify tool parameters: such calls are put right, and each drift is logged."""
 
 
 @value
@@ -151,6 +153,8 @@ class ToolSpec:
     parallel: bool = False
     """May run beside other calls."""
     aliases: tuple[str, ...] = ()
+    needs_host: bool = False
+    """It is a question to the host: always asked there, and offered only when a host can answer."""
 
 
 @value

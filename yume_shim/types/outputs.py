@@ -27,6 +27,8 @@ class ToolContext:
 
     call_id: str
     cancel: Cancel
+    judged: str = ""
+    """Set by the toolbox: the real path that the gate was asked about. What is opened must be that."""
 
 
 @value

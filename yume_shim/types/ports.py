@@ -104,8 +104,9 @@ class Toolbox(Protocol):
         """By name or alias; None if this session does not have it."""
         ...
 
-    def complete(self, call: ToolCall) -> ToolCall:
-        """The call with schema defaults applied to its input (unchanged if unknown or broken)."""
+    def complete(self, call: ToolCall, *, careless: bool = False) -> ToolCall:
+        """The call with schema defaults applied to its input (unchanged if unknown or broken). `careless`: parameters
+        under well-known wrong names, and objects sent as text, are put right first."""
         ...
 
     def check(self, call: ToolCall) -> None:

@@ -99,6 +99,8 @@ class Settings:
     max_budget_usd: float | None = None
     tool_concurrency: int = 1
     on_cut: Literal["continue", "restart"] = "continue"
+    join_continuations: bool = True
+    """The result of an answer that hit the output limit is all of it; the Claude forms tell its last part only."""
     merge_waiting: bool = False
     """Claude forms: prompts that waited are joined into one turn, and injected between tool rounds."""
 
@@ -124,8 +126,18 @@ class Settings:
     entrypoint: str = "sdk-cli"
     repair_mojibake: bool = False
     setting_sources: tuple[str, ...] = ("user", "project", "local")
+    json_schema: Mapping[str, Any] | None = None
+    """The answer must fit this JSON Schema (`--json-schema`)."""
+    session_states: bool = False
+    """Tell the host when the session runs, waits for it, or is idle (`session_state_changed`)."""
     keys: Mapping[str, str] = NOTHING
     """Keys from the config file, by endpoint name."""
     config_file: str = ""
+    default_provider: str = ""
+    """From environment or config file: weaker than `provider/model` names and aliases, unlike `provider`."""
     provider_model: str = ""
     """The model to use when a host asks for a Claude alias that the chosen provider does not know."""
+    web_allow_private: tuple[str, ...] = ()
+    """Hosts that WebFetch may reach although their addresses are private (loopback, the local network …)."""
+    sandbox: str = ""
+    """Bash on Linux: "" = none, "workspace" = only workspace and tmp writable, "workspace-nonet" = no network too."""

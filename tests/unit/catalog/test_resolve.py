@@ -73,6 +73,14 @@ def test_configured_aliases() -> None:
     assert named(made.resolve(""))[0] == "openai"
 
 
+def test_a_default_provider_is_weaker_than_names_and_aliases() -> None:
+    made = catalog(default_provider="openai", provider_model="gpt-5.5", aliases={"sonnet": "google/gemini-3.8-flash"})
+    assert named(made.resolve("sonnet"))[0] == "google"
+    assert named(made.resolve("openrouter/x/y")) == ("openrouter", "openai-chat", "x/y")
+    assert named(made.resolve("opus")) == ("openai", "openai-responses", "gpt-5.5")
+    assert named(made.resolve("my/own")) == ("openai", "openai-responses", "my/own")
+
+
 def test_unknown_providers_are_told_with_the_nearest() -> None:
     with pytest.raises(BadInvocation, match="Did you mean 'openai'") as refused:
         catalog().resolve("opnai/gpt-4o")
@@ -142,7 +150,9 @@ def test_what_is_known_of_models() -> None:
 def test_costs() -> None:
     spec = catalog().resolve("opus")
     usage = Usage(input=1_000_000, output=100_000, cache_read=1_000_000, cache_write=200_000, cache_write_1h=100_000)
-    assert cost_usd(spec, usage) == (pytest.approx(4 + 2 + 0.2 + 0.5 + 0.8), True)
+    spent, known = cost_usd(spec, usage)
+    assert known
+    assert spent == pytest.approx(4 + 2 + 0.2 + 0.5 + 0.8)
     assert cost_usd(catalog().resolve("gpt-9-new"), usage) == (0.0, False)
 
 

@@ -129,7 +129,7 @@ def test_config_file(start: Start) -> None:
         """
     )
     s = start()
-    assert (s.provider, s.model, s.provider_model) == ("openai", "gpt-5.5", "gpt-5.5")
+    assert (s.default_provider, s.model, s.provider_model) == ("openai", "gpt-5.5", "gpt-5.5")
     assert s.aliases == {"sonnet": "google/gemini-3.8-flash"}
     assert s.keys == {"openai": "from-the-file"}
     assert s.retry == RetrySettings(initial=0.25, retries=7)
@@ -150,8 +150,9 @@ def test_flags_beat_environment_beats_files(start: Start) -> None:
     assert start().model == "from-file"
     assert start(YUME_MODEL="from-env").model == "from-env"
     assert start("--model", "from-flag", YUME_MODEL="from-env").model == "from-flag"
-    assert start("--provider", "google").provider == "google"
-    assert start("--model", "openrouter/x").provider == ""
+    s = start("--provider", "google")
+    assert (s.provider, s.default_provider) == ("google", "openai")
+    assert start(YUME_PROVIDER="groq").default_provider == "groq"
     assert start("--max-retries", "2", CLAUDE_CODE_MAX_RETRIES="9").retry.retries == 2
     assert start(CLAUDE_CODE_MAX_RETRIES="9").retry.retries == 9
 

@@ -296,7 +296,7 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
     ),
     "bad line": (
         InputRejected("not JSON", "{oops"),
-        [{"type": "error", "message": "not JSON: {oops", "code": "bad_input", "provider": "", "retryable": False}],
+        [{"type": "error", "message": "not JSON [{oops]", "code": "bad_input", "provider": "", "retryable": False}],
     ),
     "refused": (
         CommandRefused("not now"),

@@ -401,7 +401,7 @@ def test_given_up() -> None:
         ended("", outcome="provider_error", failure=failure, stop_reason=None),
     ]
     message = {
-        "id": new_id(1),
+        "id": uuid_of(2),
         "type": "message",
         "role": "assistant",
         "model": "<synthetic>",
@@ -614,7 +614,7 @@ def test_single(event: Event, expected: list[Any]) -> None:
     ("event", "content", "tag"),
     [
         (Notice("no_pdf", "sent as text"), "sent as text", "no_pdf"),
-        (InputRejected("not JSON", "{oops"), "not JSON: {oops", "bad_input"),
+        (InputRejected("not JSON", "{oops"), "not JSON [{oops]", "bad_input"),
         (CommandRefused("not now"), "not now", "bad_input"),
     ],
 )

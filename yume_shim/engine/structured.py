@@ -1,0 +1,64 @@
+"""An answer in a given shape: the model gets a tool that takes it, and its input is checked against the schema."""
+
+from __future__ import annotations
+
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.models import ToolSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from yume_shim.types.blocks import Json, ToolCall
+
+TOOL_NAME = "StructuredOutput"
+MAX_TRIES = 5
+"""How many outputs that do not fit are sent back before the turn gives up."""
+ACCEPTED = "Structured output provided successfully"
+NUDGE = f"You have not delivered your answer yet: call the {TOOL_NAME} tool with it now."
+
+_DESCRIPTION = (
+    "Delivers the final answer in the shape that was asked for. Call it exactly once, when the work is done; "
+    "its input is the answer."
+)
+
+
+class StructuredOutput:
+    """One turn's demand for a shaped answer. `value` is set once an output fitted."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = dict(schema)
+        self.spec = ToolSpec(TOOL_NAME, _DESCRIPTION, _as_object(self._schema))
+        self._wrapped = self.spec.schema is not self._schema
+        self.value: Any = None
+        self.delivered = False
+        self.failures = 0
+        self.nudged = False
+
+    def take(self, call: ToolCall) -> str:
+        """Accept an output, or raise ToolFailed that says what does not fit."""
+        if call.broken is not None:
+            self.failures += 1
+            raise ToolFailed("Output does not match required schema: root: the arguments are not valid JSON")
+        output = call.input.get("output") if self._wrapped else call.input
+        problem = self._problem(output)
+        if problem:
+            self.failures += 1
+            raise ToolFailed(f"Output does not match required schema: {problem}")
+        self.value, self.delivered = output, True
+        return ACCEPTED
+
+    def _problem(self, output: Any) -> str:
+        import jsonschema
+
+        validator = jsonschema.validators.validator_for(self._schema)(self._schema)
+        errors = list(validator.iter_errors(output))[:5]
+        return "; ".join(f"{error.json_path.replace('$', 'root', 1)}: {error.message}" for error in errors)
+
+
+def _as_object(schema: Json) -> Json:
+    """Tools take objects: any other shape is put under one key."""
+    if schema.get("type") == "object" or "properties" in schema:
+        return schema
+    return {"type": "object", "properties": {"output": schema}, "required": ["output"], "additionalProperties": False}
