@@ -1,0 +1,68 @@
+"""Structured output: delivered, refused, given up, forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, answer, calls, info, says
+from yume_shim.engine.cancel import CancelSignal
+from yume_shim.engine.conversation import Conversation
+from yume_shim.engine.structured import MAX_TRIES, NUDGE, StructuredOutput
+from yume_shim.engine.turn import Turn
+from yume_shim.types.blocks import Message, Text
+from yume_shim.types.events import NoteAdded, ToolFinished, TurnEnded
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+def run(*scripts: list[Any], schema: dict[str, Any] | None = None) -> tuple[Bench, TurnEnded]:
+    bench = Bench(ScriptedProvider(*scripts), json_schema=schema or SCHEMA)
+    talk = Conversation(bench.parts, SPEC, "s-1")
+    talk.history.append(Message("user", (Text("count"),)))
+    return bench, Turn(bench.parts, talk, info(), CancelSignal(), lambda: (), lambda: "user").run()
+
+
+def output(**given: Any) -> list[Any]:
+    return answer(calls(f"c{len(given)}{given}", "StructuredOutput", **given), stop="tool_calls")
+
+
+def test_delivered_at_the_first_try_ends_the_turn() -> None:
+    bench, ended = run(output(n=3))
+    assert (ended.outcome, ended.text, ended.structured_output, ended.stop_reason) == (
+        "success",
+        '{"n":3}',
+        {"n": 3},
+        "tool_use",
+    )
+    assert [spec.name for spec in bench.provider.requests[0].tools] == ["StructuredOutput"]
+    assert bench.provider.requests[0].tools[0].schema == SCHEMA
+
+
+def test_what_does_not_fit_is_sent_back() -> None:
+    bench, ended = run(output(n="x"), output(n=1))
+    wrong, right = bench.of(ToolFinished)
+    assert wrong.result.is_error
+    assert wrong.result.content == "Output does not match required schema: root.n: 'x' is not of type 'integer'"
+    assert right.result.content == "Structured output provided successfully"
+    assert ended.structured_output == {"n": 1}
+
+
+def test_it_gives_up_after_five_tries() -> None:
+    bench, ended = run(*[output(m=n) for n in range(9)])
+    assert (ended.outcome, ended.limit, ended.structured_output) == ("structured_output_retries", "5", None)
+    assert len(bench.of(ToolFinished)) == MAX_TRIES
+
+
+def test_a_forgotten_output_is_asked_for_once() -> None:
+    bench, ended = run(answer(says("Three.")), output(n=3))
+    assert bench.of(NoteAdded) == [NoteAdded(NUDGE)]
+    assert ended.structured_output == {"n": 3}
+    bench, ended = run(answer(says("Three.")), answer(says("Still three.")))
+    assert (ended.outcome, ended.text, ended.structured_output) == ("success", "Still three.", None)
+
+
+def test_other_shapes_than_objects_are_wrapped() -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    _, ended = run(output(output=[1, 2]), schema=schema)
+    assert ended.structured_output == [1, 2]
+    assert StructuredOutput(schema).spec.schema["required"] == ["output"]
