@@ -1,6 +1,6 @@
 """Model APIs: one adapter per wire API, two transports under all of them. The only room that talks to models.
 
-An adapter is a module found by its API name (`foo-bar` is `providers/foo_bar.py`) with the same sections in the same order:
+An adapter is a module found by its API name (`foo-bar` is `providers/foo_bar.py`), its sections always in this order:
 
     API                      the name
     NOT_APPLICABLE           hazards (golden/README.md) that cannot occur here, each with its reason

@@ -1,0 +1,230 @@
+"""How each API streams text, reasoning and tool calls: steps in, frames out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from yume_shim.types.blocks import Json
+
+INPUT_TOKENS, OUTPUT_TOKENS = 12, 7
+
+
+class Say(NamedTuple):
+    """Text."""
+
+    text: str
+    pieces: int
+
+
+class Think(NamedTuple):
+    """Reasoning."""
+
+    text: str
+
+
+class Call(NamedTuple):
+    """A tool call."""
+
+    name: str
+    given: dict[str, Any]
+
+
+Content = Say | Think | Call
+Parts = tuple[list["Json"], list["Json"]]
+"""The frames that carry some content, and those that finish it."""
+
+
+class Writer(Protocol):
+    """One answer in one API's words."""
+
+    def start(self) -> Iterable[Json]: ...
+    def content(self, index: int, step: Content) -> Parts: ...
+    def end(self, called: bool) -> Iterable[Json]: ...
+
+
+def pieces_of(text: str, count: int) -> list[str]:
+    """A text in about `count` pieces of the same size."""
+    size = max(1, -(-len(text) // max(1, count)))
+    return [text[place : place + size] for place in range(0, len(text), size)]
+
+
+class AnthropicWriter:
+    """Messages: blocks with a start, deltas and a stop."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def start(self) -> Iterable[Json]:
+        usage = {"input_tokens": INPUT_TOKENS, "output_tokens": 1}
+        usage |= {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+        message = {"id": f"msg_{self._number}", "type": "message", "role": "assistant", "model": "scripted"}
+        message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+        return [{"type": "message_start", "message": message}]
+
+    def content(self, index: int, step: Content) -> Parts:
+        match step:
+            case Say(text, count):
+                block: Json = {"type": "text", "text": ""}
+                deltas: list[Json] = [{"type": "text_delta", "text": piece} for piece in pieces_of(text, count)]
+            case Think(text):
+                block = {"type": "thinking", "thinking": "", "signature": ""}
+                deltas = [{"type": "thinking_delta", "thinking": text}]
+                deltas.append({"type": "signature_delta", "signature": "c2lnbmVk"})
+            case Call(name, given):
+                block = {"type": "tool_use", "id": f"toolu_{self._number}_{index}", "name": name, "input": {}}
+                pieces = pieces_of(json.dumps(given), 3)
+                deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+        frames: list[Json] = [{"type": "content_block_start", "index": index, "content_block": block}]
+        frames += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        return frames, [{"type": "content_block_stop", "index": index}]
+
+    def end(self, called: bool) -> Iterable[Json]:
+        stop = {"stop_reason": "tool_use" if called else "end_turn", "stop_sequence": None}
+        return [
+            {"type": "message_delta", "delta": stop, "usage": {"output_tokens": OUTPUT_TOKENS}},
+            {"type": "message_stop"},
+        ]
+
+
+class ResponsesWriter:
+    """OpenAI Responses: items that are added, grow and are done."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def _response(self, status: str, **more: Any) -> Json:
+        return {"id": f"resp_{self._number}", "object": "response", "status": status, "model": "scripted", **more}
+
+    def start(self) -> Iterable[Json]:
+        return [{"type": "response.created", "response": self._response("in_progress", output=[])}]
+
+    def content(self, index: int, step: Content) -> Parts:
+        place = {"output_index": index, "item_id": f"item_{self._number}_{index}"}
+        match step:
+            case Say(text, count):
+                item: Json = {"type": "message", "role": "assistant", "content": []}
+                inner = {**place, "content_index": 0}
+                grown: list[Json] = [
+                    {"type": "response.output_text.delta", **inner, "delta": piece} for piece in pieces_of(text, count)
+                ]
+                done: Json = {**item, "content": [{"type": "output_text", "text": text, "annotations": []}]}
+                closing: list[Json] = [{"type": "response.output_text.done", **inner, "text": text}]
+            case Think(text):
+                item = {"type": "reasoning", "summary": []}
+                inner = {**place, "summary_index": 0}
+                part = {"type": "summary_text", "text": ""}
+                grown = [
+                    {"type": "response.reasoning_summary_part.added", **inner, "part": part},
+                    {"type": "response.reasoning_summary_text.delta", **inner, "delta": text},
+                ]
+                whole = {"type": "summary_text", "text": text}
+                done = {**item, "summary": [whole], "encrypted_content": "ZW5jcnlwdGVk"}
+                closing = [
+                    {"type": "response.reasoning_summary_text.done", **inner, "text": text},
+                    {"type": "response.reasoning_summary_part.done", **inner, "part": whole},
+                ]
+            case Call(name, given):
+                arguments = json.dumps(given)
+                item = {"type": "function_call", "call_id": f"call_{self._number}_{index}", "name": name}
+                kind = "response.function_call_arguments"
+                grown = [{"type": f"{kind}.delta", **place, "delta": piece} for piece in pieces_of(arguments, 3)]
+                done = {**item, "arguments": arguments}
+                closing = [{"type": f"{kind}.done", **place, "arguments": arguments}]
+                item = {**item, "arguments": ""}
+        item["id"] = done["id"] = place["item_id"]
+        added = {"type": "response.output_item.added", "output_index": index, "item": item}
+        finished = {**done, "status": "completed"}
+        closing.append({"type": "response.output_item.done", "output_index": index, "item": finished})
+        return [added, *grown], closing
+
+    def end(self, called: bool) -> Iterable[Json]:
+        usage = {"input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": 0}}
+        usage |= {"output_tokens": OUTPUT_TOKENS, "output_tokens_details": {"reasoning_tokens": 0}}
+        usage |= {"total_tokens": INPUT_TOKENS + OUTPUT_TOKENS}
+        return [{"type": "response.completed", "response": self._response("completed", output=[], usage=usage)}]
+
+
+class ChatWriter:
+    """Chat Completions: one choice whose delta grows."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._calls = 0
+
+    def _chunk(self, delta: Json, finish: str | None = None) -> Json:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        return {**self._head(), "choices": [choice]}
+
+    def _head(self) -> Json:
+        return {"id": f"chatcmpl-{self._number}", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+
+    def start(self) -> Iterable[Json]:
+        return [self._chunk({"role": "assistant", "content": ""})]
+
+    def content(self, index: int, step: Content) -> Parts:
+        match step:
+            case Say(text, count):
+                return [self._chunk({"content": piece}) for piece in pieces_of(text, count)], []
+            case Think(text):
+                return [self._chunk({"reasoning_content": text})], []
+            case Call(name, given):
+                place = self._calls
+                self._calls += 1
+                function = {"name": name, "arguments": ""}
+                head = {"index": place, "id": f"call_{self._number}_{index}", "type": "function", "function": function}
+                frames = [self._chunk({"tool_calls": [head]})]
+                for piece in pieces_of(json.dumps(given), 3):
+                    more = {"index": place, "function": {"arguments": piece}}
+                    frames.append(self._chunk({"tool_calls": [more]}))
+                return frames, []
+
+    def end(self, called: bool) -> Iterable[Json]:
+        usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS}
+        usage["total_tokens"] = INPUT_TOKENS + OUTPUT_TOKENS
+        return [
+            self._chunk({}, "tool_calls" if called else "stop"),
+            {**self._head(), "choices": [], "usage": usage},
+            {"!done": True},
+        ]
+
+
+class GeminiWriter:
+    """generateContent: parts, each complete in itself."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def _chunk(self, part: Json, **more: Any) -> Json:
+        candidate = {"content": {"parts": [part], "role": "model"}, "index": 0, **more}
+        head = {"modelVersion": "scripted", "responseId": f"resp-{self._number}"}
+        return {"candidates": [candidate], **head}
+
+    def start(self) -> Iterable[Json]:
+        return []
+
+    def content(self, index: int, step: Content) -> Parts:
+        match step:
+            case Say(text, count):
+                return [self._chunk({"text": piece}) for piece in pieces_of(text, count)], []
+            case Think(text):
+                return [self._chunk({"text": text, "thought": True})], []
+            case Call(name, given):
+                function = {"name": name, "args": given, "id": f"fc{self._number}x{index}"}
+                return [self._chunk({"functionCall": function, "thoughtSignature": "c2lnbmVk"})], []
+
+    def end(self, called: bool) -> Iterable[Json]:
+        usage = {"promptTokenCount": INPUT_TOKENS, "candidatesTokenCount": OUTPUT_TOKENS}
+        usage["totalTokenCount"] = INPUT_TOKENS + OUTPUT_TOKENS
+        return [{**self._chunk({"text": ""}, finishReason="STOP"), "usageMetadata": usage}]
+
+
+WRITERS: dict[str, Callable[[int], Writer]] = {
+    "anthropic-messages": AnthropicWriter,
+    "openai-responses": ResponsesWriter,
+    "openai-chat": ChatWriter,
+    "google-genai": GeminiWriter,
+}

@@ -1,0 +1,91 @@
+"""Wire goldens: every case four ways, all of which must tell the same story."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.fake_server import FakeServer
+from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.wire_cases import HAZARDS, cases, encode, events_to_json, no_log, play
+from yume_shim.providers.load import known_apis, load_adapter, load_provider
+from yume_shim.providers.replay import ReplayProvider
+from yume_shim.types.models import Credential
+from yume_shim.types.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.helpers.wire_cases import Case
+    from yume_shim.types.blocks import Json
+
+CASES = cases()
+KEY = Credential("key-for-tests", "key", "test")
+
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+@each_case
+def test_request(case: Case) -> None:
+    assert encode(case) == case.expected_request()
+
+
+@each_case
+def test_decoder(case: Case) -> None:
+    assert play(case) == case.expected_events()
+
+
+@each_case
+def test_replay(case: Case, tmp_path: Path) -> None:
+    (tmp_path / "wire").mkdir()
+    (tmp_path / "wire" / "01.jsonl").write_bytes((case.folder / "wire.jsonl").read_bytes())
+    (tmp_path / "cassette.toml").write_text(f'api = "{case.api}"\nmodel = "{case.model.id}"\n', "utf-8")
+    provider = ReplayProvider(str(tmp_path), FakeIds(), no_log)
+    got = events_to_json(provider.stream(case.request, cancel()))
+    assert _named(got, case.endpoint.name) == case.expected_events()
+
+
+@each_case
+def test_direct_transport(case: Case) -> None:
+    assert _over_socket(case, Settings(transport="direct")) == (case.expected_events(), case.expected_request()["body"])
+
+
+@each_case
+def test_sdk_transport(case: Case) -> None:
+    if case.sdk_skip:
+        pytest.skip(case.sdk_skip)
+    assert _over_socket(case, Settings(transport="sdk")) == (case.expected_events(), case.expected_request()["body"])
+
+
+@pytest.mark.parametrize("api", known_apis())
+def test_every_hazard_is_shown(api: str) -> None:
+    missing = set(HAZARDS) - {case.folder.name for case in CASES if case.api == api}
+    assert missing == set(load_adapter(api).NOT_APPLICABLE)
+
+
+def test_cases_belong_to_adapters() -> None:
+    assert {case.api for case in CASES} == set(known_apis())
+
+
+def _over_socket(case: Case, settings: Settings) -> tuple[list[Json], Json]:
+    """(events, body that arrived) over a real connection whose bytes are cut anew for every case."""
+    seed = zlib.crc32(case.name.encode())
+    with FakeServer(case.api, [case.wire()], seed) as server:
+        request = case.at(server.url)
+        provider = load_provider(request.model, KEY, settings, FakeIds(), no_log)
+        try:
+            got = events_to_json(provider.stream(request, cancel()))
+        finally:
+            provider.close()
+        [received] = server.requests
+        return got, received.json()
+
+
+def _named(events: list[Json], provider: str) -> list[Json]:
+    """A cassette's endpoint is called replay, also in the failures that it plays."""
+    for event in events:
+        if "failure" in event and event["failure"].get("provider") == "replay":
+            event["failure"]["provider"] = provider
+    return events

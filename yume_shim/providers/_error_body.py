@@ -1,0 +1,184 @@
+"""Reads what vendors put into error bodies and headers: a message, their code words, how long to wait. No judgement.
+
+Shapes that are read (all were seen on the wire): `{"error": {"type", "message"}}` (Anthropic), `{"error": {"code",
+"type", "message"}}` (OpenAI and most others), `{"error": {"code": 400, "status", "details": [...]}}` (Google, also
+inside an array), `{"code", "error": "text"}` (xAI), `{"detail": "text"}` (Mistral), `{"message"}`, HTML, plain text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.text import codec
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+MAX_MESSAGE = 2_000
+"""Characters of a provider's message that are kept."""
+MAX_WAIT_MS = 30 * 24 * 3_600_000
+"""No provider's wait is believed beyond a month; how long one really waits is the engine's decision."""
+
+_WAIT_HEADERS = (("retry-after-ms", 1.0), ("x-ms-retry-after-ms", 1.0), ("retry-after", 1_000.0))
+_DURATION_UNITS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
+# Gemini: "Please retry in 48.939935699s."; OpenAI: "Please try again in 20ms", "… in 6m0s".
+_WAIT_TEXT = re.compile(r"(?:retry|try again) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)", re.IGNORECASE)
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+@value
+class ErrorBody:
+    """What an error body says. `words` are all its codes and types, lower case; `code` is the most telling of them."""
+
+    message: str = ""
+    code: str = ""
+    words: frozenset[str] = frozenset()
+    number: int | None = None
+    """A status number inside the body (Google, OpenRouter): the only status an in-stream error has."""
+    wait_ms: int | None = None
+    html: bool = False
+
+
+def read_body(body: bytes | Any) -> ErrorBody:
+    """Take a body apart: bytes off the wire, or JSON already parsed."""
+    if isinstance(body, bytes):
+        text = body.decode("utf-8", "replace").strip()
+        if text[:1] not in ("{", "["):
+            return _from_text(text)
+        try:
+            body = codec.loads(text)
+        except ValueError:
+            return _from_text(text)
+    if isinstance(body, str):
+        return _from_text(body.strip())
+    return _from_json(body)
+
+
+def read_wait_ms(headers: Mapping[str, str], now: float) -> int | None:
+    """How long the headers ask to wait: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date."""
+    for name, factor in _WAIT_HEADERS:
+        text = headers.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            return _bounded(float(text) * factor)
+        except ValueError:
+            moment = _http_date(text)
+            if moment is not None:
+                return _bounded((moment - now) * 1_000.0)
+    return None
+
+
+def _from_text(text: str) -> ErrorBody:
+    if text[:1] == "<":
+        return ErrorBody(message=_html_summary(text), html=True)
+    return ErrorBody(message=_clip(text), wait_ms=_wait_in_text(text))
+
+
+def _html_summary(text: str) -> str:
+    """The title of a proxy's error page, or its first words."""
+    title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    shown = title.group(1) if title else re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL)
+    return " ".join(shown.split())[:200]
+
+
+def _from_json(body: Any) -> ErrorBody:
+    if isinstance(body, list):
+        body = next((item for item in body if isinstance(item, dict)), {})
+    if not isinstance(body, dict):
+        return ErrorBody(message=_clip(str(body)) if body is not None else "")
+    inner = body.get("error")
+    if isinstance(inner, str):
+        outer_word = [body["code"]] if isinstance(body.get("code"), str) else []
+        return ErrorBody(
+            _clip(inner), outer_word[0] if outer_word else "", _lower(outer_word), None, _wait_in_text(inner)
+        )
+    fields = inner if isinstance(inner, dict) else body
+    codes = [*_reasons(fields), *(fields.get(name) for name in ("code", "type", "status"))]
+    words = [word for word in codes if isinstance(word, str) and word and not word.isdigit() and word != "error"]
+    message = _message(fields)
+    return ErrorBody(
+        message=_clip(message),
+        code=words[0] if words else "",
+        words=_lower(words),
+        number=_number(fields.get("code"), fields.get("status")),
+        wait_ms=_retry_info(fields) or _wait_in_text(message),
+    )
+
+
+def _message(fields: dict[str, Any]) -> str:
+    """The sentence for people. OpenRouter hides the real one in `metadata.raw`; FastAPI servers list theirs."""
+    said = next((fields[name] for name in ("message", "detail", "error_description", "msg") if fields.get(name)), "")
+    if isinstance(said, list):
+        said = "; ".join(str(item.get("msg", item)) if isinstance(item, dict) else str(item) for item in said)
+    text = said if isinstance(said, str) else codec.dumps(said).decode()
+    metadata = fields.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    return f"{text}: {raw}" if isinstance(raw, str) and raw.strip() else text
+
+
+def _details(fields: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Google's `details` list, its objects only."""
+    details = fields.get("details")
+    for item in details if isinstance(details, list) else ():
+        if isinstance(item, dict):
+            yield item
+
+
+def _reasons(fields: dict[str, Any]) -> list[Any]:
+    """Google's `ErrorInfo.reason`, e.g. API_KEY_INVALID: finer than `status`."""
+    return [item["reason"] for item in _details(fields) if item.get("reason")]
+
+
+def _retry_info(fields: dict[str, Any]) -> int | None:
+    """Google's `RetryInfo.retryDelay`, e.g. "34.4s"."""
+    for item in _details(fields):
+        delay = item.get("retryDelay")
+        if isinstance(delay, str):
+            return _duration_ms(delay)
+    return None
+
+
+def _number(*candidates: Any) -> int | None:
+    for item in candidates:
+        if isinstance(item, str) and item.isdigit():
+            item = int(item)
+        if isinstance(item, int) and 400 <= item <= 599:
+            return item
+    return None
+
+
+def _wait_in_text(text: str) -> int | None:
+    found = _WAIT_TEXT.search(text)
+    return _duration_ms(found.group(1)) if found else None
+
+
+def _duration_ms(text: str) -> int | None:
+    parts = _DURATION_PART.findall(text)
+    return _bounded(sum(float(amount) * _DURATION_UNITS[unit] for amount, unit in parts)) if parts else None
+
+
+def _bounded(milliseconds: float) -> int | None:
+    """Whole milliseconds between 0 and the limit; None for NaN."""
+    if milliseconds != milliseconds:
+        return None
+    return int(min(max(milliseconds, 0.0), float(MAX_WAIT_MS)))
+
+
+def _http_date(text: str) -> float | None:
+    from email.utils import mktime_tz, parsedate_tz
+
+    parsed = parsedate_tz(text)
+    return float(mktime_tz(parsed)) if parsed else None
+
+
+def _lower(words: list[str]) -> frozenset[str]:
+    return frozenset(word.lower() for word in words)
+
+
+def _clip(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"

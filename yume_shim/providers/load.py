@@ -1,0 +1,68 @@
+"""From a model to a provider that can be asked: adapter by the API's name, transport by the settings."""
+
+from __future__ import annotations
+
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.providers.pipeline import Adapter, Log, Tap
+    from yume_shim.types.models import Credential, ModelSpec
+    from yume_shim.types.ports import Ids, Provider, Transport
+    from yume_shim.types.settings import Settings
+
+_NOT_ADAPTERS = frozenset({"load", "pipeline", "record", "replay"})
+
+
+def load_provider(
+    spec: ModelSpec, credential: Credential, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
+) -> Provider:
+    """The provider for a model. Raises BadInvocation for an API that nobody here speaks."""
+    from yume_shim.providers.pipeline import ApiProvider
+
+    adapter = load_adapter(spec.endpoint.api)
+    transport = _load_transport(adapter, spec, credential, settings, log)
+    return ApiProvider(adapter, spec.endpoint, transport, ids, log, tap)
+
+
+def load_adapter(api: str) -> Adapter:
+    """The adapter module of an API, imported on first use: `foo-bar` is `providers/foo_bar`."""
+    from importlib import import_module
+
+    name = f"yume_shim.providers.{api.replace('-', '_')}"
+    module: Any = None
+    if api.replace("-", "").isalnum():
+        try:
+            module = import_module(name)
+        except ModuleNotFoundError as exc:
+            if exc.name != name:  # the adapter is there, something it needs is not
+                raise
+    if getattr(module, "API", None) != api:
+        raise BadInvocation(f"unknown API {api!r}; known: {', '.join(known_apis())}")
+    return module  # type: ignore[no-any-return]  # a module that follows the convention is the adapter
+
+
+def known_apis() -> tuple[str, ...]:
+    """The APIs there is an adapter for."""
+    from pkgutil import iter_modules
+
+    import yume_shim.providers as room
+
+    names = {module.name for module in iter_modules(room.__path__) if not module.name.startswith("_")}
+    return tuple(sorted(name.replace("_", "-") for name in names - _NOT_ADAPTERS))
+
+
+def _load_transport(
+    adapter: Adapter, spec: ModelSpec, credential: Credential, settings: Settings, log: Log
+) -> Transport:
+    auth = adapter.auth_headers(credential)
+    endpoint, headers = spec.endpoint, settings.custom_headers
+    if settings.transport == "sdk":
+        from yume_shim.providers._sdk import SdkTransport
+
+        return SdkTransport(endpoint, credential, auth, settings.timeouts, settings.env, headers, log)
+    from yume_shim.providers._http.transport import DirectTransport
+
+    return DirectTransport(endpoint, credential, auth, settings.timeouts, settings.env, headers, log)

@@ -1,0 +1,146 @@
+"""From Request to ModelEvents: an adapter, a transport, and the promise that a stream ends once, never by raising."""
+
+from __future__ import annotations
+
+from yume_shim.providers._errors import (
+    StatusFailed,
+    failure_cancelled,
+    failure_from_exception,
+    failure_protocol,
+)
+from yume_shim.types.errors import Cancelled, ProviderFailed
+from yume_shim.types.events import ResponseEnded, ResponseFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+    from typing import Any, Literal, Protocol
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import Failure
+    from yume_shim.types.events import ModelEvent
+    from yume_shim.types.models import Credential, Endpoint, Request, WireRequest
+    from yume_shim.types.ports import Cancel, FrameStream, Ids, Transport
+
+    Log = Callable[[str, str], None]
+    """(level, message)."""
+    TapKind = Literal["request", "headers", "frame", "status", "fault"]
+    Tap = Callable[[TapKind, Any], None]
+    """Hears everything: the WireRequest, the response headers, every frame, a StatusFailed, a Failure."""
+
+    class Decoding(Protocol):
+        """A decoder of one response."""
+
+        def feed(self, frame: Json) -> list[ModelEvent]: ...
+
+        def finish(self) -> list[ModelEvent]: ...
+
+    class Adapter(Protocol):
+        """What an adapter module offers."""
+
+        @property
+        def API(self) -> str: ...  # noqa: N802
+
+        @property
+        def NOT_APPLICABLE(self) -> dict[str, str]: ...  # noqa: N802
+
+        def encode_request(self, request: Request) -> WireRequest: ...
+
+        def auth_headers(self, credential: Credential) -> dict[str, str]: ...
+
+        def Decoder(  # noqa: N802
+            self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]
+        ) -> Decoding: ...
+
+
+BAD_FRAME_QUOTE = 200
+"""Characters of an unreadable frame that are quoted."""
+
+
+class ApiProvider:
+    """A model behind a wire API. Implements `types.ports.Provider`."""
+
+    def __init__(
+        self, adapter: Adapter, endpoint: Endpoint, transport: Transport, ids: Ids, log: Log, tap: Tap | None = None
+    ) -> None:
+        self._adapter = adapter
+        self._name = endpoint.name
+        self._transport = transport
+        self._ids = ids
+        self._log = log
+        self._tap = tap
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
+        """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
+        events = self._events(request, cancel)
+        try:
+            for event in events:
+                yield event
+                if isinstance(event, (ResponseEnded, ResponseFailed)):
+                    return
+            failure = failure_protocol(self._name, "the decoder ended without a terminal event")
+        except Cancelled:
+            failure = failure_cancelled(self._name)
+        except ProviderFailed as exc:
+            failure = self._heard(exc)
+        except Exception as exc:  # the promise of the port: a stream never raises
+            failure = failure_from_exception(exc, self._name)
+            if failure.kind == "internal":
+                self._log("error", f"{self._name}: {_last_place(exc)}: {failure.message}")
+        finally:
+            events.close()
+        if cancel.is_set():  # whatever broke, it broke because we were stopped
+            failure = failure_cancelled(self._name)
+        if self._tap:
+            self._tap("fault", failure)
+        yield ResponseFailed(failure)
+
+    def close(self) -> None:
+        """Let go of kept connections."""
+        self._transport.close()
+
+    def _events(self, request: Request, cancel: Cancel) -> Generator[ModelEvent, None, None]:
+        cancel.check()
+        tap = self._tap
+        wire = self._adapter.encode_request(request)
+        if tap:
+            tap("request", wire)
+        frames: FrameStream = self._transport.open(wire, cancel)
+        try:
+            if tap:
+                tap("headers", frames.headers)
+            decoder = self._adapter.Decoder(request, frames.headers, self._ids.call_id)
+            for frame in frames:
+                if tap:
+                    tap("frame", frame)
+                if "!bad" in frame:
+                    raise ProviderFailed(failure_protocol(self._name, _unreadable(frame["!bad"])))
+                if cancel.is_set():
+                    raise Cancelled
+                yield from decoder.feed(frame)
+            cancel.check()  # a body that was shut under its reader can look complete
+            yield from decoder.finish()
+        finally:
+            frames.close()
+
+    def _heard(self, exc: ProviderFailed) -> Failure:
+        if self._tap and isinstance(exc, StatusFailed):
+            self._tap("status", exc)
+        return exc.failure
+
+
+def _unreadable(text: Any) -> str:
+    quote = str(text)[:BAD_FRAME_QUOTE]
+    return f"the provider sent a frame that is not a JSON object: {quote!r}"
+
+
+def _last_place(exc: BaseException) -> str:
+    """File and line where it happened: enough to find the defect without a traceback on stderr."""
+    step = exc.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None:
+        return "?"
+    code = step.tb_frame.f_code
+    name = code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{name}:{step.tb_lineno} {code.co_name}"
