@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from yume_shim.engine.scrub import scrub
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.structured import StructuredOutput
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.models import ToolSpec
-    from yume_shim.types.outputs import Answer, Decision
+    from yume_shim.types.outputs import Answer, Decision, ToolOutput
     from yume_shim.types.ports import Cancel
 
 JOIN_SECONDS = 5.0
@@ -146,8 +147,17 @@ class CallRunner:
             self._parts.log("error", f"tool {call.name} broke: {type(error).__name__}: {error}")
             return _failed(call, ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"))
         took = round((self._parts.clock.monotonic() - begun) * 1000)
+        output = self._scrubbed(call, output)
         result = ToolResult(call.id, output.content, output.is_error)
         return ToolFinished(call, result, output.structured, duration_ms=took)
+
+    def _scrubbed(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        if not self._parts.settings.redact_output:
+            return output
+        output, count = scrub(output, self._parts.secrets)
+        if count:
+            self._parts.log("warning", f"{count} key(s) redacted from the output of {call.name}")
+        return output
 
     def _permit(self, call: ToolCall) -> tuple[ToolFinished | None, ToolCall]:
         """(None, the call to run), or (its refusal, the call)."""

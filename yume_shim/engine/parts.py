@@ -27,3 +27,5 @@ class Parts:
     provider_for: Callable[[ModelSpec], Provider]
     cost: Callable[[ModelSpec, Usage], tuple[float, bool]]
     log: Callable[[str, str], None]
+    secrets: tuple[str, ...] = ()
+    """Keys in use: taken out of every tool's output."""

@@ -1,0 +1,60 @@
+"""Keys do not leave a tool: its output is redacted before it is shown, stored or sent to a model."""
+
+from __future__ import annotations
+
+from yume_shim.text.redact import redact_count
+from yume_shim.types.blocks import Text
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from yume_shim.types.outputs import ToolOutput
+
+BINARY = ("base64", "data")
+"""Fields that hold encoded bytes: what looks like a key in there is chance, and taking it out would break the image."""
+MAX_DEPTH = 32
+"""How deep a tool's structured result is looked through; deeper ones are not made by any tool."""
+
+
+def scrub(output: ToolOutput, secrets: Sequence[str]) -> tuple[ToolOutput, int]:
+    """(the output without keys, how many were taken out)."""
+    found = 0
+    content = output.content
+    if isinstance(content, str):
+        content, found = redact_count(content, secrets)
+    else:
+        blocks = []
+        for block in content:
+            if isinstance(block, Text):
+                text, count = redact_count(block.text, secrets)
+                found += count
+                block = replace(block, text=text)
+            blocks.append(block)
+        content = tuple(blocks)
+    structured, more = _inside(output.structured, secrets, 0)
+    if not found and not more:
+        return output, 0
+    return replace(output, content=content, structured=structured), max(found, more)
+
+
+def _inside(value: Any, secrets: Sequence[str], depth: int) -> tuple[Any, int]:
+    if isinstance(value, str):
+        return redact_count(value, secrets)
+    if depth >= MAX_DEPTH or not isinstance(value, (dict, list)):
+        return value, 0
+    found = 0
+    if isinstance(value, dict):
+        made: dict[Any, Any] = {}
+        for key, item in value.items():
+            made[key], count = (item, 0) if key in BINARY else _inside(item, secrets, depth + 1)
+            found += count
+        return (made, found) if found else (value, 0)
+    items = []
+    for item in value:
+        item, count = _inside(item, secrets, depth + 1)
+        items.append(item)
+        found += count
+    return (items, found) if found else (value, 0)
