@@ -21,7 +21,7 @@ OWN_WORDS = ("bad-pattern", "unknown-type")
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_case(case: Path, tmp_path: Path) -> None:
-    played = tool_cases.play(case, tmp_path / "play", tool_cases.without_ripgrep())
+    played = tool_cases.play(case, tmp_path / "play", tool_cases.usual_env(case))
     assert played == tool_cases.expected(case, tmp_path / "fresh")
 
 

@@ -36,9 +36,16 @@ def all_cases() -> list[Path]:
 
 
 def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None, **wishes: Any) -> Toolbox:
-    """The built-in tools in a folder; `wishes` are Settings."""
+    """All built-in tools in a folder; `wishes` are Settings."""
     shell_env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **(env or {})}
-    return open_toolbox(Settings(cwd=str(workspace), **wishes), str(scratch), shell_env, lambda _level, _text: None)
+    return open_toolbox(
+        Settings(cwd=str(workspace), **wishes),
+        str(scratch),
+        shell_env,
+        lambda _level, _text: None,
+        host_answers=True,
+        search=lambda given, _cancel: f"One result for {given['query']}.",
+    )
 
 
 def call(tools: Toolbox, name: str, given: dict[str, Any], id: str = "call_1", broken: str | None = None) -> ToolOutput:
@@ -76,9 +83,15 @@ def play(case: Path, folder: Path, env: Mapping[str, str] | None = None) -> tupl
 
 
 def without_ripgrep() -> dict[str, str]:
-    """An environment in which only the stand-in is found."""
+    """An environment in which only the stand-in is found. (Other programs may be missing there too: ripgrep often
+    lives in /usr/bin.)"""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return {"PATH": os.pathsep.join(folder for folder in folders if not os.path.exists(os.path.join(folder, "rg")))}
+
+
+def usual_env(case: Path) -> dict[str, str]:
+    """The environment in which a case's expectations are written: the stand-in searches."""
+    return without_ripgrep() if case.parent.name == "Grep" else {}
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -105,7 +118,7 @@ def expected(case: Path, folder: Path) -> tuple[dict[str, Any], dict[str, bytes]
 
 def update(case: Path, folder: Path) -> None:
     """Rewrite `expected/` by playing the case below `folder`."""
-    result, files = play(case, folder / "play", without_ripgrep())
+    result, files = play(case, folder / "play", usual_env(case))
     shutil.rmtree(case / "expected", ignore_errors=True)
     (case / "expected").mkdir()
     text = json.dumps(result, ensure_ascii=False, indent=1) + "\n"

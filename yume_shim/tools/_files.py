@@ -1,4 +1,7 @@
-"""Files as the tools see them: safe opening, encodings that survive an edit, atomic replacement."""
+"""Files as the tools see them: failures in words, safe opening, encodings that survive an edit.
+
+Writing is in `_replace.py`.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,9 @@ MAX_TEXT_BYTES = 16 << 20
 """The largest file that is taken into memory to be read whole or edited."""
 MAX_NEIGHBOURS = 2_000
 """How many names of a folder are looked at to guess what was meant."""
-_BINARY_FLAG: int = getattr(os, "O_BINARY", 0)
-_NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+BINARY_FLAG: int = getattr(os, "O_BINARY", 0)
+NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+WINDOWS = os.name == "nt"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -63,10 +67,38 @@ def _neighbour(path: str) -> str:
 # ---------------------------------------------------------------- reading
 
 
-def open_file(path: str, shown: str, cwd: str) -> tuple[int, os.stat_result]:
-    """Open a regular file for reading. A FIFO or device never blocks us: it is opened without waiting and refused."""
+def real_path(path: str, shown: str, judged: str = "") -> str:
+    """Where a path leads, links resolved. Raises if that is not where it led when the gate judged it."""
+    real = os.path.realpath(path)
+    if judged and real != judged:
+        raise moved(shown)
+    return real
+
+
+def moved(shown: str) -> ToolFailed:
+    """Somebody swapped a file or a folder for another while we looked."""
+    return ToolFailed(f"Refused: {shown} led somewhere else when permission for it was given.")
+
+
+def is_at(handle: int, real: str) -> bool:
+    """Is this open file (or folder) the one at that real path? What Linux says the handle is, decides: it also sees a
+    folder on the way that was swapped for a link. Elsewhere the two must be the same file, and the path still real."""
     try:
-        handle = os.open(path, os.O_RDONLY | _BINARY_FLAG | getattr(os, "O_NONBLOCK", 0))
+        return os.readlink(f"/proc/self/fd/{handle}") == real
+    except OSError:
+        pass
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(real)) and os.path.realpath(real) == real
+    except OSError:
+        return False
+
+
+def open_file(path: str, shown: str, cwd: str, judged: str = "") -> tuple[int, os.stat_result]:
+    """Open a regular file for reading: the one that was judged, and no link put in its place meanwhile. A FIFO or
+    device never blocks us: it is opened without waiting and refused."""
+    real = real_path(path, shown, judged)
+    try:
+        handle = os.open(real, os.O_RDONLY | NO_FOLLOW | BINARY_FLAG | getattr(os, "O_NONBLOCK", 0))
     except (FileNotFoundError, NotADirectoryError):
         raise missing_file(path, cwd) from None
     except OSError as error:
@@ -75,6 +107,9 @@ def open_file(path: str, shown: str, cwd: str) -> tuple[int, os.stat_result]:
         raise os_failure(error, "open", shown) from None
     facts = os.fstat(handle)
     if stat.S_ISREG(facts.st_mode):
+        if not WINDOWS and not is_at(handle, real):
+            os.close(handle)
+            raise moved(shown)
         return handle, facts
     os.close(handle)
     if stat.S_ISDIR(facts.st_mode):
@@ -96,9 +131,9 @@ def read_handle(handle: int, limit: int, cancel: Cancel) -> bytes:
     return b"".join(parts)
 
 
-def read_whole(path: str, shown: str, cwd: str, cancel: Cancel) -> tuple[bytes, os.stat_result]:
+def read_whole(path: str, shown: str, cwd: str, cancel: Cancel, judged: str = "") -> tuple[bytes, os.stat_result]:
     """A whole file for editing; refuses those too big to hold."""
-    handle, facts = open_file(path, shown, cwd)
+    handle, facts = open_file(path, shown, cwd, judged)
     try:
         data = read_handle(handle, MAX_TEXT_BYTES + 1, cancel)
     except OSError as error:
@@ -164,96 +199,3 @@ def encode(text: str, like: Decoded) -> bytes:
 def plain(text: str) -> str:
     """Lone surrogates become U+FFFD: for showing, and for writing what was never bytes."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
-
-
-# ---------------------------------------------------------------- writing
-
-
-@value
-class Target:
-    """Where a write goes: the real path and, if a file is there, its facts."""
-
-    path: str
-    facts: os.stat_result | None
-
-
-def write_target(path: str, shown: str, may_enter: bool) -> Target:
-    """Look before writing. A symlink is written through only if it leads to a file in the workspace (`may_enter`)."""
-    try:
-        facts = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return Target(path, None)
-    except OSError as error:
-        raise os_failure(error, "open", shown) from None
-    if stat.S_ISLNK(facts.st_mode):
-        real = os.path.realpath(path)
-        if not os.path.exists(real):
-            raise ToolFailed(f"Refusing to write through a symbolic link that leads nowhere: {shown}")
-        if not may_enter:
-            raise ToolFailed(f"Refusing to write through a symbolic link that leaves the workspace: {shown}")
-        path, facts = real, os.lstat(real)
-    if stat.S_ISDIR(facts.st_mode):
-        raise os_failure(IsADirectoryError(errno.EISDIR, ""), "open", shown)
-    if not stat.S_ISREG(facts.st_mode):
-        raise ToolFailed(f"Not a regular file: {shown}")
-    return Target(path, facts)
-
-
-def write_file(target: Target, data: bytes, shown: str) -> None:
-    """Replace the file in one step: readers see the old content or the new one, never half of it."""
-    folder = os.path.dirname(target.path)
-    try:
-        os.makedirs(folder, exist_ok=True)
-        if target.facts is not None and target.facts.st_nlink > 1:
-            _write_in_place(target.path, data)  # a replaced hard link would part from its other names
-            return
-        try:
-            _replace(target, folder, data)
-        except PermissionError:
-            if target.facts is None:
-                raise
-            _write_in_place(target.path, data)  # the folder is read-only, the file perhaps not
-    except OSError as error:
-        raise os_failure(error, "open", shown) from None
-
-
-def _replace(target: Target, folder: str, data: bytes) -> None:
-    beside = os.path.join(folder, f".yume-{os.getpid()}-{os.urandom(6).hex()}.tmp")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY_FLAG, 0o666)
-    try:
-        try:
-            _write_all(handle, data)
-            if target.facts is not None:
-                _keep_owner_and_mode(handle, target.facts)
-        finally:
-            os.close(handle)
-        os.replace(beside, target.path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
-def _keep_owner_and_mode(handle: int, facts: os.stat_result) -> None:
-    if not hasattr(os, "fchmod"):  # Windows keeps neither
-        return
-    now = os.fstat(handle)
-    if (now.st_uid, now.st_gid) != (facts.st_uid, facts.st_gid):
-        try:
-            os.fchown(handle, facts.st_uid, facts.st_gid)
-        except PermissionError:
-            pass  # only root may give files away; the content matters more
-    os.fchmod(handle, stat.S_IMODE(facts.st_mode))
-
-
-def _write_in_place(path: str, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_TRUNC | _NO_FOLLOW | _BINARY_FLAG)
-    try:
-        _write_all(handle, data)
-    finally:
-        os.close(handle)
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]

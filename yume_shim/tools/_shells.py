@@ -12,6 +12,7 @@ import threading
 import time
 
 from yume_shim.text.clean import clean_output
+from yume_shim.tools._keeper import GREET_AND_RUN, GREETING
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Protocol
 
+    from yume_shim.tools._keeper import Keeper
     from yume_shim.tools._state import Log, Scratch
     from yume_shim.types.ports import Cancel
 
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
         total: int
 
         def feed(self, data: bytes) -> None: ...
-
-        def flush(self) -> None: ...
 
         def finish(self) -> bytes: ...
 
@@ -97,12 +97,6 @@ class Sink:
                     return
             self._save(data)
 
-    def flush(self) -> None:
-        """Save the last line although it has no end."""
-        with self._lock:
-            if self._handle >= 0:
-                self._save(b"", last=True)
-
     def finish(self) -> bytes:
         """No more output counts. Gives the first part; `path` names the file if there is one."""
         with self._lock:
@@ -143,18 +137,23 @@ class Ended:
 
 
 class Running:
-    """A started process with its group, its pipe and the two threads that watch it."""
+    """A started process with its group, its pipe and the two threads that watch it.
 
-    def __init__(self, argv: list[str], cwd: str, env: Mapping[str, str], sink: Taker) -> None:
+    With `greets` it enters itself in the keeper's list, by its stdin (see `_keeper.GREETING`)."""
+
+    def __init__(
+        self, argv: list[str], cwd: str, env: Mapping[str, str], sink: Taker, keeper: Keeper, greets: bool = False
+    ) -> None:
         import subprocess
 
+        keepers_end = keeper.pipe()
         reader, writer = os.pipe()
         try:
             self.process: Popen[bytes] = subprocess.Popen(
                 argv,
                 cwd=cwd,
                 env=dict(env),
-                stdin=subprocess.DEVNULL,
+                stdin=keepers_end if greets and keepers_end >= 0 else subprocess.DEVNULL,
                 stdout=writer,
                 stderr=subprocess.STDOUT,
                 start_new_session=not WINDOWS,
@@ -165,6 +164,8 @@ class Running:
             raise
         finally:
             os.close(writer)
+        self._keeper = keeper
+        keeper.note(self.process.pid)
         self.sink = sink
         self.ended = threading.Event()
         """The process itself is gone (others of its group may live on)."""
@@ -182,13 +183,21 @@ class Running:
             pass
         finally:
             os.close(reader)
-            self.sink.flush()
+            self.sink.finish()
             self.silent.set()
 
     def _watch(self) -> None:
         self.process.wait()
+        self.forget_if_gone()
         self.ended.set()
         self._wake.set()
+
+    def forget_if_gone(self) -> bool:
+        """Is the whole group gone? Then nobody needs to end it any more."""
+        gone = not self.group_alive()
+        if gone:
+            self._keeper.forget(self.process.pid)
+        return gone
 
     def wait(self, seconds: float, cancel: Cancel) -> bool:
         """Until it ended (True), the time is over or the cancel was set (False). Wakes at once for each."""
@@ -251,8 +260,13 @@ def run_to_end(running: Running, seconds: float, cancel: Cancel) -> Ended:
         running.stop(TIMEOUT_GRACE_S)
     running.silent.wait(DRAIN_S)
     output = running.sink.finish()
+    return Ended(exit_code(running), output, running.sink.total, running.sink.path, timed_out)
+
+
+def exit_code(running: Running) -> int:
+    """As a shell tells it: 128 and the signal's number for a process that was ended by one."""
     code = running.process.returncode if running.process.returncode is not None else -9
-    return Ended(128 - code if code < 0 else code, output, running.sink.total, running.sink.path, timed_out)
+    return 128 - code if code < 0 else code
 
 
 # ---------------------------------------------------------------- which shell
@@ -272,32 +286,54 @@ def quoted(path: str) -> str:
     return "'" + path.replace("\\", "/").replace("'", "'\\''") + "'"
 
 
-def shell_argv(command: str, cwd_file: str, shell: str, windows: bool) -> list[str]:
+def shell_argv(command: str, cwd_file: str, shell: str, windows: bool, greets: bool = True) -> list[str]:
     """How a command is run. On leaving, a POSIX shell notes where it stands. The command is handed over as an argument
     (which it does not see), so that messages quote it and count its lines as they are."""
     if not shell and windows:
         return ["cmd", "/c", command]
     program = 'trap -- "$1" EXIT; eval "shift 2; $2"'
+    if greets and not windows:
+        program = GREETING + program
     return [shell or "/bin/sh", "-c", program, "bash", f"pwd >{quoted(cwd_file)} 2>/dev/null", command]
 
 
 # ---------------------------------------------------------------- the shells of a session
 
 
-@value
 class Background:
-    """A command that runs on beside the conversation."""
+    """A command that runs on beside the conversation, and how much of its output was looked at."""
 
-    id: str
-    command: str
-    running: Running
+    def __init__(self, id: str, command: str, running: Running) -> None:
+        self.id = id
+        self.command = command
+        self.running = running
+        self.looked_at = 0
+        """Bytes of the output file."""
+        self.killed = False
+
+    def status(self) -> str:
+        """running, completed or killed."""
+        if self.killed:
+            return "killed"
+        return "completed" if self.running.ended.is_set() else "running"
 
 
 class Shells:
     """The shell cwd, the background commands, and whatever earlier commands left running."""
 
-    def __init__(self, cwd: str, env: Mapping[str, str], scratch: Scratch, log: Log) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        env: Mapping[str, str],
+        scratch: Scratch,
+        log: Log,
+        keeper: Keeper,
+        wrap: Callable[[list[str], str, str], list[str]] | None = None,
+    ) -> None:
+        """`wrap` puts a sandbox around (argv, cwd, file that must stay writable)."""
         self.cwd = cwd
+        self._keeper = keeper
+        self._wrap = wrap
         self.background: dict[str, Background] = {}
         self._env = {**DEFAULT_ENV, **env}
         self._scratch = scratch
@@ -315,8 +351,10 @@ class Shells:
             with open(handle, "wb") as file:
                 file.write(command.encode("utf-8") + b"\n")
             command = f". {quoted(path)}"
-        argv = shell_argv(command, cwd_file, self.shell, WINDOWS)
-        running = Running(argv, self.cwd, {**self._env, "PWD": self.cwd}, sink)
+        argv = shell_argv(command, cwd_file, self.shell, WINDOWS, greets=self._wrap is None)
+        if self._wrap is not None:
+            argv = ["/bin/sh", "-c", GREET_AND_RUN, "sh", *self._wrap(argv, self.cwd, cwd_file)]
+        running = Running(argv, self.cwd, {**self._env, "PWD": self.cwd}, sink, self._keeper, greets=True)
         with self._lock:
             self._left.append(running)
         return running
@@ -339,7 +377,7 @@ class Shells:
     def leave(self, running: Running) -> None:
         """A command is over; what it left behind in its group is remembered for `close`."""
         with self._lock:
-            self._left = [other for other in self._left if other.group_alive()][-MAX_LEFT:]
+            self._left = [other for other in self._left if not other.forget_if_gone()][-MAX_LEFT:]
         if running.group_alive():
             self._log("debug", f"a command left processes in group {running.process.pid}")
 

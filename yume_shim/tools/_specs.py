@@ -57,6 +57,18 @@ _GREP_FIELDS: dict[str, Json] = {
     "multiline": _field("boolean", "Let the pattern match across lines"),
 }
 
+_QUESTION = _schema(
+    ("question", "header", "options"),
+    question=_field("string", "The question"),
+    header=_field("string", "One or two words for it"),
+    options=_field(
+        "array",
+        "Two to four choices; the user can always answer in own words",
+        items=_schema(("label",), label=_field("string", "The choice"), description=_field("string", "What it means")),
+    ),
+    multiSelect=_field("boolean", "Several may be chosen", default=False),
+)
+
 SPECS: tuple[ToolSpec, ...] = (
     ToolSpec(
         "Bash",
@@ -154,5 +166,107 @@ SPECS: tuple[ToolSpec, ...] = (
         kind="search",
         path_field="path",
         parallel=True,
+    ),
+    ToolSpec(
+        "NotebookEdit",
+        "Change one cell of a Jupyter notebook that you have read. Cells are named by their id, or `cell-N` from 0.",
+        _schema(
+            ("notebook_path", "new_source"),
+            notebook_path=_field("string", "Path of the .ipynb file"),
+            cell_id=_field("string", "The cell; with insert: the one to insert after (none = at the beginning)"),
+            new_source=_field("string", "The new source of the cell (ignored by delete)"),
+            cell_type=_field("string", "Needed by insert", enum=["code", "markdown"]),
+            edit_mode=_field("string", "Default: replace", enum=["replace", "insert", "delete"]),
+        ),
+        kind="edit",
+        path_field="notebook_path",
+    ),
+    ToolSpec(
+        "BashOutput",
+        "New output of a background command since the last look, and whether it still runs.",
+        _schema(
+            ("bash_id",),
+            bash_id=_field("string", "ID of the background command"),
+            filter=_field("string", "Regular expression: show only lines that match, drop the others"),
+        ),
+    ),
+    ToolSpec(
+        "KillShell",
+        "Stop a background command.",
+        _schema(("shell_id",), shell_id=_field("string", "ID of the background command")),
+        aliases=("KillBash",),
+    ),
+    ToolSpec(
+        "TodoWrite",
+        "Replace the todo list that the user sees. Keep exactly one item in progress while you work.",
+        _schema(
+            ("todos",),
+            todos=_field(
+                "array",
+                "The whole list",
+                items=_schema(
+                    ("content", "status"),
+                    content=_field("string", "What to do"),
+                    status=_field("string", enum=["pending", "in_progress", "completed"]),
+                    activeForm=_field("string", "The same while it is being done: `Running the tests`"),
+                ),
+            ),
+        ),
+    ),
+    ToolSpec(
+        "WebFetch",
+        "Fetch a public web page and return its text, headed by URL and title; you answer your question from it"
+        " yourself. Redirects to other hosts are reported, not followed.",
+        _schema(
+            ("url", "prompt"),
+            url=_field("string", "http or https URL"),
+            prompt=_field("string", "What you want to know from the page"),
+            offset=_field("integer", "Character to begin at, for the rest of a long page"),
+        ),
+        parallel=True,
+    ),
+    ToolSpec(
+        "WebSearch",
+        "Search the web.",
+        _schema(
+            ("query",),
+            query=_field("string", "What to search for"),
+            allowed_domains=_field("array", "Only results from these", items={"type": "string"}),
+            blocked_domains=_field("array", "No results from these", items={"type": "string"}),
+        ),
+        parallel=True,
+    ),
+    ToolSpec(
+        "AskUserQuestion",
+        "Ask the user one to four questions with choices, when you cannot go on without an answer.",
+        _schema(
+            ("questions",),
+            questions=_field("array", "The questions", items=_QUESTION),
+            answers=_field("object", "Filled in by the user, never by you"),
+            annotations=_field("object", "Filled in by the user, never by you"),
+            metadata=_field("object", "Where the question comes from", properties={"source": {"type": "string"}}),
+        ),
+        needs_host=True,
+        host_fields=("answers", "annotations"),
+    ),
+    ToolSpec(
+        "EnterPlanMode",
+        "Ask to work out a plan before anything is changed. For work with real choices, not for small tasks.",
+        _schema(()),
+        needs_host=True,
+    ),
+    ToolSpec(
+        "ExitPlanMode",
+        "In plan mode, when the plan is ready: hand it over for approval.",
+        _schema(
+            (),
+            plan=_field("string", "The plan, in Markdown"),
+            allowedPrompts=_field(
+                "array",
+                "Kinds of commands that the plan needs",
+                items=_schema(("tool", "prompt"), tool=_field("string"), prompt=_field("string")),
+            ),
+        ),
+        needs_host=True,
     ),
 )

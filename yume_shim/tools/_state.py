@@ -12,9 +12,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from yume_shim.tools._keeper import Keeper
     from yume_shim.tools._shells import Shells
+    from yume_shim.tools._web import PageCache
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.ports import Cancel
 
     Log = Callable[[str, str], None]
+    Search = Callable[[Json, Cancel], str]
+    """WebSearch's input -> the text the model reads. Raises ToolFailed or Cancelled."""
 
 MAX_NAME = 64
 MAX_TRIES = 10_000
@@ -52,6 +58,9 @@ class ToolState:
         env: Mapping[str, str],
         log: Log,
         wishes: Mapping[str, str] = NOTHING,
+        web_allow_private: tuple[str, ...] = (),
+        sandbox: str = "",
+        search: Search | None = None,
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
@@ -61,8 +70,14 @@ class ToolState:
         self.log = log
         self.ledger = Ledger()
         self.scratch = Scratch(scratch_dir)
-        self._lock = threading.Lock()
+        self.todos: list[Json] = []
+        self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
+        self.sandbox = sandbox
+        self.search = search
+        self._lock = threading.RLock()
         self._shells: Shells | None = None
+        self._keeper: Keeper | None = None
+        self._pages: PageCache | None = None
 
     def resolve(self, path: str) -> str:
         """The absolute, normalised path; relative ones start at the session's working directory."""
@@ -84,18 +99,51 @@ class ToolState:
         return self.wishes.get(name) or self.env.get(name) or ""
 
     @property
+    def keeper(self) -> Keeper:
+        """Ends what we started should we be killed; made on first use."""
+        with self._lock:
+            if self._keeper is None:
+                from yume_shim.tools._keeper import Keeper
+
+                self._keeper = Keeper(self.log)
+            return self._keeper
+
+    @property
     def shells(self) -> Shells:
-        """The shells of this session, made on first use."""
+        """The shells of this session, made on first use. Raises ToolFailed if the sandbox asked for is not there."""
         with self._lock:
             if self._shells is None:
                 from yume_shim.tools._shells import Shells
 
-                self._shells = Shells(self.cwd, self.env, self.scratch, self.log)
+                wrap = None
+                if self.sandbox:
+                    from yume_shim.tools._sandbox import wrapper
+
+                    wrap = wrapper(self.sandbox, self.roots, self.env)
+                self._shells = Shells(self.cwd, self.env, self.scratch, self.log, self.keeper, wrap)
             return self._shells
+
+    def shell_folder(self) -> str:
+        """Where the next command starts."""
+        shells = self._shells
+        return self.cwd if shells is None else shells.cwd
+
+    @property
+    def pages(self) -> PageCache:
+        """Web pages fetched a short while ago."""
+        with self._lock:
+            if self._pages is None:
+                from yume_shim.tools._web import PageCache
+
+                self._pages = PageCache()
+            return self._pages
 
     def close(self) -> None:
         """End what the shells left running."""
         with self._lock:
             shells, self._shells = self._shells, None
+            keeper, self._keeper = self._keeper, None
         if shells is not None:
             shells.close()
+        if keeper is not None:
+            keeper.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.tools import _diff, _files
+from yume_shim.tools import _diff, _files, _replace
 from yume_shim.tools.write import CURRENT, save
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
@@ -50,13 +50,13 @@ def edit_file(
     if any(old == new for old, new, _ in edits):
         raise ToolFailed("No changes to make: old_string and new_string are exactly the same.")
     path = state.resolve(shown)
-    target = _files.write_target(path, shown, state.inside(path))
+    target = _replace.write_target(path, shown, state.inside(path), context.judged)
     if target.facts is None:
         if not edits or edits[0][0]:
             raise _files.missing_file(path, state.cwd)
         like, stale = _files.Decoded(""), False
     else:
-        data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel)
+        data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
         if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ToolFailed(f"This tool cannot edit binary files: {shown}")
         like, stale = _files.decode(data), state.ledger.changed(target.path, facts, data)

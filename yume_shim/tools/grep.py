@@ -114,9 +114,6 @@ class _Gather:
             if self.process is not None:
                 self.process.signal_group("SIGKILL")
 
-    def flush(self) -> None:
-        pass
-
     def finish(self) -> bytes:
         return bytes(self._data)
 
@@ -129,7 +126,7 @@ def _search_process(job: Json, state: ToolState, context: ToolContext) -> tuple[
     gather = _Gather()
     try:
         argv = ripgrep_argv(program, job) if program else _search.argv_for(job)
-        running = Running(argv, state.cwd, state.env, gather)
+        running = Running(argv, state.cwd, state.env, gather, state.keeper)
     except (OSError, UnicodeEncodeError) as error:
         raise ToolFailed(f"The search could not be started: {error}") from None
     gather.process = running
@@ -142,6 +139,14 @@ def _search_process(job: Json, state: ToolState, context: ToolContext) -> tuple[
         if text or ended.code > 2:
             raise ToolFailed(text.removeprefix("rg: ") or f"The search failed (exit code {ended.code}).")
     return ended.output, stopped
+
+
+def lines_matching(path: str, pattern: str, state: ToolState, context: ToolContext) -> list[str]:
+    """The lines of one file that match, for tools that filter a text."""
+    job = _job({"pattern": pattern, "output_mode": "content"}, path)
+    found, _ = _search_process(job, state, context)
+    events = (_event(raw) for raw in found.split(b"\n"))
+    return [event[3].rstrip("\r\n") for event in events if event is not None and event[0] == "match"]
 
 
 # ---------------------------------------------------------------- showing

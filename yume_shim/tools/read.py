@@ -28,7 +28,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Read a file in the way its content asks for."""
     shown: str = given["file_path"]
     path = state.resolve(shown)
-    handle, facts = _files.open_file(path, shown, state.cwd)
+    handle, facts = _files.open_file(path, shown, state.cwd, context.judged)
     try:
         head = os.read(handle, SNIFF)
         os.lseek(handle, 0, os.SEEK_SET)

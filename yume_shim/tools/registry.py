@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 from yume_shim.tools._specs import SPECS
 from yume_shim.tools._state import ToolState
 from yume_shim.types.errors import ToolFailed
@@ -11,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from yume_shim.tools._state import Search
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
@@ -18,18 +22,45 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 DEFAULT_WORD = "default"
+SEARCHING = "WebSearch"
+"""The tool that is there only when somebody searches for us."""
+MAX_JUDGED = 256
+"""Checked calls that are remembered until they run; a call that was denied never does."""
+MAX_DRIFTS = 1_000
+NO_ARGUMENTS = ("", "null", '""')
 
 
 def open_toolbox(
-    settings: Settings, scratch_dir: str, env: Mapping[str, str], log: Callable[[str, str], None]
+    settings: Settings,
+    scratch_dir: str,
+    env: Mapping[str, str],
+    log: Callable[[str, str], None],
+    *,
+    host_answers: bool = False,
+    search: Search | None = None,
 ) -> Toolbox:
-    """The tools these settings ask for. `scratch_dir` takes outputs too long to show, `env` is what commands see."""
-    state = ToolState(settings.cwd or ".", settings.add_dirs, scratch_dir, env, log, settings.env)
-    return BuiltinTools(chosen_specs(settings.tools, settings.rules.deny), state)
+    """The tools these settings ask for. `scratch_dir` takes outputs too long to show, `env` is what commands see.
+    Tools that are questions to the host are there only if it answers (`host_answers`), WebSearch only with `search`."""
+    state = ToolState(
+        settings.cwd or ".",
+        settings.add_dirs,
+        scratch_dir,
+        env,
+        log,
+        settings.env,
+        settings.web_allow_private,
+        settings.sandbox,
+        search,
+    )
+    specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers, searches=search is not None)
+    return BuiltinTools(specs, state)
 
 
-def chosen_specs(wanted: tuple[str, ...] | None, denied: tuple[str, ...]) -> tuple[ToolSpec, ...]:
-    """The specs in their stable order: what was asked for (None = all), without those whose bare name is denied."""
+def chosen_specs(
+    wanted: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
+) -> tuple[ToolSpec, ...]:
+    """The specs in their stable order: what was asked for (None = all), without those whose bare name is denied, and
+    without those that would not work here. The same arguments give what `open_toolbox` offers."""
     every = wanted is None or DEFAULT_WORD in wanted
     names = frozenset(wanted or ())
     out = frozenset(denied)
@@ -39,6 +70,8 @@ def chosen_specs(wanted: tuple[str, ...] | None, denied: tuple[str, ...]) -> tup
         if (every or spec.name in names or names.intersection(spec.aliases))
         and spec.name not in out
         and not out.intersection(spec.aliases)
+        and (host_answers or not spec.needs_host)
+        and (searches or spec.name != SEARCHING)
     )
 
 
@@ -58,6 +91,9 @@ class BuiltinTools:
         self._specs = specs
         self._state = state
         self._by_name = {name: spec for spec in specs for name in (*spec.aliases, spec.name)}
+        self._lock = threading.Lock()
+        self._judged: dict[str, tuple[str, str]] = {}
+        self._drifts: set[tuple[str, str]] = set()
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._specs
@@ -68,8 +104,10 @@ class BuiltinTools:
     def find(self, name: str) -> ToolSpec | None:
         return self._by_name.get(name)
 
-    def complete(self, call: ToolCall) -> ToolCall:
+    def complete(self, call: ToolCall, *, careless: bool = False) -> ToolCall:
         spec = self.find(call.name)
+        if spec is not None and careless:
+            call = self._corrected(call, spec)
         if spec is None or call.broken is not None:
             return call
         from yume_shim.tools._validate import with_defaults
@@ -78,12 +116,20 @@ class BuiltinTools:
         return call if full is call.input else replace(call, input=full)
 
     def check(self, call: ToolCall) -> None:
+        """Notes where the path leads now, just before the gate looks at it."""
         from yume_shim.tools._validate import check_input
 
-        check_input(self._need(call.name), call.input, call.broken)
+        spec = self._need(call.name)
+        check_input(spec, call.input, call.broken)
+        if spec.path_field:
+            place = self._place(call, spec)
+            with self._lock:
+                self._judged[call.id] = place
+                while len(self._judged) > MAX_JUDGED:
+                    del self._judged[next(iter(self._judged))]
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        """Checks the input once more: hooks and approvals may have changed it."""
+        """Checks the input once more: hooks and approvals may have changed it, and a question may have taken long."""
         from importlib import import_module
 
         from yume_shim.tools._validate import check_input, settle
@@ -91,9 +137,41 @@ class BuiltinTools:
         spec = self._need(call.name)
         check_input(spec, call.input, call.broken)
         context.cancel.check()
+        with self._lock:
+            path, real = self._judged.pop(call.id, ("", ""))
+        if spec.path_field and path:
+            now_path, now = self._place(call, spec)
+            if now_path == path and now != real:
+                raise ToolFailed(f"Refused: {path} led somewhere else when permission for it was given.")
+            context = replace(context, judged=now)
         tool = import_module(f"yume_shim.tools.{module_name(spec.name)}")
         output: ToolOutput = tool.run(settle(call.input, spec.schema), self._state, context)
         return output
+
+    def _place(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
+        """(the path named in the call, where it leads)."""
+        path = self._state.resolve(call.input.get(spec.path_field) or self._state.cwd)
+        return path, os.path.realpath(path)
+
+    def _corrected(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
+        """The call put right as far as `_careless.py` goes; each kind of drift is told once."""
+        from yume_shim.tools._careless import corrected
+
+        if call.broken is not None:
+            return replace(call, input={}, broken=None) if call.broken.strip() in NO_ARGUMENTS else call
+
+        def drifted(name: str, what: str) -> None:
+            with self._lock:
+                if (spec.name, name) in self._drifts or len(self._drifts) >= MAX_DRIFTS:
+                    return
+                self._drifts.add((spec.name, name))
+            self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
+
+        better = corrected(call.input, spec.schema, drifted)
+        return call if better is call.input else replace(call, input=better)
+
+    def shell_folder(self) -> str:
+        return self._state.shell_folder()
 
     def close(self) -> None:
         self._state.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.tools import _diff, _files
+from yume_shim.tools import _diff, _files, _replace
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
@@ -21,7 +21,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Write the file, keep its mode and Unicode encoding."""
     shown, content = given["file_path"], _files.plain(given["content"])
     path = state.resolve(shown)
-    target = _files.write_target(path, shown, state.inside(path))
+    target = _replace.write_target(path, shown, state.inside(path), context.judged)
     if target.facts is None:
         save(state, target, content.encode("utf-8"), shown)
         return ToolOutput(
@@ -30,7 +30,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         )
     original, like = None, _files.Decoded("")
     if target.facts.st_size <= _files.MAX_TEXT_BYTES:
-        data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel)
+        data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
         refuse_changed(state, target.path, facts, data)
         like = _files.decode(data)
         original = _files.plain(like.text)
@@ -54,9 +54,9 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
         )
 
 
-def save(state: ToolState, target: _files.Target, data: bytes, shown: str) -> None:
+def save(state: ToolState, target: _replace.Target, data: bytes, shown: str) -> None:
     """Write and remember: what the model wrote, it knows."""
-    _files.write_file(target, data, shown)
+    _replace.write_file(target, data, shown)
     state.ledger.note(target.path, os.stat(target.path), data)
 
 

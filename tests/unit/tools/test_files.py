@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import cancel
-from yume_shim.tools import _files
+from yume_shim.tools import _files, _replace
 from yume_shim.types.errors import Cancelled, ToolFailed
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_sizes(size: int, text: str) -> None:
 
 
 def put(path: Path, data: bytes) -> None:
-    _files.write_file(_files.write_target(str(path), path.name, True), data, path.name)
+    _replace.write_file(_replace.write_target(str(path), path.name, True), data, path.name)
 
 
 def test_write_keeps_the_mode_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -119,15 +119,15 @@ def test_links_that_are_refused(tmp_path: Path, target: str, may_enter: bool, wo
     link = tmp_path / "ws" / "l"
     link.symlink_to(target)
     with pytest.raises(ToolFailed, match=words):
-        _files.write_target(str(link), "l", may_enter)
+        _replace.write_target(str(link), "l", may_enter)
 
 
 def test_a_link_put_there_after_the_check_is_replaced_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_bytes(b"secret")
-    target = _files.write_target(str(tmp_path / "f"), "f", True)
+    target = _replace.write_target(str(tmp_path / "f"), "f", True)
     (tmp_path / "f").symlink_to(outside)
-    _files.write_file(target, b"mine", "f")
+    _replace.write_file(target, b"mine", "f")
     assert (outside.read_bytes(), (tmp_path / "f").read_bytes(), (tmp_path / "f").is_symlink()) == (
         b"secret",
         b"mine",
@@ -142,7 +142,7 @@ def test_a_fifo_does_not_block(tmp_path: Path) -> None:
         with pytest.raises(ToolFailed, match="Not a regular file"):
             _files.open_file(path, "x", str(tmp_path))
     with pytest.raises(ToolFailed, match="Not a regular file"):
-        _files.write_target(str(tmp_path / "pipe"), "pipe", True)
+        _replace.write_target(str(tmp_path / "pipe"), "pipe", True)
 
 
 @pytest.mark.skipif(ROOT_USER, reason="root may read everything")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,16 +12,19 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools import _specs
-from yume_shim.tools.registry import chosen_specs, module_name
+from yume_shim.tools.registry import chosen_specs, module_name, open_toolbox
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.outputs import ToolContext
-from yume_shim.types.settings import Rules
+from yume_shim.types.settings import Rules, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-ALL = ("Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS")
+ALL = (
+    *("Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS", "NotebookEdit", "BashOutput", "KillShell"),
+    *("TodoWrite", "WebFetch", "WebSearch", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode"),
+)
 
 
 @pytest.mark.parametrize(
@@ -33,10 +37,12 @@ ALL = ("Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS")
         (("Nonsense", "Read"), (), ("Read",)),
         (None, ("Bash", "Read(./x)"), ALL[1:]),
         (("Bash",), ("Bash",), ()),
+        (("KillBash",), (), ("KillShell",)),
+        (("KillShell",), ("KillBash",), ()),
     ],
 )
 def test_choice(wanted: tuple[str, ...] | None, denied: tuple[str, ...], names: tuple[str, ...]) -> None:
-    assert tuple(spec.name for spec in chosen_specs(wanted, denied)) == names
+    assert tuple(spec.name for spec in chosen_specs(wanted, denied, host_answers=True, searches=True)) == names
 
 
 def test_facts_for_the_gate() -> None:
@@ -50,6 +56,15 @@ def test_facts_for_the_gate() -> None:
         "Glob": ("search", "path", True),
         "Grep": ("search", "path", True),
         "LS": ("search", "path", True),
+        "NotebookEdit": ("edit", "notebook_path", False),
+        "BashOutput": ("other", "", False),
+        "KillShell": ("other", "", False),
+        "TodoWrite": ("other", "", False),
+        "WebFetch": ("other", "", True),
+        "WebSearch": ("other", "", True),
+        "AskUserQuestion": ("other", "", False),
+        "EnterPlanMode": ("other", "", False),
+        "ExitPlanMode": ("other", "", False),
     }
 
 
@@ -75,11 +90,45 @@ def test_parameters_are_those_of_the_claude_cli() -> None:
             *("type", "head_limit", "offset", "multiline"),
         ),
         "LS": ("path", "ignore"),
+        "NotebookEdit": ("notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"),
+        "BashOutput": ("bash_id", "filter"),
+        "KillShell": ("shell_id",),
+        "TodoWrite": ("todos",),
+        "WebFetch": ("url", "prompt", "offset"),
+        "WebSearch": ("query", "allowed_domains", "blocked_domains"),
+        "AskUserQuestion": ("questions", "answers", "annotations", "metadata"),
+        "EnterPlanMode": (),
+        "ExitPlanMode": ("plan", "allowedPrompts"),
     }
 
 
+@pytest.mark.parametrize("host_answers", [False, True])
+@pytest.mark.parametrize("searches", [False, True])
+def test_offered_only_where_it_works(tmp_path: Path, host_answers: bool, searches: bool) -> None:
+    tools = open_toolbox(
+        Settings(cwd=str(tmp_path)),
+        str(tmp_path / "scratch"),
+        {},
+        lambda _level, _text: None,
+        host_answers=host_answers,
+        search=(lambda _given, _cancel: "found") if searches else None,
+    )
+    asking = {"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"}
+    missing = (set() if host_answers else asking) | (set() if searches else {"WebSearch"})
+    assert set(ALL) - set(tools.names()) == missing
+    assert tools.specs() == chosen_specs(None, (), host_answers=host_answers, searches=searches)
+    assert {spec.name for spec in tools.specs() if spec.needs_host} == (asking if host_answers else set())
+    with pytest.raises(ToolFailed, match="No such tool available") if missing else nullcontext():
+        for name in sorted(missing):
+            tools.check(ToolCall("1", name, {"query": "x"}))
+
+
 def test_module_names() -> None:
-    assert [module_name(name) for name in ("LS", "MultiEdit", "Read")] == ["ls", "multi_edit", "read"]
+    assert [module_name(name) for name in ALL] == [
+        *("bash", "read", "write", "edit", "multi_edit", "glob", "grep", "ls", "notebook_edit", "bash_output"),
+        *("kill_shell", "todo_write", "web_fetch", "web_search"),
+        *("ask_user_question", "enter_plan_mode", "exit_plan_mode"),
+    ]
 
 
 def test_listing_imports_no_tool() -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools import _shells
+from yume_shim.tools._keeper import GREETING
 from yume_shim.tools._shells import Sink, shell_argv
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
@@ -330,17 +331,19 @@ def test_saving_ends_at_the_limit(tmp_path: Path) -> None:
 
 def test_shell_argv_on_each_platform() -> None:
     note = "pwd >'C:/it'\\''s/cwd' 2>/dev/null"
-    program = 'trap -- "$1" EXIT; eval "shift 2; $2"'
+    bare = 'trap -- "$1" EXIT; eval "shift 2; $2"'
+    program = GREETING + bare
     assert shell_argv("ls", "C:\\it's\\cwd", "C:\\Git\\bash.exe", True) == [
         "C:\\Git\\bash.exe",
         "-c",
-        program,
+        bare,
         "bash",
         note,
         "ls",
     ]
     assert shell_argv("dir", "x", "", True) == ["cmd", "/c", "dir"]
     assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd >'/c' 2>/dev/null", "ls"]
+    assert shell_argv("ls", "/c", "", False, greets=False)[2] == bare
 
 
 def test_plain_sh_serves_too(tmp_path: Path) -> None:

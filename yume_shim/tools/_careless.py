@@ -1,0 +1,96 @@
+"""Calls of models that know a tool only roughly: parameters under well-known wrong names, values sent as JSON text.
+
+Nothing is guessed beyond the table: a name is taken over only if the real parameter is missing and the wrong name is no
+parameter itself. Everything else stays as it came and fails the usual check.
+"""
+
+from __future__ import annotations
+
+from yume_shim.text.codec import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from yume_shim.types.blocks import Json
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "file_path": ("path", "filename", "file", "filepath", "absolute_path", "target_file"),
+    "notebook_path": ("path", "file_path", "filename", "file", "notebook"),
+    "path": ("directory", "dir", "folder", "dir_path", "cwd"),
+    "command": ("cmd", "script", "shell_command", "bash"),
+    "old_string": ("old", "old_str", "old_text", "search"),
+    "new_string": ("new", "new_str", "new_text", "replace", "replacement"),
+    "content": ("contents", "text", "file_text", "body"),
+    "pattern": ("regex", "regexp", "query", "search", "glob"),
+    "edits": ("changes", "replacements"),
+    "todos": ("items", "tasks", "todo_list"),
+    "bash_id": ("shell_id", "task_id", "id"),
+    "shell_id": ("bash_id", "task_id", "id"),
+    "url": ("uri", "link", "address"),
+    "prompt": ("question", "instructions"),
+    "query": ("q", "search", "search_term"),
+    "new_source": ("source", "content", "code"),
+    "cell_id": ("cell", "id"),
+    "questions": ("question_list",),
+}
+"""Parameter -> names it is given by mistake, the likelier first."""
+
+
+def corrected(given: Json, schema: Json, drifted: Callable[[str, str], None]) -> Json:
+    """The input put right; the same object if there was nothing to do. `drifted(name, what)` hears of each change."""
+    fields: Json = schema["properties"]
+    made = _renamed(given, fields, drifted)
+    for name, item in made.items():
+        if name in fields:
+            better = _item(item, fields[name], name, drifted)
+            if better is not item:
+                made = {**made, name: better}
+    return made
+
+
+def _renamed(given: Json, fields: Json, drifted: Callable[[str, str], None]) -> Json:
+    taken: dict[str, str] = {}
+    for name in fields:
+        if given.get(name) is not None:
+            continue
+        for other in given:
+            if other not in fields and other not in taken and (_plain(other) == _plain(name)):
+                taken[other] = name
+                break
+        else:
+            for other in ALIASES.get(name, ()):
+                found = next((key for key in given if _plain(key) == _plain(other)), None)
+                if found is not None and found not in fields and found not in taken:
+                    taken[found] = name
+                    break
+    for other, name in taken.items():
+        drifted(other, f"taken as `{name}`")
+    if not taken:
+        return given
+    return {taken.get(key, key): item for key, item in given.items() if key not in taken.values()}
+
+
+def _plain(name: str) -> str:
+    """`filePath`, `file-path` and `file_path` are one name. (`-i` and `i` too, but `-i` is then a parameter itself.)"""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _item(item: Any, field: Json, name: str, drifted: Callable[[str, str], None]) -> Any:
+    wanted = field.get("type")
+    if isinstance(item, str) and wanted in ("array", "object"):
+        try:
+            parsed = loads(item)
+        except ValueError:
+            return item
+        if not isinstance(parsed, list if wanted == "array" else dict):
+            return item
+        drifted(name, f"parsed from text to {wanted}")
+        item = parsed
+    inner = field.get("items", {})
+    if wanted == "array" and isinstance(item, list) and "properties" in inner:
+        better = [corrected(part, inner, drifted) if isinstance(part, dict) else part for part in item]
+        if any(new is not old for new, old in zip(better, item, strict=True)):
+            return better
+    return item

@@ -1,0 +1,96 @@
+"""BashOutput: what a background command has printed since the last look."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.tools._files import os_failure, size_text
+from yume_shim.tools._shells import DRAIN_S, exit_code
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.outputs import ToolOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.tools._shells import Background
+    from yume_shim.tools._state import ToolState
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.outputs import ToolContext
+
+MAX_SHOWN = 30_000
+"""Bytes of new output that one look shows: the newest."""
+
+
+def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
+    """Status and new output; with `filter` only the lines that match (the others are not shown later either)."""
+    shell = find_shell(given["bash_id"], state)
+    status = shell.status()
+    if status != "running":
+        shell.running.silent.wait(DRAIN_S)
+    wanted = given.get("filter", "")
+    try:
+        end = os.path.getsize(shell.running.sink.path)
+        text = _filtered(shell, end, wanted, state, context) if wanted else _new_text(shell, end)
+    except OSError as error:
+        raise os_failure(error, "read", shell.running.sink.path) from None
+    shell.looked_at = end
+    code = exit_code(shell.running) if status != "running" else None
+    head = f"<status>{status}</status>" + ("" if code is None else f"\n<exit_code>{code}</exit_code>")
+    body = f"<stdout>\n{text}\n</stdout>" if text else "(no new output)"
+    structured: Json = {
+        "shellId": shell.id,
+        "command": shell.command,
+        "status": status,
+        "exitCode": code,
+        "stdout": text,
+        "stderr": "",
+        "stdoutLines": text.count("\n") + 1 if text else 0,
+        "stderrLines": 0,
+    }
+    if wanted:
+        structured["filterPattern"] = wanted
+    return ToolOutput(f"{head}\n\n{body}", structured)
+
+
+def find_shell(name: str, state: ToolState) -> Background:
+    """Raises ToolFailed if there is none of that name."""
+    shell = state.shells.background.get(name)
+    if shell is None:
+        known = ", ".join(state.shells.background)
+        raise ToolFailed(f"No shell found with ID: {name}. " + (f"There are: {known}" if known else "There is none."))
+    return shell
+
+
+def _new_text(shell: Background, end: int) -> str:
+    start = max(shell.looked_at, end - MAX_SHOWN)
+    with open(shell.running.sink.path, "rb") as file:
+        file.seek(start)
+        text = file.read(end - start).decode("utf-8", "replace").rstrip("\n")
+    return _cut_note(shell, start) + text
+
+
+def _cut_note(shell: Background, start: int) -> str:
+    skipped = start - shell.looked_at
+    return f"… {size_text(skipped)} cut, all of it is in {shell.running.sink.path} …\n" if skipped else ""
+
+
+def _filtered(shell: Background, end: int, wanted: str, state: ToolState, context: ToolContext) -> str:
+    """The search is done by the process that Grep uses: a bad pattern can take for ever, and a process can be ended."""
+    from yume_shim.tools.grep import MAX_GATHERED, lines_matching
+
+    start = max(shell.looked_at, end - MAX_GATHERED // 2)
+    handle, path = state.scratch.new_file("filter", ".txt")
+    try:
+        with open(handle, "wb") as part, open(shell.running.sink.path, "rb") as file:
+            file.seek(start)
+            part.write(file.read(end - start))
+        lines = lines_matching(path, wanted, state, context)
+    finally:
+        os.unlink(path)
+    text, size = "", 0
+    for place in range(len(lines) - 1, -1, -1):
+        size += len(lines[place]) + 1
+        if size > MAX_SHOWN:
+            text = f"… {place + 1} matching lines cut …\n"
+            lines = lines[place + 1 :]
+            break
+    return _cut_note(shell, start) + text + "\n".join(lines)

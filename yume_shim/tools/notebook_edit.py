@@ -1,0 +1,183 @@
+"""NotebookEdit: replaces, inserts or deletes one cell; every other byte of the notebook stays as it is."""
+
+from __future__ import annotations
+
+from yume_shim.tools import _files, _json_spans, _replace
+from yume_shim.tools.write import refuse_changed, save
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.outputs import ToolOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.tools._json_spans import Span
+    from yume_shim.tools._state import ToolState
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.outputs import ToolContext
+
+ENDING = ".ipynb"
+DONE = {"replace": "Updated", "insert": "Inserted", "delete": "Deleted"}
+
+
+def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
+    """Edit the notebook as the model last saw it."""
+    shown: str = given["notebook_path"]
+    mode = given.get("edit_mode", "replace")
+    if not shown.lower().endswith(ENDING):
+        raise ToolFailed(f"Not a notebook (its name does not end in {ENDING}): {shown}. Use Edit for other files.")
+    if mode == "insert" and "cell_type" not in given:
+        raise ToolFailed("`cell_type` is needed to insert a cell.", before_run=True)
+    path = state.resolve(shown)
+    target = _replace.write_target(path, shown, state.inside(path), context.judged)
+    if target.facts is None:
+        raise _files.missing_file(path, state.cwd)
+    data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
+    if not state.ledger.knows(target.path):
+        raise ToolFailed("The notebook has not been read yet. Read it first, so that you know its cells.")
+    refuse_changed(state, target.path, facts, data)
+    like = _files.decode(data)
+    try:
+        book = Notebook(like.text)
+    except ValueError as error:
+        raise ToolFailed(f"Not a notebook that can be edited ({error}): {shown}") from None
+    new = _files.plain(given["new_source"])
+    name, kind, after = _edited(book, mode, given.get("cell_id", ""), new, given.get("cell_type", ""))
+    context.cancel.check()
+    save(state, target, _files.encode(after, like), shown)
+    structured: Json = {
+        "new_source": new,
+        "cell_type": kind,
+        "language": book.language,
+        "edit_mode": mode,
+        "cell_id": name,
+        "error": "",
+        "notebook_path": shown,
+        "original_file": _files.plain(like.text),
+        "updated_file": _files.plain(after),
+    }
+    return ToolOutput(f"{DONE[mode]} cell {name} of {shown}.", structured)
+
+
+def _edited(book: Notebook, mode: str, wanted: str, new: str, kind: str) -> tuple[str, str, str]:
+    """(the cell's name, its type, the whole text after the edit)."""
+    if mode == "insert":
+        after = -1 if not wanted else book.find(wanted)
+        return book.insert(after, new, kind)
+    if not wanted:
+        raise ToolFailed("`cell_id` is needed to say which cell.", before_run=True)
+    place = book.find(wanted)
+    name, had = book.name(place), str(book.cells[place].get("cell_type", "code"))
+    if mode == "delete":
+        return name, had, book.delete(place)
+    return name, kind or had, book.replace(place, new, kind or had)
+
+
+class Notebook:
+    """The text of a notebook, its cells, and where they stand. Raises ValueError if it is none."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        start = _json_spans.skip(text, 0)
+        whole, _ = _json_spans.value_at(text, start)
+        cells = whole.get("cells") if isinstance(whole, dict) else None
+        if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+            raise ValueError("it has no list of cells")
+        self.cells: list[Json] = cells
+        self._array = _json_spans.members(text, start)["cells"]
+        self._spans = _json_spans.items(text, self._array[0])
+        self._indent = _json_spans.indent_of(text)
+        metadata = whole.get("metadata")
+        info = metadata.get("language_info") if isinstance(metadata, dict) else None
+        self.language = str(info.get("name", "python")) if isinstance(info, dict) else "python"
+        version = (whole.get("nbformat"), whole.get("nbformat_minor"))
+        numbers = all(isinstance(number, int) for number in version)
+        self._has_ids = any("id" in cell for cell in cells) or (numbers and version >= (4, 5))
+
+    def name(self, place: int) -> str:
+        """As Read shows it."""
+        given = self.cells[place].get("id")
+        return given if isinstance(given, str) else f"cell-{place}"
+
+    def find(self, wanted: str) -> int:
+        """The place of a cell, by its id or its number."""
+        for place in range(len(self.cells)):
+            if self.cells[place].get("id") == wanted:
+                return place
+        number = wanted.removeprefix("cell-")
+        if number.isascii() and number.isdigit() and len(number) < 9 and int(number) < len(self.cells):
+            return int(number)
+        known = ", ".join(self.name(place) for place in range(len(self.cells))[:20])
+        raise ToolFailed(f'Cell with ID "{wanted}" not found in notebook. The first ones are: {known or "(none)"}')
+
+    # ------------------------------------------------ edits
+
+    def replace(self, place: int, new: str, kind: str) -> str:
+        """A new source. What a code cell printed before belongs to the old one, and goes."""
+        cell = self.cells[place]
+        fields: Json = {"cell_type": kind, "source": _source(new, cell.get("source"))}
+        if kind == "code":
+            fields |= {"execution_count": None, "outputs": []}
+        had = str(cell.get("cell_type", "code"))
+        if had != kind:
+            kept = {name: item for name, item in cell.items() if name not in ("outputs", "execution_count")}
+            return self._exchanged(self._spans[place], {**kept, **fields})
+        members = _json_spans.members(self.text, self._spans[place][0])
+        if any(name not in members for name in fields):
+            return self._exchanged(self._spans[place], {**cell, **fields})
+        text = self.text
+        for name, (start, end) in sorted(members.items(), key=lambda item: -item[1][0]):
+            if name in fields and fields[name] != cell.get(name):
+                margin = _json_spans.margin_at(self.text, start)
+                text = text[:start] + _json_spans.rendered(fields[name], self._indent, margin) + text[end:]
+        return text
+
+    def insert(self, after: int, new: str, kind: str) -> tuple[str, str, str]:
+        """A new cell behind the one at `after`; -1 = before all."""
+        cell: Json = {"cell_type": kind}
+        if kind == "code":
+            cell["execution_count"] = None
+        name = f"cell-{after + 1}"
+        if self._has_ids:
+            cell["id"] = name = self._fresh_id(new)
+        cell["metadata"] = {}
+        if kind == "code":
+            cell["outputs"] = []
+        cell["source"] = _source(new, None)
+        if not self._spans:
+            return name, kind, self._exchanged(self._array, [cell])
+        near = self._spans[max(after, 0)]
+        margin = _json_spans.margin_at(self.text, near[0])
+        made = _json_spans.rendered(cell, self._indent, margin)
+        comma = f",\n{margin}" if self._indent else ","
+        if after < 0:
+            return name, kind, self.text[: near[0]] + made + comma + self.text[near[0] :]
+        return name, kind, self.text[: near[1]] + comma + made + self.text[near[1] :]
+
+    def delete(self, place: int) -> str:
+        """Without that cell, and without one of the commas beside it."""
+        if len(self._spans) == 1:
+            return self._exchanged(self._array, [])
+        start, end = self._spans[place]
+        if place + 1 < len(self._spans):
+            return self.text[:start] + self.text[self._spans[place + 1][0] :]
+        return self.text[: self._spans[place - 1][1]] + self.text[end:]
+
+    def _exchanged(self, span: Span, item: Any) -> str:
+        margin = _json_spans.margin_at(self.text, span[0])
+        return self.text[: span[0]] + _json_spans.rendered(item, self._indent, margin) + self.text[span[1] :]
+
+    def _fresh_id(self, source: str) -> str:
+        """Eight hexadecimal digits, as notebooks have them; the same edit gives the same id."""
+        from zlib import crc32
+
+        taken = {cell.get("id") for cell in self.cells}
+        number = crc32(source.encode("utf-8"), len(self.cells))
+        while f"{number:08x}" in taken:
+            number = (number + 1) & 0xFFFFFFFF
+        return f"{number:08x}"
+
+
+def _source(text: str, like: Any) -> str | list[str]:
+    """Notebooks keep a source as a list of lines; one that had a string keeps a string."""
+    return text if isinstance(like, str) else text.splitlines(keepends=True)

@@ -1,0 +1,20 @@
+"""WebSearch: hands the question to whoever searches for this session. Without one the tool is not offered."""
+
+from __future__ import annotations
+
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.outputs import ToolOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.tools._state import ToolState
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.outputs import ToolContext
+
+
+def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
+    """Search."""
+    if state.search is None:
+        raise ToolFailed("Nobody can search the web in this session.")
+    text = state.search(given, context.cancel)
+    return ToolOutput(text, {"query": given["query"], "results": [text]})
