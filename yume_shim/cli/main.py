@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def entry() -> None:
     """The console script."""
+    _hold_stdin()
     code = main(sys.argv[1:])
     # Everything was written with os.write and every part was closed: skipping the interpreter's own tear-down saves
     # each turn of a spawning host several milliseconds, and daemon threads cannot complain while it happens.
@@ -30,6 +31,10 @@ def main(argv: Sequence[str]) -> int:
         from yume_shim.cli.commands import run_command
 
         return run_command(argv)
+    from yume_shim.cli.claude_words import CLAUDE_WORDS, answer_word
+
+    if argv and argv[0] in CLAUDE_WORDS:
+        return answer_word(argv, _say)
     from yume_shim.cli.argv import parse
 
     parsed = parse(argv)
@@ -42,6 +47,14 @@ def main(argv: Sequence[str]) -> int:
     from yume_shim.app import run
 
     return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ)
+
+
+def _hold_stdin() -> None:
+    """A closed stdin is an empty one: without this the next file or pipe we open would get its number and be read."""
+    try:
+        os.fstat(0)
+    except OSError:
+        os.open(os.devnull, os.O_RDONLY)
 
 
 def _say(text: str) -> int:

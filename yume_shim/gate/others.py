@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ToolSpec
 
 HARMLESS = names(
-    "TodoWrite BashOutput TaskOutput KillShell TaskStop Task Agent ToolSearch ListAgents EnterPlanMode "
+    "TodoWrite BashOutput TaskOutput KillShell TaskStop Task Agent ToolSearch ListAgents "
     "StructuredOutput ReportFindings"
 )
 """Tools that touch nothing of the user's by themselves (a subagent's own calls come before this gate too)."""

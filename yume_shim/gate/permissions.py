@@ -32,8 +32,6 @@ FLAT_WORDS = ("interactive", "deny")
 """Modes that only the flat dialect knows."""
 OTHER_NAMES = {"manual": "default"}
 FILE_KINDS = ("read", "edit", "search")
-ASKS_ITSELF = frozenset(("AskUserQuestion", "ExitPlanMode"))
-"""Tools that are questions: they are asked whatever the mode and the rules say."""
 
 
 class Permissions:
@@ -112,7 +110,7 @@ class Permissions:
             return denied
         if mode == "deny":
             return Decision("deny", wording.mode_denied(spec.name), "mode", mode)
-        if spec.name in ASKS_ITSELF:
+        if spec.needs_host:  # a tool that is a question is put to the host, whatever mode and rules say
             return self._asked(Decision("ask", wording.tool_wanted(spec.name), "other", "it is a question"), spec, mode)
         guarded = subject.guarded()
         if guarded is not None:
