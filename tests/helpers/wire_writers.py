@@ -38,6 +38,10 @@ Parts = tuple[list["Json"], list["Json"]]
 """The frames that carry some content, and those that finish it."""
 
 
+_Item = tuple["Json", list["Json"], "Json", list["Json"]]
+"""Of a Responses item: how it is announced, how it grows, how it is in the end, and what closes it."""
+
+
 class Writer(Protocol):
     """One answer in one API's words."""
 
@@ -61,23 +65,22 @@ class AnthropicWriter:
     def start(self) -> Iterable[Json]:
         usage = {"input_tokens": INPUT_TOKENS, "output_tokens": 1}
         usage |= {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
-        message = {"id": f"msg_{self._number}", "type": "message", "role": "assistant", "model": "scripted"}
+        message: Json = {"id": f"msg_{self._number}", "type": "message", "role": "assistant", "model": "scripted"}
         message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
         return [{"type": "message_start", "message": message}]
 
     def content(self, index: int, step: Content) -> Parts:
-        match step:
-            case Say(text, count):
-                block: Json = {"type": "text", "text": ""}
-                deltas: list[Json] = [{"type": "text_delta", "text": piece} for piece in pieces_of(text, count)]
-            case Think(text):
-                block = {"type": "thinking", "thinking": "", "signature": ""}
-                deltas = [{"type": "thinking_delta", "thinking": text}]
-                deltas.append({"type": "signature_delta", "signature": "c2lnbmVk"})
-            case Call(name, given):
-                block = {"type": "tool_use", "id": f"toolu_{self._number}_{index}", "name": name, "input": {}}
-                pieces = pieces_of(json.dumps(given), 3)
-                deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+        if isinstance(step, Say):
+            block: Json = {"type": "text", "text": ""}
+            deltas: list[Json] = [{"type": "text_delta", "text": piece} for piece in pieces_of(step.text, step.pieces)]
+        elif isinstance(step, Think):
+            block = {"type": "thinking", "thinking": "", "signature": ""}
+            deltas = [{"type": "thinking_delta", "thinking": step.text}]
+            deltas.append({"type": "signature_delta", "signature": "c2lnbmVk"})
+        else:
+            block = {"type": "tool_use", "id": f"toolu_{self._number}_{index}", "name": step.name, "input": {}}
+            pieces = pieces_of(json.dumps(step.given), 3)
+            deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
         frames: list[Json] = [{"type": "content_block_start", "index": index, "content_block": block}]
         frames += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
         return frames, [{"type": "content_block_stop", "index": index}]
@@ -104,45 +107,53 @@ class ResponsesWriter:
 
     def content(self, index: int, step: Content) -> Parts:
         place = {"output_index": index, "item_id": f"item_{self._number}_{index}"}
-        match step:
-            case Say(text, count):
-                item: Json = {"type": "message", "role": "assistant", "content": []}
-                inner = {**place, "content_index": 0}
-                grown: list[Json] = [
-                    {"type": "response.output_text.delta", **inner, "delta": piece} for piece in pieces_of(text, count)
-                ]
-                done: Json = {**item, "content": [{"type": "output_text", "text": text, "annotations": []}]}
-                closing: list[Json] = [{"type": "response.output_text.done", **inner, "text": text}]
-            case Think(text):
-                item = {"type": "reasoning", "summary": []}
-                inner = {**place, "summary_index": 0}
-                part = {"type": "summary_text", "text": ""}
-                grown = [
-                    {"type": "response.reasoning_summary_part.added", **inner, "part": part},
-                    {"type": "response.reasoning_summary_text.delta", **inner, "delta": text},
-                ]
-                whole = {"type": "summary_text", "text": text}
-                done = {**item, "summary": [whole], "encrypted_content": "ZW5jcnlwdGVk"}
-                closing = [
-                    {"type": "response.reasoning_summary_text.done", **inner, "text": text},
-                    {"type": "response.reasoning_summary_part.done", **inner, "part": whole},
-                ]
-            case Call(name, given):
-                arguments = json.dumps(given)
-                item = {"type": "function_call", "call_id": f"call_{self._number}_{index}", "name": name}
-                kind = "response.function_call_arguments"
-                grown = [{"type": f"{kind}.delta", **place, "delta": piece} for piece in pieces_of(arguments, 3)]
-                done = {**item, "arguments": arguments}
-                closing = [{"type": f"{kind}.done", **place, "arguments": arguments}]
-                item = {**item, "arguments": ""}
+        if isinstance(step, Say):
+            item, grown, done, closing = self._text(step, {**place, "content_index": 0})
+        elif isinstance(step, Think):
+            item, grown, done, closing = self._reasoning(step, {**place, "summary_index": 0})
+        else:
+            item, grown, done, closing = self._call(step, place, f"call_{self._number}_{index}")
         item["id"] = done["id"] = place["item_id"]
         added = {"type": "response.output_item.added", "output_index": index, "item": item}
         finished = {**done, "status": "completed"}
         closing.append({"type": "response.output_item.done", "output_index": index, "item": finished})
         return [added, *grown], closing
 
+    def _text(self, step: Say, place: Json) -> _Item:
+        item: Json = {"type": "message", "role": "assistant", "content": []}
+        pieces = pieces_of(step.text, step.pieces)
+        grown: list[Json] = [{"type": "response.output_text.delta", **place, "delta": piece} for piece in pieces]
+        done = {**item, "content": [{"type": "output_text", "text": step.text, "annotations": []}]}
+        return item, grown, done, [{"type": "response.output_text.done", **place, "text": step.text}]
+
+    def _reasoning(self, step: Think, place: Json) -> _Item:
+        item: Json = {"type": "reasoning", "summary": []}
+        kind = "response.reasoning_summary"
+        grown: list[Json] = [
+            {"type": f"{kind}_part.added", **place, "part": {"type": "summary_text", "text": ""}},
+            {"type": f"{kind}_text.delta", **place, "delta": step.text},
+        ]
+        whole = {"type": "summary_text", "text": step.text}
+        closing: list[Json] = [
+            {"type": f"{kind}_text.done", **place, "text": step.text},
+            {"type": f"{kind}_part.done", **place, "part": whole},
+        ]
+        return item, grown, {**item, "summary": [whole], "encrypted_content": "ZW5jcnlwdGVk"}, closing
+
+    def _call(self, step: Call, place: Json, call_id: str) -> _Item:
+        arguments = json.dumps(step.given)
+        item: Json = {"type": "function_call", "call_id": call_id, "name": step.name, "arguments": ""}
+        kind = "response.function_call_arguments"
+        grown: list[Json] = [{"type": f"{kind}.delta", **place, "delta": piece} for piece in pieces_of(arguments, 3)]
+        return (
+            item,
+            grown,
+            {**item, "arguments": arguments},
+            [{"type": f"{kind}.done", **place, "arguments": arguments}],
+        )
+
     def end(self, called: bool) -> Iterable[Json]:
-        usage = {"input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": 0}}
+        usage: Json = {"input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": 0}}
         usage |= {"output_tokens": OUTPUT_TOKENS, "output_tokens_details": {"reasoning_tokens": 0}}
         usage |= {"total_tokens": INPUT_TOKENS + OUTPUT_TOKENS}
         return [{"type": "response.completed", "response": self._response("completed", output=[], usage=usage)}]
@@ -166,21 +177,19 @@ class ChatWriter:
         return [self._chunk({"role": "assistant", "content": ""})]
 
     def content(self, index: int, step: Content) -> Parts:
-        match step:
-            case Say(text, count):
-                return [self._chunk({"content": piece}) for piece in pieces_of(text, count)], []
-            case Think(text):
-                return [self._chunk({"reasoning_content": text})], []
-            case Call(name, given):
-                place = self._calls
-                self._calls += 1
-                function = {"name": name, "arguments": ""}
-                head = {"index": place, "id": f"call_{self._number}_{index}", "type": "function", "function": function}
-                frames = [self._chunk({"tool_calls": [head]})]
-                for piece in pieces_of(json.dumps(given), 3):
-                    more = {"index": place, "function": {"arguments": piece}}
-                    frames.append(self._chunk({"tool_calls": [more]}))
-                return frames, []
+        if isinstance(step, Say):
+            return [self._chunk({"content": piece}) for piece in pieces_of(step.text, step.pieces)], []
+        if isinstance(step, Think):
+            return [self._chunk({"reasoning_content": step.text})], []
+        place = self._calls
+        self._calls += 1
+        function = {"name": step.name, "arguments": ""}
+        head = {"index": place, "id": f"call_{self._number}_{index}", "type": "function", "function": function}
+        frames = [self._chunk({"tool_calls": [head]})]
+        for piece in pieces_of(json.dumps(step.given), 3):
+            more = {"index": place, "function": {"arguments": piece}}
+            frames.append(self._chunk({"tool_calls": [more]}))
+        return frames, []
 
     def end(self, called: bool) -> Iterable[Json]:
         usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS}
@@ -207,14 +216,12 @@ class GeminiWriter:
         return []
 
     def content(self, index: int, step: Content) -> Parts:
-        match step:
-            case Say(text, count):
-                return [self._chunk({"text": piece}) for piece in pieces_of(text, count)], []
-            case Think(text):
-                return [self._chunk({"text": text, "thought": True})], []
-            case Call(name, given):
-                function = {"name": name, "args": given, "id": f"fc{self._number}x{index}"}
-                return [self._chunk({"functionCall": function, "thoughtSignature": "c2lnbmVk"})], []
+        if isinstance(step, Say):
+            return [self._chunk({"text": piece}) for piece in pieces_of(step.text, step.pieces)], []
+        if isinstance(step, Think):
+            return [self._chunk({"text": step.text, "thought": True})], []
+        function = {"name": step.name, "args": step.given, "id": f"fc{self._number}x{index}"}
+        return [self._chunk({"functionCall": function, "thoughtSignature": "c2lnbmVk"})], []
 
     def end(self, called: bool) -> Iterable[Json]:
         usage = {"promptTokenCount": INPUT_TOKENS, "candidatesTokenCount": OUTPUT_TOKENS}
