@@ -12,6 +12,7 @@ from claude_agent_sdk._internal.message_parser import parse_message
 
 from tests.helpers import session_cases
 from yume_shim.store.layout import session_path
+from yume_shim.store.load import load
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ CAPS = {"flat": 98_304, "nested": 1_000_000}
 SPLITTERS = ("\u2028", "\u2029", "\u0085")
 """Line readers of several languages take these for line ends: they are always written escaped."""
 CONTROL = {"control_request", "control_response", "control_cancel_request"}
-OUTSIDE_TURNS = {"system", "pong", "error", "command_lifecycle"} | CONTROL
+OUTSIDE_TURNS = {"system", "pong", "error", "command_lifecycle", "conversation_reset"} | CONTROL
 USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 CASES = [case for case in session_cases.cases() if case.expected.exists()]
 RUNS = [(case, dialect) for case in CASES for dialect in case.dialects]
@@ -140,7 +141,8 @@ def test_every_prompt_ends_with_one_result_and_nothing_follows_it(case: session_
 @each_run
 def test_the_session_has_one_id(case: session_cases.Case, dialect: str) -> None:
     told = lines(case, dialect)
-    assert len({line["session_id"] for line in told if "session_id" in line}) <= 1
+    changes = sum(line["type"] == "conversation_reset" or line.get("subtype") == "session_id" for line in told)
+    assert len({line["session_id"] for line in told if "session_id" in line}) <= 1 + changes
     uuids = [line["uuid"] for line in told if "uuid" in line]
     assert len(uuids) == len(set(uuids))
 
@@ -184,11 +186,21 @@ def test_the_agent_sdk_understands_every_line(case: session_cases.Case) -> None:
             assert parse_message(line) is not None, line
 
 
+def is_of_a_local_command(line: Line) -> bool:
+    """What a command of ours says is for the host alone: it is no part of the conversation."""
+    if line["type"] == "user":
+        return str(line["message"]["content"]).startswith("<local-command-stdout>")
+    return line["message"]["model"] == "<synthetic>" and "error" not in line
+
+
 @each_nested
 def test_the_uuid_that_is_printed_is_the_uuid_that_is_stored(case: session_cases.Case) -> None:
-    stored = [codec.loads(line) for line in (case.expected / "session.jsonl").read_bytes().splitlines()]
+    stored = [
+        codec.loads(line) for path in case.expected.glob("session*.jsonl") for line in path.read_bytes().splitlines()
+    ]
     kept = {entry["uuid"] for entry in stored if entry.get("type") in ("user", "assistant")}
-    printed = {line["uuid"] for line in lines(case, "nested") if line["type"] in ("user", "assistant")}
+    messages = [line for line in lines(case, "nested") if line["type"] in ("user", "assistant")]
+    printed = {line["uuid"] for line in messages if not is_of_a_local_command(line)}
     assert printed <= kept
     parents = {entry["parentUuid"] for entry in stored if entry.get("parentUuid")}
     assert parents <= {entry["uuid"] for entry in stored if "uuid" in entry}
@@ -199,14 +211,22 @@ def test_the_agent_sdk_reads_the_transcript(
     case: session_cases.Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = (case.expected / "session.jsonl").read_bytes()
-    stored = [entry for entry in map(codec.loads, data.splitlines()) if entry["type"] in ("user", "assistant")]
+    entries = [codec.loads(line) for line in data.splitlines()]
+    boundaries = [place for place, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary"]
+    since = boundaries[-1] if boundaries else 0  # what was summed up is no longer the conversation
+    stored = [entry for entry in entries[since:] if entry["type"] in ("user", "assistant")]
+    if not stored:
+        pytest.skip("nothing was said")
     session_id = stored[0]["sessionId"]
     path = Path(session_path(str(tmp_path / "projects"), str(tmp_path), session_id))
     path.parent.mkdir(parents=True)
     path.write_bytes(data)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     read = get_session_messages(session_id, directory=str(tmp_path))
-    assert [(message.type, message.uuid) for message in read] == [(entry["type"], entry["uuid"]) for entry in stored]
+    past = load(str(path))
+    assert past is not None
+    told = [entry for entry in stored if entry["uuid"] in past.chain]  # what was shown and dropped leads nowhere
+    assert [(message.type, message.uuid) for message in read] == [(entry["type"], entry["uuid"]) for entry in told]
 
 
 GROWING = [

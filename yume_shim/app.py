@@ -6,30 +6,36 @@ import os
 
 from yume_shim import CLAUDE_VERSION
 from yume_shim.config.build import build_settings
-from yume_shim.front import CASSETTE_SCHEME, Front, refuse
+from yume_shim.front import CASSETTE_SCHEME, Front, host_answers, refuse
+from yume_shim.host.imports import one_at_a_time
 from yume_shim.host.log import Log
 from yume_shim.types.errors import BadInvocation, Failure
-from yume_shim.types.events import ResponseFailed, SessionReady
+from yume_shim.types.events import EntriesWritten, Notice, ResponseFailed, SessionReady
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from yume_shim.gate.approvals import Approvals
-    from yume_shim.types.blocks import ToolCall
+    from yume_shim.store.fork import Fork
+    from yume_shim.store.jsonl import JsonlStore
+    from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.events import InterruptReason, ModelEvent, SessionInfo
-    from yume_shim.types.models import Credential, ModelSpec, Request
+    from yume_shim.types.models import Credential, ModelSpec, Request, Usage
     from yume_shim.types.outputs import Answer, Decision
     from yume_shim.types.ports import Cancel, Provider
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
 STDIN = 0
+COST_DECIMALS = 12
+"""What is behind these digits of a price is the rounding of floats."""
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 
 
 def run(values: Values, words: tuple[str, ...], errors: tuple[str, ...], *, flat: bool, env: Mapping[str, str]) -> int:
     """One process, from parsed argv to exit code."""
+    settings = None
     try:
         if errors:
             raise BadInvocation(errors[0])
@@ -37,11 +43,14 @@ def run(values: Values, words: tuple[str, ...], errors: tuple[str, ...], *, flat
         settings = build_settings(values, words, flat=flat, env=env, cwd=os.getcwd(), log=early_log)
         front = Front(settings, flat)
     except BadInvocation as error:
-        return refuse(error, flat=flat)
+        return refuse(error, flat=flat, settings=settings)
+    hearing = _Hearing()
+    hearing.start(settings.timeouts.shutdown)  # a host that has read the first line may send a signal at once
     if flat:
         front.outlet.emit(SessionReady(front.first_info()))
     try:
         program = Program(front)
+        hearing.pass_on_to(program.on_signal)
         if not flat:
             front.outlet.emit(SessionReady(program.info()))
         return program.run()
@@ -54,7 +63,7 @@ class Program:
 
     def __init__(self, front: Front) -> None:
         from yume_shim.catalog.cost import cost_usd
-        from yume_shim.config.credentials import tool_environment
+        from yume_shim.config.credentials import secrets_of, tool_environment
         from yume_shim.engine.parts import Parts
         from yume_shim.engine.session import Session
         from yume_shim.gate.approvals import Approvals
@@ -65,12 +74,17 @@ class Program:
         settings = front.settings
         home = settings.env.get("HOME") or os.path.expanduser("~")
         beside = os.path.join(front.transcript.removesuffix(".jsonl"), "tool-results")
-        self._toolbox = open_toolbox(settings, beside, tool_environment(settings), front.log)
-        self._gate = Permissions(settings, settings.cwd, home, front.flat, front.log)
+        self._toolbox = open_toolbox(
+            settings, beside, tool_environment(settings), front.log, host_answers=host_answers(settings)
+        )
+        self._gate = Permissions(
+            settings, settings.cwd, home, front.flat, front.log, shell_cwd=self._toolbox.shell_folder
+        )
         self._approvals = Approvals(
             front.outlet.emit, front.ids, settings.timeouts.approval, enabled=settings.input_format == "lines"
         )
         self._providers: dict[str, Provider] = {}
+        self._asked: dict[str, ModelSpec] = {}
         self._signal = ""
         parts = Parts(
             settings=settings,
@@ -83,25 +97,30 @@ class Program:
             provider_for=self._provider_for,
             cost=cost_usd,
             log=front.log,
+            secrets=secrets_of(settings, front.credential(front.spec)),
         )
         self._session = Session(parts, front.spec, front.session_id, front.resolve, self._describe)
+        self._store: JsonlStore | None = None
+        if front.start.past is not None:
+            self._session.restore(front.start.past.history, front.start.past.used)
         front.on_gone = self._host_gone
 
     def run(self) -> int:
         """Listen, work, tidy up."""
         if self._settings.persist:
             self._open_store()
-        self._listen_to_signals()
         try:
+            one_at_a_time()
             if not self._take_prompt_text():
                 self._listen_to_host()
-            self._warm_up()
             self._session.run()
         finally:
             self._approvals.close()
             self._toolbox.close()
             for provider in self._providers.values():
                 provider.close()
+            if self._store is not None:
+                self._store.close()
             self._front.writer.drain(self._settings.timeouts.shutdown)
         return self._exit_code()
 
@@ -154,12 +173,8 @@ class Program:
         )
         LineReader(STDIN, board.take_line, board.end, board.take_long).start()
 
-    def _listen_to_signals(self) -> None:
-        from yume_shim.host.signals import Signals
-
-        Signals(self._on_signal, self._settings.timeouts.shutdown).install()
-
-    def _on_signal(self, name: str) -> None:
+    def on_signal(self, name: str) -> None:
+        """Stop, in the way that the form asks for. Called once, on a thread of its own."""
         self._signal = name
         reason: InterruptReason = "signal" if self._front.flat or name == "SIGINT" else "shutdown"
         if reason == "shutdown":
@@ -186,6 +201,7 @@ class Program:
     # ------------------------------------------------------------ parts
 
     def _provider_for(self, spec: ModelSpec) -> Provider:
+        self._asked[spec.id] = spec
         key = f"{spec.endpoint.name} {spec.origin}"
         if key not in self._providers:
             credential = self._front.credential(spec)
@@ -223,22 +239,70 @@ class Program:
         from yume_shim.store.entries import Entries
         from yume_shim.store.jsonl import JsonlStore
 
-        settings = self._settings
+        settings, start, emit = self._settings, self._front.start, self._front.outlet.emit
+        fork = self._fork()
+        leaf = fork.leaf if fork is not None else start.past.leaf if start.past is not None else None
         entries = Entries(
             CLAUDE_VERSION,
             lambda failure: (nested_error_category(failure), error_text(failure)),
+            self._front.ids.uuid,
             entrypoint=settings.entrypoint,
             git_branch=facts(settings.cwd, self._front.clock.now(), settings.env).branch,
+            leaf=leaf,
+            price=self._price,
         )
-        self._front.outlet.remember_in(JsonlStore(self._front.transcript, self._log, entries))
 
-    def _warm_up(self) -> None:
-        """Load what the answer will need while the model is thinking."""
+        def tell(text: str) -> None:
+            emit(Notice("store", text))
+
+        def mirror(path: str, written: tuple[Json, ...]) -> None:
+            emit(EntriesWritten(path, written))
+
+        self._store = JsonlStore(
+            start.transcript,
+            self._log,
+            entries,
+            lock=start.lock,
+            first=None if fork is None else fork.lines,
+            tell=tell,
+            mirror=mirror if settings.session_mirror and settings.output_format == "stream-json" else None,
+        )
+        self._front.outlet.remember_in(self._store)
+
+    def _fork(self) -> Fork | None:
+        start = self._front.start
+        if start.past is None or not start.source:
+            return None
+        from yume_shim.store.fork import Fork
+
+        return Fork(start.source, start.past, start.session_id, self._front.ids.uuid)
+
+    def _price(self, model: str, usage: Usage) -> float | None:
+        """What an answer cost; None where nobody knows (yet)."""
+        from yume_shim.catalog.cost import cost_usd
+
+        spec = self._asked.get(model)
+        spent, known = cost_usd(spec, usage) if spec is not None else (0.0, False)
+        return round(spent, COST_DECIMALS) if known else None
+
+
+class _Hearing:
+    """Signals from the first moment on: one that comes before the program stands waits for it."""
+
+    def __init__(self) -> None:
+        from queue import SimpleQueue
+
+        self._heard: SimpleQueue[str] = SimpleQueue()
+
+    def start(self, shutdown: float) -> None:
+        from yume_shim.host.signals import Signals
+
+        Signals(self._heard.put, shutdown).install()
+
+    def pass_on_to(self, on_signal: Callable[[str], None]) -> None:
         import threading
 
-        from yume_shim.text.codec import warm
-
-        threading.Thread(target=warm, name="warm-up", daemon=True).start()
+        threading.Thread(target=lambda: on_signal(self._heard.get()), name="signal", daemon=True).start()
 
 
 class _Asker:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from yume_shim.host.control import Answered, initialize_body
-from yume_shim.types.errors import BadInvocation, BadLine
-from yume_shim.types.events import ModeChanged
+from yume_shim.types.errors import BadInvocation, BadLine, ToolFailed
+from yume_shim.types.events import ModeChanged, Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.ports import Emit, Gate
     from yume_shim.types.settings import Settings
+
+
+NO_HOOKS = "This version runs no hooks: callbacks registered with initialize are not called, and guard nothing."
 
 
 class ControlRequests:
@@ -44,7 +47,9 @@ class ControlRequests:
             "set_max_thinking_tokens": self._set_max_thinking_tokens,
             "cancel_async_message": self._cancel_async_message,
             "end_session": lambda _: Answered(None, self._leave),
+            "rewind_files": self._rewind_files,
             "get_settings": self._get_settings,
+            "get_context_usage": lambda _: self._session.context_usage(),
             "get_binary_version": lambda _: {"version": self._version},
             "list_models": lambda _: {"models": list(self._models)},
             "mcp_status": lambda _: {"mcpServers": []},
@@ -52,7 +57,10 @@ class ControlRequests:
         }
 
     def _initialize(self, body: Json) -> Json:
-        """SDKs pass here what others pass by flags."""
+        """SDKs pass here what others pass by flags. Hooks are not run yet: whoever guards calls by one must be told."""
+        hooks = body.get("hooks")
+        if isinstance(hooks, dict) and hooks.get("PreToolUse"):
+            self._emit(Notice("hooks", NO_HOOKS))
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):
             prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
@@ -94,6 +102,12 @@ class ControlRequests:
         if asked is not None and (not isinstance(asked, int) or isinstance(asked, bool) or asked < 0):
             raise BadLine("max_thinking_tokens must be a whole number or null", "invalid_value")
         self._session.use_thinking_budget(asked)
+
+    def _rewind_files(self, body: Json) -> Json:
+        try:
+            return self._session.rewind_files(str(body.get("user_message_id", "")), dry_run=body.get("dry_run") is True)
+        except ToolFailed as error:
+            raise BadLine(error.message, "rewind_failed") from None
 
     def _cancel_async_message(self, body: Json) -> Json:
         return {"cancelled": self._session.withdraw(str(body.get("message_uuid", "")))}

@@ -12,10 +12,12 @@ from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.log import Log
 from yume_shim.host.outlet import Outlet
 from yume_shim.host.writer import STDOUT, LineWriter
-from yume_shim.store.layout import projects_dir, session_path
+from yume_shim.past import NoConversation, begin
+from yume_shim.store.layout import projects_dir
 from yume_shim.tools.registry import chosen_specs
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.events import BlockDelta, SessionInfo, StartFailed
+from yume_shim.types.events import BlockDelta, ResumeFailed, SessionInfo, StartFailed
+from yume_shim.types.shapes import timestamp
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -25,12 +27,14 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Tagged
     from yume_shim.types.models import Credential, ModelSpec
+    from yume_shim.types.past import Past
     from yume_shim.types.ports import Clock, Dialect, Ids
     from yume_shim.types.settings import OutputFormat, Settings
 
 FLAT_LINE_BYTES = 98_304
 NESTED_LINE_BYTES = 1_000_000
 """The Python SDK dies above 1 MiB."""
+LOCAL_COMMANDS = ("clear", "compact")
 CASSETTE_API = "replay"
 """The `api` of the catalogue row whose real API is written in the cassette."""
 CASSETTE_SCHEME = "cassette:"
@@ -42,9 +46,19 @@ class Front:
     def __init__(self, settings: Settings, flat: bool) -> None:
         self.settings, self.flat = settings, flat
         env = settings.env
+        counted = bool(env.get("YUME_TEST_IDS"))
+        self.ids: Ids = CountedIds() if counted else RandomIds()
+        self.clock: Clock = FixedClock() if env.get("YUME_TEST_CLOCK") else SystemClock()
+        self.start = begin(
+            settings,
+            projects_dir(env, settings.session_dir),
+            self.ids.uuid if counted else random_uuid,
+            lambda: timestamp(self.clock.now()),
+        )
+        self.session_id, self.transcript = self.start.session_id, self.start.transcript
         self.catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        self.spec = self.resolve(settings.model)
         self._credentials: dict[str, Credential | None] = {}
+        self.spec = self._model_of_the_past() or self.resolve(settings.model)
         credential = self.credential(self.spec)
         if credential is None and flat:
             raise missing_key(self.spec.endpoint, settings)
@@ -56,15 +70,12 @@ class Front:
             debug_file=settings.debug_file,
         )
         self.log("info", f"{self.spec.id} at {where}, key from {source}")
-        counted = bool(env.get("YUME_TEST_IDS"))
-        self.ids: Ids = CountedIds() if counted else RandomIds()
-        self.clock: Clock = FixedClock() if env.get("YUME_TEST_CLOCK") else SystemClock()
-        self.session_id = settings.session_id or (self.ids.uuid() if counted else random_uuid())
-        self.transcript = session_path(projects_dir(env, settings.session_dir), settings.cwd, self.session_id)
+        for note in self.start.notes:
+            self.log("warning", note)
         cap = settings.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         self.on_gone: Callable[[], None] = _nothing
         self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
-        self.outlet = Outlet(self.clock, self.ids, _dialect(settings, self.ids, cap), self.writer)
+        self.outlet = Outlet(self.clock, self.ids, _dialect(settings, self.ids, cap, self.start.past), self.writer)
         self._watch_for_tests()
 
     def resolve(self, text: str) -> ModelSpec:
@@ -80,6 +91,23 @@ class Front:
         at = replace(spec.endpoint, api=made_with.endpoint.api, base_url=CASSETTE_SCHEME + self.settings.cassette)
         return self.catalog.at(at, made_with.id)
 
+    def _model_of_the_past(self) -> ModelSpec | None:
+        """A resumed session keeps its model, unless a flag names one or it cannot be had here. A model that another
+        program used is kept only where this one was told nothing of its own."""
+        settings, past = self.settings, self.start.past
+        if past is None or settings.model_chosen:
+            return None
+        own_wish = settings.model or settings.default_provider or "default" in settings.aliases
+        name = past.model or ("" if own_wish else past.foreign_model)
+        if not name:
+            return None
+        try:
+            spec = self.resolve(name)
+        except BadInvocation:
+            return None
+        usable = (past.model or spec.known) and self.credential(spec) is not None
+        return spec if usable else None
+
     def credential(self, spec: ModelSpec) -> Credential | None:
         """The key for a model's endpoint; None if it needs one and there is none."""
         name = spec.endpoint.name
@@ -90,7 +118,7 @@ class Front:
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""
         settings = self.settings
-        specs = chosen_specs(settings.tools, settings.rules.deny)
+        specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers(settings))
         return self.describe(
             self.spec, self.session_id, settings.permission_mode, tuple(s.name for s in specs), settings.add_dirs
         )
@@ -109,6 +137,8 @@ class Front:
             tools=tools,
             api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
             additional_directories=folders,
+            slash_commands=LOCAL_COMMANDS if self.settings.slash_commands else (),
+            resumed=self.start.past is not None and session_id == self.start.session_id,
         )
 
     def _gone(self) -> None:
@@ -129,21 +159,32 @@ class Front:
             self.outlet.listen(OrderCheck(self.settings.tool_concurrency).feed)
 
 
-def refuse(error: BadInvocation, *, flat: bool) -> int:
-    """Nothing can start: one message on stderr; in the flat dialect also a `system/error` line in place of init."""
+def host_answers(settings: Settings) -> bool:
+    """Does the host answer questions from the start? It says so by flag, or by the flat mode made for it."""
+    asked = settings.prompt_tool == "stdio" or settings.permission_mode == "interactive"
+    return asked and settings.input_format == "lines" and not settings.ask_nobody
+
+
+def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
+    """Nothing can start: one message on stderr; in the flat dialect also a `system/error` line in place of init. A
+    Claude form that finds no conversation to continue ends with a `result` all the same."""
     try:
         os.write(2, (error.message + "\n").encode("utf-8", "replace"))
     except OSError:
         pass  # stderr is closed: the exit code must say it alone
-    if not flat:
-        return 1
     ids = RandomIds()
+    if not flat:
+        if isinstance(error, NoConversation) and settings is not None:
+            writer = LineWriter(STDOUT, NESTED_LINE_BYTES, wide_escapes=True)
+            outlet = Outlet(SystemClock(), ids, _dialect(settings, ids, NESTED_LINE_BYTES), writer)
+            outlet.emit(ResumeFailed(error.message, error.session_id))
+        return 1
     writer = LineWriter(STDOUT, FLAT_LINE_BYTES, wide_escapes=False)
     Outlet(SystemClock(), ids, _flat_dialect(ids, FLAT_LINE_BYTES), writer).emit(StartFailed(error.message, error.kind))
     return 2
 
 
-def _dialect(settings: Settings, ids: Ids, cap: int) -> Dialect:
+def _dialect(settings: Settings, ids: Ids, cap: int, past: Past | None = None) -> Dialect:
     wanted: OutputFormat = settings.output_format
     if wanted == "flat":
         return _flat_dialect(ids, cap)
@@ -153,7 +194,9 @@ def _dialect(settings: Settings, ids: Ids, cap: int) -> Dialect:
         return TextDialect()
     from yume_shim.dialects.nested import NestedDialect
 
-    nested = NestedDialect(CLAUDE_VERSION, ids, partial=settings.partial_messages)
+    nested = NestedDialect(
+        CLAUDE_VERSION, ids, partial=settings.partial_messages, spent_before=past.used if past else ()
+    )
     if wanted == "json":
         from yume_shim.dialects.plain import JsonDialect
 

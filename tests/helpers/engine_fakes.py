@@ -121,7 +121,7 @@ class FunctionTools:
     def find(self, name: str) -> ToolSpec | None:
         return next((spec for spec in self.specs() if spec.name == name), None)
 
-    def complete(self, call: ToolCall) -> ToolCall:
+    def complete(self, call: ToolCall, *, careless: bool = False) -> ToolCall:
         return call
 
     def check(self, call: ToolCall) -> None:
@@ -130,6 +130,15 @@ class FunctionTools:
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
         return ToolOutput(str(self.tools[call.name](call.input, context)), is_error=False)
+
+    def begin_prompt(self, uuid: str) -> None:
+        self.prompts = [*getattr(self, "prompts", []), uuid]
+
+    def rewind(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
+        raise ToolFailed("File rewinding is not enabled.")
+
+    def shell_folder(self) -> str:
+        return "/nowhere"
 
     def close(self) -> None:
         pass

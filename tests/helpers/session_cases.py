@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers import child
+from yume_shim.store.layout import session_path
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         home.mkdir()
         _copy_workspace(case, workspace)
         _copy_cassette(case, dialect, cassette, workspace)
+        _copy_sessions(case, home, workspace)
         env = child.clean_environment(home, **FIXED, **case.facts.get("env", {}))
         argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
         script = [_fill(step, workspace) for step in case.script(dialect)]
@@ -203,6 +205,16 @@ def _copy_cassette(case: Case, dialect: str, target: Path, workspace: Path) -> N
     inside = codec.dumps(str(workspace))[1:-1]
     for path in (target / "wire").iterdir():
         path.write_bytes(path.read_bytes().replace(b"{WS}", inside))
+
+
+def _copy_sessions(case: Case, home: Path, workspace: Path) -> None:
+    """Transcripts from before, as if they had been written in this workspace; the last by name is the newest."""
+    inside = codec.dumps(str(workspace))[1:-1]
+    for place, source in enumerate(sorted((case.path / "sessions").glob("*.jsonl"))):
+        target = Path(session_path(str(home / ".claude" / "projects"), str(workspace), source.stem))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes().replace(b"{WS}", inside))
+        os.utime(target, (1_700_000_000 + place, 1_700_000_000 + place))
 
 
 def _fill(step: dict[str, Any], workspace: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers import child
+from tests.helpers import child, not_yet
 from tests.helpers.host_world import program
 from tests.helpers.scripted_model import call, say
 from yume_shim.text import codec
@@ -28,6 +28,7 @@ def control(request_id: str, **request: Any) -> dict[str, Any]:
     return {"type": "control_request", "request_id": request_id, "request": request}
 
 
+@not_yet.hooks
 def test_vibe_kanban_asks_three_things_without_waiting(world: HostWorld) -> None:
     world.serve([call("Write", file_path="a.txt", content="a")], [say("Written.")])
     asking = ["--permission-prompt-tool=stdio", "--permission-mode=bypassPermissions"]

@@ -20,6 +20,7 @@ from claude_agent_sdk import (
     tool,
 )
 
+from tests.helpers import not_yet
 from tests.helpers.scripted_model import call, hold, say
 from tests.helpers.sdk_host import SdkHost, calls, lines, result_of, results, run, texts, turn
 
@@ -293,6 +294,7 @@ def test_skipping_permissions_must_be_allowed_at_the_start(any_world: HostWorld)
 # ---------------------------------------------------------------- hooks and tools of the host
 
 
+@not_yet.hooks
 def test_hooks_may_block_a_call(world: HostWorld) -> None:
     world.serve([call("Bash", command="touch made.txt")], [say("Blocked.")])
     host = SdkHost(world)
@@ -316,6 +318,7 @@ def test_hooks_may_block_a_call(world: HostWorld) -> None:
     assert not (world.cwd / "made.txt").exists()
 
 
+@not_yet.hooks
 def test_hooks_may_change_a_call_and_see_its_result(world: HostWorld) -> None:
     world.serve([call("Bash", command="touch made.txt")], [say("Done.")])
     host = SdkHost(world)
@@ -341,6 +344,7 @@ def test_hooks_may_change_a_call_and_see_its_result(world: HostWorld) -> None:
     assert "Mind the gap." in "\n".join([*asked.said, *asked.results])
 
 
+@not_yet.hooks
 def test_a_hook_adds_to_the_prompt(world: HostWorld) -> None:
     world.serve([say("Noted.")])
     host = SdkHost(world)
@@ -358,6 +362,7 @@ def test_a_hook_adds_to_the_prompt(world: HostWorld) -> None:
     assert "It is Tuesday." in "\n".join(world.heard()[0].said)
 
 
+@not_yet.host_tools
 def test_tools_of_the_host(world: HostWorld) -> None:
     world.serve([call("mcp__sums__add", a=19, b=23)], [say("42")])
     host = SdkHost(world)

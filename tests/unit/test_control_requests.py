@@ -13,7 +13,7 @@ from yume_shim.host.control import ControlDesk
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import ControlAsk, EndOfInput, UserInput
 from yume_shim.types.errors import BadInvocation, BadLine
-from yume_shim.types.events import ControlAnswered, ModeChanged, ModelChanged, PromptWithdrawn
+from yume_shim.types.events import ControlAnswered, ModeChanged, ModelChanged, Notice, PromptWithdrawn
 from yume_shim.types.models import ModelSpec
 from yume_shim.types.value import replace
 
@@ -80,6 +80,14 @@ def test_initialize_tells_what_sdks_need_and_takes_their_wishes() -> None:
     assert "one\n\ntwo" in "\n".join(request.system)
     assert "three" in "\n".join(request.system)
     assert request.tools[-1].name == "StructuredOutput"
+
+
+def test_hooks_that_will_not_run_are_told() -> None:
+    host = Host()
+    host.ask("initialize", hooks=None)
+    assert host.bench.of(Notice) == []
+    host.ask("initialize", hooks={"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["h"]}]})
+    assert [notice.code for notice in host.bench.of(Notice)] == ["hooks"]
 
 
 def test_interrupt_names_what_still_waits() -> None:

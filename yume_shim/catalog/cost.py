@@ -1,27 +1,91 @@
-"""What a usage costs: the catalogue's own prices."""
+"""What a usage costs: the catalogue's own prices, else those of genai-prices, once they are loaded.
+
+genai-prices knows far more models, but importing it takes 300 ms of CPU, so nobody waits for it: the first response of
+a model without a price starts the import on a thread, and until it is done that model's price counts as unknown.
+"""
 
 from __future__ import annotations
 
+import threading
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yume_shim.types.models import ModelSpec, Usage
 
-_MILLION = 1_000_000
+    Pricer = Callable[[ModelSpec, Usage], float | None]
+
+MILLION = 1_000_000
+HOUR_WRITE = 2.0
+"""An hour's cache write costs twice the input price, where the usual five minutes cost 1.25 times."""
 
 
 def cost_usd(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
-    """(USD, whether the price is known)."""
-    prices = spec.prices
-    if prices is None:
-        return 0.0, False
-    paid_input, paid_output, cache_read, cache_write = prices
-    # an hour's cache write costs twice the input price where the usual five minutes cost 1.25 times
-    short = usage.cache_write - usage.cache_write_1h
-    total = (
-        usage.input * paid_input
-        + usage.output * paid_output
+    """(USD, whether the price is known). Reasoning is part of the output and is paid as such."""
+    if spec.prices is None:
+        found = _others.price(spec, usage)
+        return (0.0, False) if found is None else (found, True)
+    per_input, per_output, cache_read, cache_write = spec.prices
+    more_input = more_output = 1.0
+    if spec.long_context is not None:
+        above, times_input, times_output = spec.long_context
+        if usage.input + usage.cache_read + usage.cache_write > above:
+            more_input, more_output = times_input, times_output
+    asked = (
+        usage.input * per_input
         + usage.cache_read * cache_read
-        + short * cache_write
-        + usage.cache_write_1h * paid_input * 2
+        + (usage.cache_write - usage.cache_write_1h) * cache_write
+        + usage.cache_write_1h * per_input * HOUR_WRITE
     )
-    return total / _MILLION, True
+    return (asked * more_input + usage.output * per_output * more_output) / MILLION, True
+
+
+class _Others:
+    """Prices of models that the catalogue does not list."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loader: threading.Thread | None = None
+        self._pricer: Pricer | None = None
+
+    def price(self, spec: ModelSpec, usage: Usage) -> float | None:
+        """None if it is not known, or not yet."""
+        pricer = self._pricer
+        if pricer is not None:
+            return pricer(spec, usage)
+        if "://" in spec.endpoint.base_url:  # without an address no vendor can be recognised
+            with self._lock:
+                if self._loader is None:
+                    self._loader = threading.Thread(target=self._load, name="prices", daemon=True)
+                    self._loader.start()
+        return None
+
+    def _load(self) -> None:
+        try:
+            self._pricer = load_pricer()
+        except Exception:  # a broken install costs us the price, nothing else; the result says that it is unknown
+            self._pricer = lambda spec, usage: None
+
+
+def load_pricer() -> Pricer:
+    """genai-prices as a function. The vendor is found by the address: a local server is nobody's price list."""
+    import genai_prices
+
+    def price(spec: ModelSpec, usage: Usage) -> float | None:
+        counted = genai_prices.Usage(
+            input_tokens=usage.input + usage.cache_read + usage.cache_write,
+            cache_read_tokens=usage.cache_read,
+            cache_write_tokens=usage.cache_write,
+            output_tokens=usage.output,
+        )
+        try:
+            found = genai_prices.calc_price(counted, spec.id, provider_api_url=spec.endpoint.base_url)
+        except (LookupError, ValueError):
+            return None
+        return float(found.total_price)
+
+    return price
+
+
+_others = _Others()

@@ -31,6 +31,10 @@ class Catalog:
         data = _load("models.json")
         self._models: dict[str, list[Any]] = data["models"]
         self._families: list[tuple[str, list[Any]]] = data["families"]
+        self._history: list[tuple[str, float, float]] = data["history"]
+        self._long_context: dict[str, tuple[int, float, float]] = {
+            name: (row["above"], row["input"], row["output"]) for row in data["long_context"] for name in row["models"]
+        }
         self._vendor_aliases: dict[str, str] = data["aliases"]
 
     def names(self) -> tuple[str, ...]:
@@ -108,14 +112,18 @@ class Catalog:
     def at(self, endpoint: Endpoint, model: str) -> ModelSpec:
         """A model at an endpoint, with what the data file knows of it."""
         bare = model.removesuffix("[1m]").rpartition("/")[2]
-        row = self._models.get(bare) or self._models.get(_undated(bare))
+        _, trim_at, compact_at = next(row for row in self._history if _in_family(bare, row[0]))
+        shares: dict[str, Any] = {"trim_at": trim_at, "compact_at": compact_at}
+        name = bare if bare in self._models else _undated(bare)
+        row = self._models.get(name)
         if row is not None:
             window, most, *prices, thinking = row
-            return ModelSpec(model, endpoint, window, most, tuple(prices), thinking)
+            tier = self._long_context.get(name)
+            return ModelSpec(model, endpoint, window, most, tuple(prices), thinking, long_context=tier, **shares)
         for start, (window, most, thinking) in self._families:
-            if bare.startswith(start) and (start != "o" or bare[1:2].isdigit()):
-                return ModelSpec(model, endpoint, window, most, None, thinking, known=False)
-        return ModelSpec(model, endpoint, known=False)
+            if _in_family(bare, start):
+                return ModelSpec(model, endpoint, window, most, None, thinking, known=False, **shares)
+        return ModelSpec(model, endpoint, known=False, **shares)
 
     def _backoff(self, row: Mapping[str, Any]) -> Backoff:
         wishes = self._settings.retry
@@ -178,6 +186,11 @@ def _has_shape(model: str, shape: str) -> bool:
         start = shape[:-1]
         return model.startswith(start) and model[len(start) : len(start) + 1].isdigit()
     return model.startswith(shape)
+
+
+def _in_family(model: str, start: str) -> bool:
+    """`o` is the family of o3 and o4-mini, not of every name with that letter."""
+    return model.startswith(start) and (start != "o" or model[1:2].isdigit())
 
 
 def _undated(model: str) -> str:

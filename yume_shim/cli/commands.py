@@ -8,6 +8,7 @@ import click
 
 from yume_shim import CLAUDE_VERSION, __version__
 from yume_shim.catalog.resolve import Catalog
+from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_credential
 from yume_shim.host.log import Log
@@ -38,7 +39,7 @@ def run_command(argv: Sequence[str]) -> int:
 
 @click.group(add_help_option=True)
 def _group() -> None:
-    """Look at how the program is set up."""
+    """Look at how the program is set up, and at what it remembers."""
 
 
 @_group.command("doctor")
@@ -94,3 +95,6 @@ def _say(text: str) -> None:
 
 def _complain(text: str) -> None:
     os.write(2, f"yume-shim: {text}\n".encode())
+
+
+add_sessions(_group, _settings, _say)

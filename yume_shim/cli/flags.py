@@ -87,7 +87,7 @@ FLAGS: tuple[Flag, ...] = (
     _value("--api-base", "url", "Base URL of the endpoint", ours=True),
     _value("--api-key-env", "name", "Name of the variable that holds the key", ours=True),
     _value("--transport", "kind", "How requests are sent", choices=("direct", "sdk"), ours=True),
-    _value("--fallback-model", "model", "Model to use when the first is overloaded or unknown"),
+    _value("--fallback-model", "models", "Models that take over when the first is overloaded or unknown"),
     _value("--effort", "level", "Reasoning effort: low, medium, high, xhigh, max"),
     _value("--thinking", "mode", "Reasoning switch", choices=("enabled", "adaptive", "disabled")),
     _value("--thinking-display", "how", "How reasoning is shown by the provider"),
@@ -133,13 +133,14 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--continue -c", "Continue the newest session of this folder"),
     _switch("--fork-session", "With resume or continue: write to a new session"),
     _value("--resume-session-at", "uuid", "With resume: continue after that message"),
+    _switch("--session-mirror", "stream-json: add transcript_mirror lines with every transcript entry"),
     # --- extensions
-    _value("--mcp-config", "files-or-json", "MCP servers", kind="variadic"),
-    _switch("--strict-mcp-config", "Only the servers of --mcp-config"),
-    _value("--agents", "json-or-file", "Custom subagents"),
-    _value("--agent", "name", "Run as that agent"),
-    _switch("--include-hook-events", "stream-json: add hook lines"),
-    _switch("--forward-subagent-text", "stream-json: subagents' text too"),
+    _value("--mcp-config", "files-or-json", "MCP servers: checked, not started yet", "accepted", kind="variadic"),
+    _switch("--strict-mcp-config", "Only the servers of --mcp-config", "accepted"),
+    _value("--agents", "json-or-file", "Custom subagents: checked, not offered yet", "accepted"),
+    _value("--agent", "name", "Run as that agent: checked, not done yet", "accepted"),
+    _switch("--include-hook-events", "stream-json: add hook lines", "accepted"),
+    _switch("--forward-subagent-text", "stream-json: subagents' text too", "accepted"),
     _switch("--disable-slash-commands", "Slash commands go to the model as text"),
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
@@ -156,11 +157,10 @@ FLAGS: tuple[Flag, ...] = (
     _value("--plugin-dir-no-mcp", "dir", "Plugins", "accepted", kind="repeat"),
     _value("--autocompact", "tokens", "Automatic compaction window"),
     _switch("--brief", "Vendor tool", "accepted"),
-    _switch("--bare", "Minimal mode", "accepted"),
+    _switch("--bare", "Minimal mode: no CLAUDE.md files"),
     _switch("--safe-mode", "All customisation off", "accepted"),
-    _switch("--restricted", "Restricted mode", "accepted"),
+    _switch("--restricted", "No commands, no settings files, file tools stay in the working folders"),
     _value("--task-budget", "n", "Task budget of the upstream request", "accepted"),
-    _switch("--session-mirror", "Mirror transcript entries", "accepted"),
     _switch("--await-initialize", "Wait for initialize", "accepted"),
     _value("--managed-settings", "json", "Managed settings", "accepted"),
     _value("--project-config-root", "dir", "Project configuration root", "accepted"),
@@ -185,4 +185,4 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("doctor", "models")
+SUBCOMMANDS = ("doctor", "models", "sessions")

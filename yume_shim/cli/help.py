@@ -6,7 +6,7 @@ from yume_shim.cli.flags import FLAGS
 
 _HEAD = """\
 Usage: yume-shim [options] [prompt]
-       yume-shim doctor | models
+       yume-shim doctor | models | sessions
 
 Speaks the Claude CLI's interface for any model. Started bare, it reads JSON lines on stdin and writes the flat dialect;
 with -p, a prompt or a Claude --output-format it behaves as the Claude CLI does.

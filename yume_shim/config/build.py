@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.config.settings_files import read_config, read_layers
-from yume_shim.types.blocks import NOTHING
+from yume_shim.config.wishes import Wishes
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import RetrySettings, Rules, Settings, Timeouts
 from yume_shim.types.value import fields, replace
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 CLAUDE_CONCURRENCY = 8
 """Read-only calls that may run side by side in the Claude forms; the flat dialect runs one after another."""
+COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
 _UNTRUSTED_ENV = ("_BASE_URL", "_API_KEY", "_TOKEN", "_PROXY")
 
 
@@ -39,7 +40,7 @@ def build_settings(
     return builder.with_work(builder.talk())
 
 
-class _Builder:
+class _Builder(Wishes):
     def __init__(
         self,
         values: Values,
@@ -61,7 +62,11 @@ class _Builder:
             if sources is None
             else tuple(s.strip() for s in sources.split(",") if s.strip())
         )
+        if self.on("restricted"):
+            self.sources = ()
         self.layers = read_layers(self.sources, self.text("settings"), cwd, config_dir, home, log)
+        if any(layer.data.get("hooks") for layer in self.layers):
+            log("warning", "hooks of the settings files are not run by this version, and guard nothing")
         self.env = self.merged_env(env)
 
     def talk(self) -> Settings:
@@ -71,6 +76,7 @@ class _Builder:
         output = "flat" if self.flat else text("output-format") or "text"
         one_shot = bool(self.words) or self.on("print")
         self.check_forms(output, stream_in)
+        self.check_extensions()
         return Settings(
             output_format=output,  # type: ignore[arg-type]  # the flag table checked the choice
             input_format="lines" if stream_in or (self.flat and not one_shot) else "text",
@@ -132,60 +138,38 @@ class _Builder:
             env=self.env,
             cwd=self.cwd,
             session_id=self.session_id(),
+            resume=self.resume(),
+            resume_newest=self.on("continue"),
+            fork=self.on("fork-session"),
+            resume_at=text("resume-session-at") or "",
+            model_chosen=bool(text("model") or text("provider")),
+            session_mirror=self.on("session-mirror"),
             persist=not self.on("no-session-persistence"),
             session_dir=text("session-dir") or self.env.get("YUME_SESSION_DIR", "") or self.conf("session_dir"),
             entrypoint=self.env.get("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
             repair_mojibake=bool(self.config.get("repair_mojibake", False)),
+            redact_output=self.table("secrets").get("redact_output", True) is not False,
+            keys_for_tools=self.table("secrets").get("keys_for_tools", False) is True,
+            sandbox=self.sandbox(),
+            memory=not self.on("bare"),
+            confined=self.on("restricted"),
+            file_checkpoints=self.env.get("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING") in ("1", "true"),
+            history_trimming=self.config.get("history_trimming", True) is not False,
+            max_history_tokens=self.conf_number("max_history_tokens"),
+            keep_recent_user_turns_in_chained_tool_calls=self.conf_number(
+                "keep_recent_user_turns_in_chained_tool_calls"
+            )
+            or 1,
+            auto_compact=self.auto_compact(),
+            autocompact_tokens=self.autocompact_tokens(),
+            slash_commands=not self.on("disable-slash-commands"),
+            web_allow_private=tuple(_strings(self.table("web").get("allow_private", []))),
             setting_sources=self.sources,
             session_states=any(
                 self.env.get(name) in ("1", "true")
                 for name in ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS")
             ),
         )
-
-    # ------------------------------------------------------------ reading argv values
-
-    def text(self, key: str) -> str | None:
-        found = self.values.get(key)
-        return found if isinstance(found, str) else None
-
-    def on(self, key: str) -> bool:
-        return key in self.values
-
-    def many(self, key: str) -> tuple[str, ...]:
-        found = self.values.get(key, ())
-        return found if isinstance(found, tuple) else ()
-
-    def conf(self, key: str) -> str:
-        found = self.config.get(key, "")
-        if not isinstance(found, str):
-            raise BadInvocation(f"{self.config_path}: `{key}` must be a string")
-        return found
-
-    def table(self, key: str) -> Mapping[str, Any]:
-        found = self.config.get(key, NOTHING)
-        if not hasattr(found, "items"):
-            raise BadInvocation(f"{self.config_path}: `{key}` must be a table")
-        return found  # type: ignore[no-any-return]  # TOML tables are dicts
-
-    def number(self, flag: str, variable: str, *, least: float) -> float | None:
-        raw = self.text(flag) if flag in self.values else self.env.get(variable) or None
-        if raw is None:
-            return None
-        try:
-            number = float(raw)
-        except ValueError:
-            number = float("nan")
-        if not least <= number < float("inf"):
-            name = f"--{flag}" if flag in self.values else f"${variable}"
-            raise BadInvocation(f"{name} must be a number of at least {least:g}, not '{raw}'")
-        return number
-
-    def whole(self, flag: str, variable: str, *, least: int = 0) -> int | None:
-        number = self.number(flag, variable, least=least)
-        if number is not None and number != int(number):
-            raise BadInvocation(f"--{flag} must be a whole number, not '{number:g}'")
-        return None if number is None else int(number)
 
     # ------------------------------------------------------------ single settings
 
@@ -202,6 +186,13 @@ class _Builder:
                 "Error: --replay-user-messages requires both --input-format=stream-json "
                 "and --output-format=stream-json."
             )
+
+    def check_extensions(self) -> None:
+        if "mcp-config" in self.values or "agents" in self.values or "agent" in self.values:
+            from yume_shim.config.extensions import check_agents, check_mcp_config
+
+            check_mcp_config(self.many("mcp-config"), self.cwd)
+            check_agents(self.text("agents"), self.text("agent"), self.cwd)
 
     def model(self) -> str:
         for found in (
@@ -278,7 +269,36 @@ class _Builder:
                 allow += _strings(permissions.get("allow"))
             ask += _strings(permissions.get("ask"))
             deny += _strings(permissions.get("deny"))
+        if self.on("restricted"):
+            deny += COMMAND_TOOLS
         return Rules(tuple(allow), tuple(ask), tuple(deny))
+
+    def auto_compact(self) -> bool:
+        if self.env.get("DISABLE_AUTO_COMPACT") in ("1", "true"):
+            return False
+        said = [layer.data["autoCompactEnabled"] for layer in self.layers if "autoCompactEnabled" in layer.data]
+        return self.config.get("auto_compact", said[-1] if said else True) is not False
+
+    def autocompact_tokens(self) -> int | None:
+        """`--autocompact`: "auto", or a size such as 200000 or 200k."""
+        raw = self.text("autocompact")
+        if raw is None or raw == "auto":
+            return None
+        factor = {"k": 1_000, "m": 1_000_000}.get(raw[-1:].lower(), 1)
+        digits = raw if factor == 1 else raw[:-1]
+        try:
+            tokens = round(float(digits) * factor)
+        except (ValueError, OverflowError):
+            tokens = 0
+        if tokens < 1_000:
+            raise BadInvocation(f"--autocompact must be auto or a number of tokens such as 200k, not '{raw}'")
+        return tokens
+
+    def sandbox(self) -> str:
+        asked = self.env.get("YUME_SANDBOX", "") or self.conf("sandbox")
+        if asked not in ("", "workspace", "workspace-nonet"):
+            raise BadInvocation(f"sandbox '{asked}' is not one of workspace, workspace-nonet")
+        return asked
 
     def session_id(self) -> str:
         import re
@@ -287,6 +307,13 @@ class _Builder:
         if given and not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", given):
             raise BadInvocation("Error: Invalid session ID. Must be a valid UUID.")
         return given
+
+    def resume(self) -> str:
+        """The flag's value may be left out, but only an interactive program could ask which session is meant."""
+        given = self.text("resume")
+        if self.on("resume") and not given:
+            raise BadInvocation("Error: --resume needs a session ID or a session title when nobody can be asked.")
+        return given or ""
 
     def prompt_text(self, flag: str, what: str) -> str | None:
         path = self.text(flag + "-file")

@@ -67,7 +67,9 @@ def is_secret_name(name: str) -> bool:
 
 
 def tool_environment(settings: Settings) -> dict[str, str]:
-    """The environment for tool processes: everything but the keys."""
+    """The environment for tool processes: everything but the keys, unless the config file wants them there."""
+    if settings.keys_for_tools:
+        return dict(settings.env)
     kept = {name: value for name, value in settings.env.items() if not is_secret_name(name)}
     kept.pop(settings.api_key_env, None)
     return kept

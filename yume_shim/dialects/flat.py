@@ -23,10 +23,15 @@ from yume_shim.types.events import (
     BlockStarted,
     CallDenied,
     CommandRefused,
+    Compacted,
+    CompactEnded,
+    Compacting,
     ControlAnswered,
+    EntriesWritten,
     InputRejected,
     Interrupted,
     LineEchoed,
+    LocalCommandDone,
     ModeChanged,
     ModelChanged,
     NoteAdded,
@@ -40,6 +45,7 @@ from yume_shim.types.events import (
     ResponseEnded,
     ResponseFailed,
     ResponseStarted,
+    ResumeFailed,
     Retrying,
     SessionChanged,
     SessionReady,
@@ -140,11 +146,14 @@ class FlatDialect:
                 | ModelChanged()
                 | SessionChanged()
                 | Notice()
+                | Compacted()
                 | StartFailed()
             ):
                 return [self._system(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
+            case LocalCommandDone():
+                return [self._plain_error(event.text, event.failed)] if event.failed else []
             case (
                 PromptTaken()
                 | TurnStarted()
@@ -156,6 +165,10 @@ class FlatDialect:
                 | ModeChanged()
                 | StateChanged()
                 | PromptWithdrawn()
+                | Compacting()
+                | CompactEnded()
+                | EntriesWritten()
+                | ResumeFailed()
             ):
                 return []
 
@@ -225,6 +238,7 @@ class FlatDialect:
         | ModelChanged
         | SessionChanged
         | Notice
+        | Compacted
         | StartFailed,
     ) -> Json:
         match event:
@@ -270,6 +284,15 @@ class FlatDialect:
                 }
             case Notice():
                 return {"type": "system", "subtype": "warning", "message": event.text, "code": event.code}
+            case Compacted():
+                return {
+                    "type": "system",
+                    "subtype": "compact_boundary",
+                    "trigger": event.trigger,
+                    "pre_tokens": event.before,
+                    "post_tokens": event.after,
+                    "estimated": True,
+                }
             case StartFailed():
                 return {"type": "system", "subtype": "error", "message": event.message, "code": event.code}
 

@@ -13,18 +13,21 @@ from __future__ import annotations
 from yume_shim.dialects.host_lines import control_response, type_first
 from yume_shim.dialects.nested_lines import (
     ask_line,
-    denied_line,
+    compact_boundary_line,
+    compact_status_line,
+    event_line,
     fallback_line,
     init_line,
     progress_line,
     result_line,
-    retry_line,
+    resume_failed_line,
+    synthetic_message,
     system_line,
     user_uuid_fields,
-    warning_line,
 )
 from yume_shim.dialects.results import error_text, nested_error_category
 from yume_shim.dialects.stream_events import Stream
+from yume_shim.types.blocks import Text
 from yume_shim.types.events import (
     ApprovalAsked,
     ApprovalWithdrawn,
@@ -33,10 +36,15 @@ from yume_shim.types.events import (
     BlockStarted,
     CallDenied,
     CommandRefused,
+    Compacted,
+    CompactEnded,
+    Compacting,
     ControlAnswered,
+    EntriesWritten,
     InputRejected,
     Interrupted,
     LineEchoed,
+    LocalCommandDone,
     ModeChanged,
     ModelChanged,
     NoteAdded,
@@ -50,6 +58,7 @@ from yume_shim.types.events import (
     ResponseEnded,
     ResponseFailed,
     ResponseStarted,
+    ResumeFailed,
     Retrying,
     SessionChanged,
     SessionReady,
@@ -73,7 +82,6 @@ if TYPE_CHECKING:
 
 BY_HOST = "host"
 """`ModelChanged.reason` when the host asked for it; any other reason is a failover."""
-_SYNTHETIC = "<synthetic>"
 
 
 class _Answer:
@@ -89,9 +97,12 @@ class _Answer:
 
 
 class NestedDialect:
-    """Events in, stream-json lines out. `version` is the `claude_code_version` that init tells."""
+    """Events in, stream-json lines out. `version` is the `claude_code_version` that init tells,
+    `spent_before` what a resumed session had used when this process began."""
 
-    def __init__(self, version: str, ids: Ids, *, partial: bool = False) -> None:
+    def __init__(
+        self, version: str, ids: Ids, *, partial: bool = False, spent_before: tuple[ModelUsage, ...] = ()
+    ) -> None:
         self._version = version
         self._ids = ids
         self._partial = partial
@@ -105,8 +116,10 @@ class NestedDialect:
         self._echoes: list[Json] = []
         self._closing: list[Json] = []
         self._beats: dict[str, int] = {}
-        self._told: dict[str, ModelUsage] = {}
+        self._told: dict[str, ModelUsage] = {entry.model: entry for entry in spent_before}
         self._results = 0
+        self._last_uuid = ""
+        """Of the last message, printed or not."""
 
     def feed(self, tagged: Tagged) -> list[Json]:
         """The lines of one event."""
@@ -156,6 +169,14 @@ class NestedDialect:
                 return [self._model_changed(event, tagged)]
             case SessionChanged():
                 return [self._session_changed(event, tagged)]
+            case Compacting():
+                return [self._own(system_line("status", status="compacting"), tagged)]
+            case CompactEnded():
+                return [self._own(compact_status_line(event), tagged)]
+            case Compacted():
+                return self._compacted(event, tagged)
+            case LocalCommandDone():
+                return [self._local_answer(event, tagged)]
             case StateChanged():
                 line = system_line("session_state_changed", state=event.state, sdk_host_only=True)
                 return [self._own(line, tagged)]
@@ -164,7 +185,7 @@ class NestedDialect:
             case CallDenied(reason_type="deniedPath"):
                 return []  # a path that rules hide is refused like a wrong input there: the result says it
             case Retrying() | CallDenied() | ModeChanged() | Notice() | InputRejected() | CommandRefused():
-                return [self._own(_system(event), tagged)]
+                return [self._own(event_line(event), tagged)]
             case ToolProgress():
                 beat = self._beats[event.call.id] = self._beats.get(event.call.id, -1) + 1
                 return [self._own(progress_line(event, beat), tagged)]
@@ -176,6 +197,10 @@ class NestedDialect:
                 return [control_response(event)]
             case LineEchoed():
                 return [type_first(event.line)]
+            case EntriesWritten():
+                return [{"type": "transcript_mirror", "filePath": event.path, "entries": list(event.entries)}]
+            case ResumeFailed():
+                return [resume_failed_line(event) | {"uuid": tagged.uuid}]
             case Pong():
                 return [{"type": "pong"}]
             case ToolStarted() | ResponseFailed() | StartFailed():
@@ -310,20 +335,13 @@ class NestedDialect:
             return []
         return [self._user([{"type": "text", "text": interrupt_marker(event.phase)}], tagged)]
 
+    def _synthetic(self, text: str, tagged: Tagged) -> Json:
+        """An `assistant` line that no model wrote."""
+        return self._message_line("assistant", synthetic_message(text, tagged.uuid), tagged)
+
     def _failed(self, event: TurnFailed, tagged: Tagged) -> Json:
         failure = event.failure
-        message: Json = {
-            "id": tagged.uuid,  # as in the transcript
-            "type": "message",
-            "role": "assistant",
-            "model": _SYNTHETIC,
-            "content": [{"type": "text", "text": error_text(failure)}],
-            "stop_reason": "stop_sequence",
-            "stop_sequence": "",
-            "usage": message_usage(Usage()),
-            "context_management": None,
-        }
-        line = self._message_line("assistant", message, tagged)
+        line = self._synthetic(error_text(failure), tagged)
         line |= {
             "error": nested_error_category(failure),
             "is_api_error_message": True,
@@ -333,9 +351,22 @@ class NestedDialect:
             line["api_error_type"] = failure.provider_code
         return line
 
+    def _compacted(self, event: Compacted, tagged: Tagged) -> list[Json]:
+        boundary = self._own(compact_boundary_line(event, self._last_uuid), tagged)
+        boundary["uuid"] = event.boundary_uuid
+        text = "\n".join(block.text for block in event.summary.blocks if isinstance(block, Text))
+        return [boundary, self._user(text, tagged) | {"isSynthetic": True}]
+
+    def _local_answer(self, event: LocalCommandDone, tagged: Tagged) -> Json:
+        if event.failed:
+            return self._synthetic(event.text, tagged)
+        return self._user(f"<local-command-stdout>{event.text}</local-command-stdout>", tagged) | {"isReplay": True}
+
     # ------------------------------------------------------------ the user's side
 
     def _prompt(self, event: PromptTaken, tagged: Tagged) -> list[Json]:
+        if not event.repeated:
+            self._last_uuid = event.uuid or tagged.uuid
         content = event.content if isinstance(event.content, str) else list(event.content)
         if tagged.parent_call_id is not None:
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -370,12 +401,15 @@ class NestedDialect:
         return self._message_line("user", {"role": "user", "content": content}, tagged)
 
     def _message_line(self, kind: str, message: Json, tagged: Tagged) -> Json:
+        uuid = tagged.uuid or self._ids.uuid()
+        if tagged.parent_call_id is None:
+            self._last_uuid = uuid
         return {
             "type": kind,
             "message": message,
             "parent_tool_use_id": tagged.parent_call_id,
             "session_id": self._session_id,
-            "uuid": tagged.uuid or self._ids.uuid(),
+            "uuid": uuid,
             "timestamp": timestamp(tagged.at),
         }
 
@@ -384,19 +418,3 @@ class NestedDialect:
         line["session_id"] = self._session_id
         line["uuid"] = tagged.uuid or self._ids.uuid()
         return line
-
-
-def _system(event: Retrying | CallDenied | ModeChanged | Notice | InputRejected | CommandRefused) -> Json:
-    match event:
-        case Retrying():
-            return retry_line(event)
-        case CallDenied():
-            return denied_line(event)
-        case ModeChanged():
-            return system_line("status", status=None, permissionMode=event.mode)
-        case Notice():
-            return warning_line(event.text, event.code)
-        case InputRejected():
-            return warning_line(f"{event.message} [{event.quote}]" if event.quote else event.message, "bad_input")
-        case CommandRefused():
-            return warning_line(event.message, event.code)

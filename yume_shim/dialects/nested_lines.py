@@ -16,6 +16,9 @@ from yume_shim.dialects.results import (
     terminal_reason,
     turn_usage,
 )
+from yume_shim.types.events import CallDenied, CommandRefused, InputRejected, ModeChanged, Notice, Retrying
+from yume_shim.types.models import Usage
+from yume_shim.types.shapes import message_usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +27,18 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import (
         ApprovalAsked,
-        CallDenied,
+        Compacted,
+        CompactEnded,
         ModelChanged,
         ModelUsage,
-        Retrying,
+        ResumeFailed,
         SessionInfo,
         ToolProgress,
         TurnEnded,
     )
+
+SYNTHETIC = "<synthetic>"
+"""The model of messages that this program wrote; usage counters pass over it."""
 
 
 def init_line(info: SessionInfo, version: str, user_uuids: tuple[str, ...]) -> Json:
@@ -78,6 +85,38 @@ def warning_line(content: str, tag: str = "") -> Json:
     if tag:
         line["tag"] = tag
     return line
+
+
+def event_line(event: Retrying | CallDenied | ModeChanged | Notice | InputRejected | CommandRefused) -> Json:
+    """The `system` line of an event that is told in one."""
+    match event:
+        case Retrying():
+            return retry_line(event)
+        case CallDenied():
+            return denied_line(event)
+        case ModeChanged():
+            return system_line("status", status=None, permissionMode=event.mode)
+        case Notice():
+            return warning_line(event.text, event.code)
+        case InputRejected():
+            return warning_line(f"{event.message} [{event.quote}]" if event.quote else event.message, "bad_input")
+        case CommandRefused():
+            return warning_line(event.message, event.code)
+
+
+def synthetic_message(text: str, uuid: str) -> Json:
+    """A message that no model wrote; its id is the one in the transcript."""
+    return {
+        "id": uuid,
+        "type": "message",
+        "role": "assistant",
+        "model": SYNTHETIC,
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "stop_sequence",
+        "stop_sequence": "",
+        "usage": message_usage(Usage()),
+        "context_management": None,
+    }
 
 
 def retry_line(event: Retrying) -> Json:
@@ -144,6 +183,26 @@ def ask_line(event: ApprovalAsked) -> Json:
     return {"type": "control_request", "request_id": event.ask_id, "request": request}
 
 
+def compact_status_line(event: CompactEnded) -> Json:
+    """The summary has come, or has not."""
+    if not event.error:
+        return system_line("status", status=None, compact_result="success")
+    return system_line("status", status=None, compact_result="failed", compact_error=event.error)
+
+
+def compact_boundary_line(event: Compacted, last_uuid: str) -> Json:
+    """What stood before this line is no longer what the model sees. `last_uuid` is its last message."""
+    figures: Json = {
+        "trigger": event.trigger,
+        "pre_tokens": event.before,
+        "post_tokens": event.after,
+        "cumulative_dropped_tokens": event.dropped,
+        "duration_ms": event.duration_ms,
+        "estimated": True,
+    }
+    return system_line("compact_boundary", compact_metadata=figures, logical_parent_uuid=last_uuid or None)
+
+
 def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage]) -> Json:
     """`result`. `result` stands only on subtype success, `errors` only on the others."""
     ending = ENDINGS[event.outcome]
@@ -169,9 +228,30 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage]) 
     reason = terminal_reason(event)
     if reason:
         line["terminal_reason"] = reason
+    if event.local_command:
+        line["local_command"] = event.local_command
     if event.structured_output is not None:
         line["structured_output"] = event.structured_output
     return line | user_uuid_fields(event.user_uuids)
+
+
+def resume_failed_line(event: ResumeFailed) -> Json:
+    """The `result` of a process that has no conversation to continue; it names the session that was asked for."""
+    return {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "num_turns": 0,
+        "stop_reason": None,
+        "session_id": event.session_id,
+        "total_cost_usd": 0,
+        "usage": turn_usage(Usage()),
+        "modelUsage": {},
+        "permission_denials": [],
+        "errors": [event.message],
+    }
 
 
 def _success_fields(event: TurnEnded, is_error: bool) -> Json:

@@ -2,7 +2,7 @@
 
 Rules
 -----
-R1  `SessionReady` comes once, before any turn. `StartFailed` comes instead of it.
+R1  `SessionReady` comes once, before any turn. `StartFailed` or `ResumeFailed` come instead of it.
 R2  Everything of a turn lies between its `TurnStarted` and its one `TurnEnded`; turns do not overlap.
 R3  A model answers only when asked: `RequestStarted` (once, however often it is retried), then `ResponseStarted`.
 R4  One block is open at a time, deltas and the end belong to the open one, indexes rise within a response.
@@ -15,7 +15,9 @@ R7  Every `ToolStarted` has exactly one `ToolFinished` before `TurnEnded`; progr
 R8  After `Interrupted` or `TurnFailed` nothing of the turn follows but the drop of an open response and `TurnEnded`.
 R9  `PartialKept` follows the stop or cut of its response and comes before the next one begins.
 R10 The session changes its id between turns only.
-R11 Prompts, notices, changes of mode or model and the answers to the host may come at any time.
+R11 A summary is asked for between turns or between the requests of one: `Compacting`, at most retries, `CompactEnded`;
+    `Compacted` follows it, in the turn that it was made for. A command of ours says what it has to say in its turn.
+R12 Prompts, notices, changes of mode or model and the answers to the host may come at any time.
 
 A subagent's events (those with a parent call) keep R3 to R7 among themselves; they need no turn of their own, and lie
 between the start and the finish of their parent call.
@@ -35,10 +37,15 @@ from yume_shim.types.events import (
     BlockStarted,
     CallDenied,
     CommandRefused,
+    Compacted,
+    CompactEnded,
+    Compacting,
     ControlAnswered,
+    EntriesWritten,
     InputRejected,
     Interrupted,
     LineEchoed,
+    LocalCommandDone,
     ModeChanged,
     ModelChanged,
     NoteAdded,
@@ -52,6 +59,7 @@ from yume_shim.types.events import (
     ResponseEnded,
     ResponseFailed,
     ResponseStarted,
+    ResumeFailed,
     Retrying,
     SessionChanged,
     SessionReady,
@@ -72,7 +80,20 @@ if TYPE_CHECKING:
 
     from yume_shim.types.events import Event, Tagged
 
-    State = Literal["new", "idle", "turn", "asked", "answer", "block", "broken", "stopping", "dropping", "over"]
+    State = Literal[
+        "new",
+        "idle",
+        "turn",
+        "asked",
+        "answer",
+        "block",
+        "broken",
+        "stopping",
+        "dropping",
+        "over",
+        "summing",
+        "summing in a turn",
+    ]
     CallEvent = ToolStarted | ToolFinished | ToolProgress | CallDenied | ApprovalAsked | ApprovalWithdrawn
 
 ANY_TIME: frozenset[type] = frozenset(
@@ -88,6 +109,7 @@ ANY_TIME: frozenset[type] = frozenset(
         ControlAnswered,
         Pong,
         LineEchoed,
+        EntriesWritten,
     )
 )
 
@@ -95,15 +117,21 @@ ANY_TIME: frozenset[type] = frozenset(
 #  idle    between turns                        answer  a response is open, no block is
 #  turn    in a turn, nothing is asked          block   a block is open
 #  broken  the response failed, not yet dropped over    the turn was stopped or given up
+#  summing, summing in a turn                   a summary of the history is being made
 #  stopping, dropping  the same with a response still open: before and after `Interrupted` was told
 _AROUND: Mapping[type, State] = {Interrupted: "over", TurnFailed: "over", TurnEnded: "idle"}
 
 TABLE: Mapping[State, Mapping[type, State]] = {
-    "new": {SessionReady: "idle", StartFailed: "new"},
-    "idle": {TurnStarted: "turn", SessionChanged: "idle"},
+    "new": {SessionReady: "idle", StartFailed: "new", ResumeFailed: "new"},
+    "idle": {TurnStarted: "turn", SessionChanged: "idle", Compacting: "summing", Compacted: "idle"},
+    "summing": {Retrying: "summing", CompactEnded: "idle"},
+    "summing in a turn": {Retrying: "summing in a turn", CompactEnded: "turn"},
     "turn": {
         **_AROUND,
         RequestStarted: "asked",
+        Compacting: "summing in a turn",
+        Compacted: "turn",
+        LocalCommandDone: "turn",
         NoteAdded: "turn",
         ToolStarted: "turn",
         ToolProgress: "turn",
@@ -120,6 +148,7 @@ TABLE: Mapping[State, Mapping[type, State]] = {
         PartialKept: "asked",
         Retrying: "asked",
         RequestStarted: "asked",
+        Compacting: "summing in a turn",
         NoteAdded: "turn",
         ToolStarted: "turn",
     },

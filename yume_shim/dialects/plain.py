@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Tagged
     from yume_shim.types.ports import Dialect
 
-_NOT_MESSAGES = ("command_lifecycle", "control_request", "control_response", "control_cancel_request", "pong")
+_NOT_MESSAGES = (
+    "command_lifecycle",
+    "control_request",
+    "control_response",
+    "control_cancel_request",
+    "pong",
+    "transcript_mirror",
+)
 
 
 class TextDialect:

@@ -141,6 +141,8 @@ def budget(event: TurnEnded) -> str:
 
 def terminal_reason(event: TurnEnded) -> str:
     """`terminal_reason` of the nested dialect, "" where it is left out."""
+    if event.local_command:
+        return ""
     if event.outcome == "cancelled" or (event.outcome == "success" and event.phase != "idle"):
         return "aborted_tools" if event.phase == "tools" else "aborted_streaming"
     if event.failure is not None and event.outcome == "provider_error":

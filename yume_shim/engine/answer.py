@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 
+FAILOVER_KINDS = ("overloaded", "rate_limit", "server", "network", "dns", "timeout", "stream_interrupted", "not_found")
+"""Failures that another model may not have: never a wrong key, a bad request or a used-up budget."""
+RETRIES_BEFORE_FALLBACK = 2
+"""As the Claude CLI does it: three tries, then the fallback model."""
+
+
 @value
 class Answered:
     """A usable answer. `cut` = the stream broke after these blocks were complete or kept; more must be asked for."""
@@ -42,11 +48,12 @@ class Answered:
 
 
 class GaveUp(Exception):
-    """The provider failed for good."""
+    """The provider failed for good. `shown` = something of the answer had been visible."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, *, shown: bool = False) -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.shown = shown
 
 
 class Stopped(Exception):
@@ -97,6 +104,12 @@ class Answerer:
         self._retries = 0
         self._lost = Usage()
         self.api_seconds = 0.0
+        self.has_fallback = False
+        """Another model can take over: this one is not asked as often."""
+
+    def start_over(self) -> None:
+        """Another model takes over: its retries are counted anew."""
+        self._retries = 0
 
     def take_lost(self) -> Usage:
         """What answers cost that broke off and were asked again; told once."""
@@ -152,7 +165,9 @@ class Answerer:
             case BlockEnded(index, block):
                 heard.open_index = heard.open_block = None
                 if isinstance(block, ToolCall):
-                    block = self._parts.toolbox.complete(replace(block, id=heard.renamed or block.id))
+                    careless = request.model.endpoint.quirks.careless_arguments
+                    block = replace(block, id=heard.renamed or block.id)
+                    block = self._parts.toolbox.complete(self._own_words(block), careless=careless)
                     self._used_ids.add(block.id)
                 heard.blocks.append(block)
                 emit(BlockEnded(index, block))
@@ -166,19 +181,28 @@ class Answerer:
             case Notice():
                 emit(event)
 
+    def _own_words(self, call: ToolCall) -> ToolCall:
+        """A call without the answers that only the host may give."""
+        spec = self._parts.toolbox.find(call.name)
+        if spec is None or not any(name in call.input for name in spec.host_fields):
+            return call
+        return replace(call, input={k: v for k, v in call.input.items() if k not in spec.host_fields})
+
     # ------------------------------------------------------------ failures
 
     def _salvage(self, request: Request, heard: _Heard, failure: Failure) -> Answered | None:
         """Wait and return None to send the request again, return what can be kept, or raise GaveUp."""
         if heard.calls() and failure.retryable:
             return self._keep(heard)  # finished calls run, once; what was cut behind them is void
-        wait = plan_retry(failure, self._retries, request.model.endpoint.backoff, self._parts.clock.jitter())
+        backoff = request.model.endpoint.backoff
+        if self.has_fallback and failure.kind in FAILOVER_KINDS:
+            backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
+        wait = plan_retry(failure, self._retries, backoff, self._parts.clock.jitter())
         if wait is None:
             self._drop(heard, 0)
-            raise GaveUp(failure)
+            raise GaveUp(failure, shown=heard.visible())
         kept = self._cut(heard) if heard.visible() else None
         self._retries += 1
-        backoff = request.model.endpoint.backoff
         self._parts.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
         )

@@ -148,8 +148,16 @@ class CallRunner:
             return _failed(call, ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"))
         took = round((self._parts.clock.monotonic() - begun) * 1000)
         output = self._scrubbed(call, output)
+        self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
         return ToolFinished(call, result, output.structured, duration_ms=took)
+
+    def _change_mode(self, mode: str) -> None:
+        """Plan mode begins and ends by tools; an end is void if the host's answer has set another mode already."""
+        gate = self._parts.gate
+        if mode and gate.mode() != mode and "plan" in (mode, gate.mode()):
+            gate.set_mode(mode)
+            self._parts.emit(ModeChanged(gate.mode()))
 
     def _scrubbed(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         if not self._parts.settings.redact_output:

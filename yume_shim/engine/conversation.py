@@ -3,56 +3,108 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from yume_shim.context.environment import facts
 from yume_shim.context.memory_files import load_memory
 from yume_shim.context.system_prompt import build_system
+from yume_shim.context.trim import TrimPlan
 from yume_shim.engine.tally import Tally
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.errors import BadInvocation
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from yume_shim.context.estimate import Measured
     from yume_shim.engine.parts import Parts
     from yume_shim.types.blocks import Message
+    from yume_shim.types.events import ModelUsage
     from yume_shim.types.models import ModelSpec
 
 
 class Conversation:
-    """Mutable by design: the one place where a session's state lives. Only the session's own thread touches it."""
+    """Mutable by design: the one place where a session's state lives. Only the session's own thread changes it."""
 
-    def __init__(self, parts: Parts, spec: ModelSpec, session_id: str) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        spec: ModelSpec,
+        session_id: str,
+        resolve: Callable[[str], ModelSpec] | None = None,
+    ) -> None:
         self.parts = parts
+        self._resolve = resolve
         self.spec = spec
         self.session_id = session_id
-        self.history: list[Message] = []
-        self.used_ids: set[str] = set()
-        self.tally = Tally(parts.cost)
+        self._begin()
+        self.fallbacks = [name for name in parts.settings.fallback_model.replace(",", " ").split() if name]
+        """Models that take over, in order; each is used up when its turn has come."""
         self.schema = parts.settings.json_schema
         self.thinking_budget = parts.settings.thinking_budget
         self.system_prompt = parts.settings.system_prompt
         self.append_system_prompt = parts.settings.append_system_prompt
         self._prepared = False
+        self._preparing = threading.Lock()
         self.system: tuple[str, ...] = ()
         self.preamble = ""
+
+    def _begin(self) -> None:
+        self.history: list[Message] = []
+        self.used_ids: set[str] = set()
+        self.tally = Tally(self.parts.cost)
+        self.measured: Measured | None = None
+        """What the provider counted last; None if the history is no longer what it counted."""
+        self.trimming = TrimPlan()
+        """How old tool results are cut on their way out; stays the same from step to step."""
+        self.dropped_tokens = 0
+        self.warned_of: set[str] = set()
+        """What the user was told once: it is not told again."""
+
+    def restore(self, history: Iterable[Message], spent: Iterable[ModelUsage] = ()) -> None:
+        """Go on with a conversation that was stored, and with what it had cost."""
+        self.history = list(history)
+        self.used_ids = {block.id for entry in self.history for block in entry.blocks if isinstance(block, ToolCall)}
+        self.tally.carry(spent)
+
+    def has_fallback(self) -> bool:
+        """Is there another model to turn to?"""
+        return bool(self.fallbacks) and self._resolve is not None
+
+    def next_fallback(self, now: ModelSpec) -> ModelSpec | None:
+        """The next model of the chain that is another one and can be resolved."""
+        while self.fallbacks and self._resolve is not None:
+            name = self.fallbacks.pop(0)
+            try:
+                spec = self._resolve(name)
+            except BadInvocation as error:
+                self.parts.log("warning", f"fallback model {name}: {error.message}")
+                continue
+            if spec.origin != now.origin:
+                return spec
+        return None
 
     def prepare(self) -> None:
         """Build system prompt and memory note once, before the first request; after that they stay as they are, so that
         the provider's prompt cache holds."""
-        if self._prepared:
-            return
-        self._prepared = True
+        with self._preparing:  # a host may ask how full the context is before the first turn
+            if not self._prepared:
+                self._prepare()
+                self._prepared = True
+
+    def _prepare(self) -> None:
         settings = self.parts.settings
         surroundings = facts(settings.cwd, self.parts.clock.now(), settings.env)
         wishes = replace(settings, system_prompt=self.system_prompt, append_system_prompt=self.append_system_prompt)
         self.system = build_system(wishes, surroundings, self.parts.toolbox.specs())
         home = settings.env.get("HOME") or os.path.expanduser("~")
         config_dir = settings.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-        self.preamble = load_memory(settings.cwd, config_dir, settings.setting_sources)
+        self.preamble = load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.memory else ""
 
     def clear(self, session_id: str) -> None:
         """Forget everything and go on under a new id."""
         self.session_id = session_id
-        self.history = []
-        self.used_ids = set()
-        self.tally = Tally(self.parts.cost)
+        self._begin()
         self._prepared = False

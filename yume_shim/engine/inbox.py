@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from yume_shim.types.commands import EndOfInput, UserInput
+from yume_shim.types.commands import Compact, EndOfInput, UserInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yume_shim.types.commands import Command
 
 MAX_WAITING = 1_000
@@ -40,13 +42,16 @@ class Inbox:
                 self._ready.wait()
             return self._items.popleft()
 
-    def take_waiting(self, *, later: bool) -> list[UserInput]:
-        """The prompts at the head of the queue, all of them; those of priority "later" only if `later`."""
+    def take_waiting(self, plain: Callable[[UserInput], bool], *, later: bool) -> list[UserInput]:
+        """The prompts at the head of the queue, all of them up to one that is not `plain`; those of priority "later"
+        only if `later`."""
         with self._ready:
             taken: list[UserInput] = []
             while self._items:
                 head = self._items[0]
                 if not isinstance(head, UserInput) or not head.should_query or (head.priority == "later" and not later):
+                    break
+                if not plain(head):
                     break
                 taken.append(head)
                 self._items.popleft()
@@ -71,10 +76,10 @@ class Inbox:
         with self._ready:
             return tuple(item.uuid for item in self._items if isinstance(item, UserInput) and item.uuid)
 
-    def has_prompt(self) -> bool:
-        """Does a prompt wait?"""
+    def has_work(self) -> bool:
+        """Does a prompt wait, or something else that asks the model?"""
         with self._ready:
-            return any(isinstance(item, UserInput) for item in self._items)
+            return any(isinstance(item, (UserInput, Compact)) for item in self._items)
 
     def clear(self) -> None:
         """Drop everything that waits and end the input (shutdown)."""

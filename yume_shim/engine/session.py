@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 
 from yume_shim.engine.cancel import CancelSignal
+from yume_shim.engine.context_usage import context_usage
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
+from yume_shim.engine.local_commands import LocalCommands, local_command
 from yume_shim.engine.turn import Turn
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
-from yume_shim.types.errors import BadInvocation
+from yume_shim.types.errors import BadInvocation, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
     ModelChanged,
     PromptTaken,
     PromptWithdrawn,
-    SessionChanged,
     SessionInfo,
     StateChanged,
     TurnEnded,
@@ -26,13 +27,14 @@ from yume_shim.types.models import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal
 
+    from yume_shim.engine.local_commands import LocalCommand
     from yume_shim.engine.parts import Parts
     from yume_shim.types.blocks import Block
     from yume_shim.types.commands import Command
-    from yume_shim.types.events import InterruptReason
+    from yume_shim.types.events import InterruptReason, ModelUsage
     from yume_shim.types.models import ModelSpec
 
 MAX_KNOWN_UUIDS = 10_000
@@ -53,7 +55,8 @@ class Session:
         self._parts = parts
         self._resolve = resolve
         self._describe = describe
-        self._talk = Conversation(parts, spec, session_id)
+        self._talk = Conversation(parts, spec, session_id, resolve)
+        self._local = LocalCommands(parts, self._talk, self.info)
         self._inbox = Inbox()
         self._lock = threading.Lock()
         self._cancel: CancelSignal | None = None
@@ -63,6 +66,10 @@ class Session:
         self._known_uuids: dict[str, None] = {}
         self._leaving = False
         self.last_end: TurnEnded | None = None
+
+    def restore(self, history: Iterable[Message], spent: Iterable[ModelUsage] = ()) -> None:
+        """Go on with a stored conversation, and with what it had cost; before `run`."""
+        self._talk.restore(history, spent)
 
     # ------------------------------------------------------------ from any thread
 
@@ -77,19 +84,20 @@ class Session:
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
-        if isinstance(command, UserInput):
-            with self._lock:
-                if command.priority == "now":
-                    self._inbox.put_first(command)
-                elif not self._inbox.put(command):
-                    return False
-                if self._cancel is None:
-                    self._cancel = CancelSignal()
-                running = self._running
-            if command.priority == "now" and running:
-                self.interrupt("priority")
-            return True
-        return self._inbox.put(command)
+        if not isinstance(command, (UserInput, Compact)):
+            return self._inbox.put(command)
+        now = isinstance(command, UserInput) and command.priority == "now"
+        with self._lock:
+            if now:
+                self._inbox.put_first(command)
+            elif not self._inbox.put(command):
+                return False
+            if self._cancel is None:
+                self._cancel = CancelSignal()
+            running = self._running
+        if now and running:
+            self.interrupt("priority")
+        return True
 
     def interrupt(self, reason: InterruptReason) -> bool:
         """Stop the turn that runs, or the one that is about to start. False if there is none."""
@@ -111,6 +119,17 @@ class Session:
         if dropped:
             self._parts.emit(PromptWithdrawn(uuid))
         return dropped
+
+    def rewind_files(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
+        """Put files back to what they were before a prompt; raises ToolFailed."""
+        if self._running:
+            raise ToolFailed("Files cannot be rewound while a turn runs: interrupt it first.")
+        return self._parts.toolbox.rewind(uuid, dry_run=dry_run)
+
+    def context_usage(self) -> dict[str, Any]:
+        """How full the context is."""
+        self._talk.prepare()
+        return context_usage(self._talk)
 
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn stays on its own."""
@@ -148,20 +167,23 @@ class Session:
             match command:
                 case EndOfInput():
                     return
+                case UserInput() if (local := self._command_of(command)) is not None:
+                    after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
                     if after_turn and self._parts.settings.merge_waiting and command.should_query:
                         # what waited while a turn ran becomes one turn, as hosts of the Claude CLI expect
-                        prompts += self._inbox.take_waiting(later=True)
+                        prompts += self._inbox.take_waiting(self._is_plain, later=True)
                     after_turn = self._take(prompts)
                 case HistoryInput(blocks):
                     self._talk.history.append(Message("assistant", blocks))
                 case SetModel(model):
                     self._set_model(model)
                 case Clear():
-                    self._clear()
+                    self._local.clear()
                 case Compact():
-                    self._parts.emit(CommandRefused("compacting on request is not available in this version"))
+                    self._local.compact_now(self._begin())
+                    self._rest()
                 case _:
                     raise TypeError(f"not a command for a session: {command!r}")
             if self._leaving:
@@ -173,10 +195,24 @@ class Session:
         except BadInvocation as error:
             self._parts.emit(CommandRefused(error.message, "config"))
 
-    def _clear(self) -> None:
-        before = self._talk.session_id
-        self._talk.clear(self._parts.ids.uuid())
-        self._parts.emit(SessionChanged(self._talk.session_id, before))
+    # ------------------------------------------------------------ commands of ours
+
+    def _command_of(self, prompt: UserInput) -> LocalCommand | None:
+        return local_command(prompt) if self._parts.settings.slash_commands else None
+
+    def _is_plain(self, prompt: UserInput) -> bool:
+        return self._command_of(prompt) is None
+
+    def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
+        """As `_take`, for a prompt that the model does not get."""
+        fresh = self._is_new(prompt)
+        if fresh:
+            self._tell_state("running")
+            self.last_end = self._local.run(command, prompt, self._begin(), lambda: self._reason)
+        self._rest()
+        if fresh:
+            self._tell_state("idle")
+        return fresh
 
     # ------------------------------------------------------------ turns
 
@@ -206,16 +242,20 @@ class Session:
             self._parts.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
-        with self._lock:
-            cancel = self._cancel = self._cancel or CancelSignal()
-            self._running = True
-        turn = Turn(self._parts, self._talk, info, cancel, self._injected, lambda: self._reason)
+        turn = Turn(self._parts, self._talk, info, self._begin(), self._injected, lambda: self._reason)
         return turn.run(uuids)
+
+    def _begin(self) -> CancelSignal:
+        """Something that can be interrupted runs from here on; returns its stop signal."""
+        with self._lock:
+            self._running = True
+            self._cancel = self._cancel or CancelSignal()
+            return self._cancel
 
     def _rest(self) -> None:
         """The turn is over: a stop signal from here on belongs to the next prompt, if one waits."""
         with self._lock:
-            self._cancel = CancelSignal() if self._inbox.has_prompt() else None
+            self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
 
@@ -226,14 +266,15 @@ class Session:
         for prompt in prompts:
             blocks += _joined(blocks, prompt.blocks)
             message = Message("user", prompt.blocks)
-            self._parts.emit(PromptTaken(message, prompt.content, prompt.uuid, settings.replay_user_messages))
+            taken = PromptTaken(message, prompt.content, prompt.uuid, settings.replay_user_messages)
+            self._parts.toolbox.begin_prompt(self._parts.emit(taken))
         return Message("user", tuple(blocks))
 
     def _injected(self) -> Sequence[UserInput]:
         """Prompts that arrived while tools ran go along with the results, as the Claude CLI does."""
         if not self._parts.settings.merge_waiting:
             return ()
-        waiting = [prompt for prompt in self._inbox.take_waiting(later=False) if self._is_new(prompt)]
+        waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._is_new(prompt)]
         for prompt in waiting:
             message = Message("user", prompt.blocks)
             replay = self._parts.settings.replay_user_messages

@@ -1,42 +1,80 @@
-"""Counting: tokens and money, per turn and since the process began."""
+"""Counting: tokens and money, by model, over the whole session; what earlier processes spent is carried along."""
 
 from __future__ import annotations
 
 from yume_shim.types.events import ModelUsage
-from yume_shim.types.models import Usage
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.models import ModelSpec, Usage
 
 
 DECIMALS = 12
 """A token of the cheapest model costs 1e-8 dollars; what is behind these digits is the rounding of floats."""
+MAX_UNPRICED = 1_000
+"""Responses that wait for a price; older ones stay at zero."""
 
 
 class Tally:
-    """Totals of the process, by requested model."""
+    """Totals of the session, by requested model."""
 
     def __init__(self, cost: Callable[[ModelSpec, Usage], tuple[float, bool]]) -> None:
         self._cost = cost
         self._models: dict[str, ModelUsage] = {}
+        self._unpriced: list[tuple[ModelSpec, Usage]] = []
+        self._carried = 0.0
+        self._never_known: set[str] = set()
 
     def add(self, spec: ModelSpec, usage: Usage) -> None:
         """Book one response."""
-        before = self._models.get(spec.id)
         spent, known = self._cost(spec, usage)
+        if not known:
+            self._unpriced = [*self._unpriced, (spec, usage)][-MAX_UNPRICED:]
+        before = self._models.get(spec.id)
         if before is not None:
             usage, spent, known = before.usage + usage, before.cost_usd + spent, before.cost_known and known
         self._models[spec.id] = ModelUsage(
             spec.id, usage, round(spent, DECIMALS), spec.window, spec.max_output, spec.endpoint.name, cost_known=known
         )
 
+    def carry(self, models: Iterable[ModelUsage]) -> None:
+        """Go on from the totals of a stored session. They do not count towards this run's budget."""
+        for entry in models:
+            self._models[entry.model] = entry
+            self._carried += entry.cost_usd
+            if not entry.cost_known:
+                self._never_known.add(entry.model)
+
     def total_usd(self) -> float:
         """What everything cost so far."""
+        self._price_late()
         return round(sum(entry.cost_usd for entry in self._models.values()), DECIMALS)
+
+    def spent_usd(self) -> float:
+        """What this process spent."""
+        return round(self.total_usd() - self._carried, DECIMALS)
+
+    def unpriced(self) -> tuple[str, ...]:
+        """The models of this process that no price is known for."""
+        return tuple(dict.fromkeys(spec.id for spec, _ in self._unpriced))
 
     def by_model(self) -> tuple[ModelUsage, ...]:
         """The totals of each model."""
+        self._price_late()
         return tuple(self._models.values())
+
+    def _price_late(self) -> None:
+        """Prices that were not at hand when the response came may be now."""
+        waiting, self._unpriced = self._unpriced, []
+        for spec, usage in waiting:
+            spent, known = self._cost(spec, usage)
+            if not known:
+                self._unpriced.append((spec, usage))
+                continue
+            entry = self._models[spec.id]
+            self._models[spec.id] = replace(entry, cost_usd=round(entry.cost_usd + spent, DECIMALS))
+        for name in {spec.id for spec, _ in waiting}.difference(self.unpriced(), self._never_known):
+            self._models[name] = replace(self._models[name], cost_known=True)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from yume_shim.context.repair import repair
-from yume_shim.engine.answer import Answerer, GaveUp, Stopped
+from yume_shim.engine.answer import FAILOVER_KINDS, Answerer, GaveUp, Stopped
+from yume_shim.engine.budget import BudgetUsedUp, check_budget, warn_of_budget
 from yume_shim.engine.calls import CallRunner, HostSaidStop
+from yume_shim.engine.requests import Requests
 from yume_shim.engine.structured import MAX_TRIES, NUDGE, StructuredOutput
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled, Failure
 from yume_shim.types.events import (
     Interrupted,
+    ModelChanged,
     NoteAdded,
     Notice,
     RequestStarted,
     TurnEnded,
     TurnFailed,
 )
-from yume_shim.types.models import Request, Usage
+from yume_shim.types.models import Usage
 from yume_shim.types.shapes import interrupt_marker
-from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import InterruptReason, Outcome, Phase, SessionInfo, ToolFinished
-    from yume_shim.types.models import ToolSpec
+    from yume_shim.types.models import Request
     from yume_shim.types.ports import Cancel
 
 MAX_CONTINUATIONS = 3
@@ -61,9 +62,12 @@ class Turn:
         self._spec = talk.spec  # a tool chain stays on the model that began it
         self._inject, self._reason = inject, reason
         self._answerer = Answerer(parts, cancel, talk.used_ids)
+        self._answerer.has_fallback = talk.has_fallback()
         self._structured = StructuredOutput(talk.schema) if talk.schema is not None else None
         self._calls = CallRunner(parts, cancel, self._structured)
-        self._requests = 0
+        more_tools = () if self._structured is None else (self._structured.spec,)
+        self._requests = Requests(parts, talk, self._spec, cancel, more_tools)
+        self._asked = 0
         self._fed_back = 0
         self._usage = Usage()
         self._stop_reason: str | None = None
@@ -86,6 +90,8 @@ class Turn:
         except (Cancelled, HostSaidStop):
             outcome, phase = "cancelled", "tools"
             self._interrupted("tools")
+        except BudgetUsedUp as used_up:
+            outcome, limit = "max_budget", used_up.limit
         except GaveUp as gave_up:
             failure = gave_up.failure
             outcome = "auth_error" if failure.kind == "auth" else "provider_error"
@@ -101,9 +107,9 @@ class Turn:
         ended = TurnEnded(
             outcome=outcome,
             text=self._text if outcome == "success" and phase == "idle" else "",
-            num_turns=1 + self._fed_back,
+            num_turns=1 + self._fed_back + self._requests.compactions,
             duration_ms=round(elapsed * 1000),
-            duration_api_ms=round(self._answerer.api_seconds * 1000),
+            duration_api_ms=round((self._answerer.api_seconds + self._requests.compactor.api_seconds) * 1000),
             usage=self._usage,
             total_cost_usd=self._talk.tally.total_usd(),
             model_usage=self._talk.tally.by_model(),
@@ -127,6 +133,7 @@ class Turn:
         while True:
             if self._cancel.is_set():
                 raise Stopped((), Usage(), None)
+            check_budget(self._talk)
             answered = self._ask()
             if answered.cut:
                 cuts += 1
@@ -137,10 +144,12 @@ class Turn:
                 self._go_on(_CUT)
                 continue
             calls = [block for block in answered.blocks if isinstance(block, ToolCall)]
-            if calls and self._budget_used_up():
-                self._close_unrun(calls)
-                return "max_budget", f"${settings.max_budget_usd:g}"
             if calls:
+                try:
+                    check_budget(self._talk)
+                except BudgetUsedUp:
+                    self._close_unrun(calls)
+                    raise
                 self._run_calls(calls)
                 if self._structured is not None:
                     if self._structured.delivered:
@@ -148,7 +157,7 @@ class Turn:
                         return "success", ""
                     if self._structured.failures >= MAX_TRIES:
                         return "structured_output_retries", str(MAX_TRIES)
-                if settings.max_turns and self._requests >= settings.max_turns:
+                if settings.max_turns and self._asked >= settings.max_turns:
                     return "max_turns", str(settings.max_turns)
                 continue
             if answered.stop == "length" and continuations < MAX_CONTINUATIONS:
@@ -166,46 +175,42 @@ class Turn:
             return "success", ""
 
     def _ask(self) -> Answered:
-        request = self._request()
-        self._requests += 1
-        self._parts.emit(RequestStarted(self._spec.id, self._spec.origin))
-        try:
-            answered = self._answerer.ask(request)
-        finally:
-            self._book(self._answerer.take_lost())
+        request = self._requests.next()
+        self._asked += 1
+        answered = self._send(request)
         self._book(answered.usage)
         self._stop_reason = answered.stop_reason or self._stop_reason
         self._remember(answered.blocks)
+        self._requests.learn(answered.usage)
         said = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
         self._text = self._said_before + said
         self._said_before = ""
         return answered
 
-    def _request(self) -> Request:
-        settings, spec = self._parts.settings, self._spec
-        repaired = repair(tuple(self._talk.history), spec)
-        for note in repaired.notes:
-            self._parts.log("info", f"history: {note}")
-        messages = repaired.messages
-        if self._talk.preamble and messages:
-            first = messages[0]
-            messages = (replace(first, blocks=(Text(self._talk.preamble), *first.blocks)), *messages[1:])
-        return Request(
-            model=spec,
-            messages=messages,
-            system=self._talk.system,
-            tools=self._tools(),
-            max_tokens=min(settings.max_output_tokens or spec.max_output, spec.max_output),
-            effort=settings.effort,
-            thinking=settings.thinking,
-            thinking_budget=self._talk.thinking_budget,
-            thinking_display=settings.thinking_display,
-            session_id=self._info.session_id,
-        )
+    def _send(self, request: Request) -> Answered:
+        while True:
+            self._parts.emit(RequestStarted(self._spec.id, self._spec.origin))
+            try:
+                return self._answerer.ask(request)
+            except GaveUp as gave_up:
+                again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
+                if again is None:
+                    raise
+                request = again
+            finally:
+                self._book(self._answerer.take_lost())
 
-    def _tools(self) -> tuple[ToolSpec, ...]:
-        extra = () if self._structured is None else (self._structured.spec,)
-        return (*self._parts.toolbox.specs(), *extra)
+    def _fall_back(self, gave_up: GaveUp) -> Request | None:
+        """The next model of the chain takes over, if nothing of the answer was visible yet; None if there is none."""
+        kind = gave_up.failure.kind
+        spec = None if gave_up.shown or kind not in FAILOVER_KINDS else self._talk.next_fallback(self._spec)
+        if spec is None:
+            return None
+        self._spec = self._talk.spec = spec
+        self._answerer.start_over()
+        self._answerer.has_fallback = self._talk.has_fallback()
+        self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "model_not_found" if kind == "not_found" else kind))
+        return self._requests.for_model(spec)
 
     def _run_calls(self, calls: list[ToolCall]) -> None:
         done: list[ToolFinished] = []
@@ -236,10 +241,6 @@ class Turn:
 
     # ------------------------------------------------------------ small steps
 
-    def _budget_used_up(self) -> bool:
-        budget = self._parts.settings.max_budget_usd
-        return budget is not None and self._talk.tally.total_usd() >= budget
-
     def _note(self, text: str) -> None:
         self._fed_back += 1
         self._talk.history.append(Message("user", (Text(text),)))
@@ -254,6 +255,7 @@ class Turn:
             return
         self._usage = self._usage + usage
         self._talk.tally.add(self._spec, usage)
+        warn_of_budget(self._talk)
 
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
         if blocks:

@@ -51,6 +51,10 @@ class FileSubject:
         for place in self._places:
             if "NUL" in place.flaw:
                 return Decision("deny", wording.odd_path(place.asked, place.flaw), "safetyCheck", place.flaw)
+        if self._space.confined:
+            outside = next((place for place in self._places if not self._space.inside(place)), None)
+            if outside is not None:
+                return Decision("deny", wording.confined(outside.asked), "workingDir", "--restricted")
         rule = self._book.for_places("deny", self._spec, self._places)
         if rule is None:
             rule = next((found for place in self._places if (found := self._book.hides(place))), None)

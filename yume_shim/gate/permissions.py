@@ -52,6 +52,7 @@ class Permissions:
         self._flat = interactive_words
         self._shell_cwd = shell_cwd
         self._space = Workspace(cwd, home, flavour or native(settings.env), settings.add_dirs)
+        self._space.confined = settings.confined
         self._written = settings.rules
         self._made: RuleBook | None = None
         start = self._known(settings.permission_mode)

@@ -76,6 +76,11 @@ def tool_denied(name: str) -> str:
     return f"Permission to use {name} has been denied."
 
 
+def confined(path: str) -> str:
+    """Outside of the working folders under --restricted."""
+    return f"{path} lies outside of the working folders, and this session is restricted to them."
+
+
 def path_denied() -> str:
     return "File is in a directory that is denied by your permission settings."
 

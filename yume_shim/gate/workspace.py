@@ -30,6 +30,8 @@ class Workspace:
         self.home = home
         self.cwd = tidy(expand(cwd, cwd, home, flavour), flavour)
         self.extra: tuple[str, ...] = ()
+        self.confined = False
+        """Nothing outside is reachable, whatever mode and rules say."""
         self._forms: tuple[str, ...] = self._spellings(self.cwd)
         for folder in extra:
             self.add(folder)

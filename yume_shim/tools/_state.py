@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from yume_shim.tools._checkpoints import Checkpoints
     from yume_shim.tools._keeper import Keeper
     from yume_shim.tools._shells import Shells
     from yume_shim.tools._web import PageCache
@@ -78,6 +79,8 @@ class ToolState:
         self._shells: Shells | None = None
         self._keeper: Keeper | None = None
         self._pages: PageCache | None = None
+        self.checkpoints: Checkpoints | None = None
+        """Set where the host wants to be able to rewind files."""
 
     def resolve(self, path: str) -> str:
         """The absolute, normalised path; relative ones start at the session's working directory."""
@@ -122,6 +125,16 @@ class ToolState:
                     wrap = wrapper(self.sandbox, self.roots, self.env)
                 self._shells = Shells(self.cwd, self.env, self.scratch, self.log, self.keeper, wrap)
             return self._shells
+
+    def keep_checkpoints(self, folder: str) -> None:
+        """From now on, what the file tools change can be put back."""
+        from yume_shim.tools._checkpoints import Checkpoints
+        from yume_shim.tools._replace import write_file, write_target
+
+        def put(path: str, data: bytes) -> None:
+            write_file(write_target(path, path, may_enter=False), data, path)
+
+        self.checkpoints = Checkpoints(folder, put)
 
     def shell_folder(self) -> str:
         """Where the next command starts."""

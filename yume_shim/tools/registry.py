@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
 from yume_shim.tools._specs import SPECS
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.tools._state import Search
-    from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
     from yume_shim.types.ports import Toolbox
@@ -52,6 +53,8 @@ def open_toolbox(
         settings.sandbox,
         search,
     )
+    if settings.file_checkpoints:
+        state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers, searches=search is not None)
     return BuiltinTools(specs, state)
 
@@ -130,8 +133,6 @@ class BuiltinTools:
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
         """Checks the input once more: hooks and approvals may have changed it, and a question may have taken long."""
-        from importlib import import_module
-
         from yume_shim.tools._validate import check_input, settle
 
         spec = self._need(call.name)
@@ -144,8 +145,9 @@ class BuiltinTools:
             if now_path == path and now != real:
                 raise ToolFailed(f"Refused: {path} led somewhere else when permission for it was given.")
             context = replace(context, judged=now)
-        tool = import_module(f"yume_shim.tools.{module_name(spec.name)}")
-        output: ToolOutput = tool.run(settle(call.input, spec.schema), self._state, context)
+        module = f"yume_shim.tools.{module_name(spec.name)}"
+        __import__(module)  # not import_module: that goes past the lock of host/imports.py
+        output: ToolOutput = sys.modules[module].run(settle(call.input, spec.schema), self._state, context)
         return output
 
     def _place(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
@@ -169,6 +171,17 @@ class BuiltinTools:
 
         better = corrected(call.input, spec.schema, drifted)
         return call if better is call.input else replace(call, input=better)
+
+    def begin_prompt(self, uuid: str) -> None:
+        if self._state.checkpoints is not None:
+            self._state.checkpoints.begin(uuid)
+
+    def rewind(self, uuid: str, *, dry_run: bool) -> Json:
+        if self._state.checkpoints is None:
+            from yume_shim.tools._checkpoints import NOT_ENABLED
+
+            raise ToolFailed(NOT_ENABLED)
+        return self._state.checkpoints.rewind(uuid, dry_run=dry_run)
 
     def shell_folder(self) -> str:
         return self._state.shell_folder()

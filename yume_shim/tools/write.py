@@ -56,6 +56,8 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
 
 def save(state: ToolState, target: _replace.Target, data: bytes, shown: str) -> None:
     """Write and remember: what the model wrote, it knows."""
+    if state.checkpoints is not None:
+        state.checkpoints.keep(target.path)
     _replace.write_file(target, data, shown)
     state.ledger.note(target.path, os.stat(target.path), data)
 

@@ -7,6 +7,18 @@ from __future__ import annotations
 
 from yume_shim.types.blocks import AssistantBlock, Message, ToolCall, ToolResult
 from yume_shim.types.errors import Failure
+from yume_shim.types.local_events import Compacted as Compacted
+from yume_shim.types.local_events import CompactEnded as CompactEnded
+from yume_shim.types.local_events import Compacting as Compacting
+from yume_shim.types.local_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.model_events import BlockDelta as BlockDelta
+from yume_shim.types.model_events import BlockEnded as BlockEnded
+from yume_shim.types.model_events import BlockStarted as BlockStarted
+from yume_shim.types.model_events import ModelEvent as ModelEvent
+from yume_shim.types.model_events import Notice as Notice
+from yume_shim.types.model_events import ResponseEnded as ResponseEnded
+from yume_shim.types.model_events import ResponseFailed as ResponseFailed
+from yume_shim.types.model_events import ResponseStarted as ResponseStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.value import value
 
@@ -15,9 +27,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
-    from yume_shim.types.models import Stop
+    from yume_shim.types.model_events import DeltaKind as DeltaKind
 
-    DeltaKind = Literal["text", "thinking", "json", "signature"]
     Outcome = Literal[
         "success",
         "cancelled",
@@ -30,72 +41,6 @@ if TYPE_CHECKING:
     ]
     InterruptReason = Literal["user", "signal", "shutdown", "priority"]
     Phase = Literal["idle", "streaming", "tools"]
-
-# ---------------------------------------------------------------- provider half
-
-
-@value
-class ResponseStarted:
-    """The model began to answer. `model` is what upstream said it is."""
-
-    id: str
-    model: str
-    usage: Usage = Usage()
-    request_id: str = ""
-
-
-@value
-class BlockStarted:
-    """A block opened; `block` is its empty form (a ToolCall with {} input)."""
-
-    index: int
-    block: AssistantBlock
-
-
-@value
-class BlockDelta:
-    """A piece of the open block: text, thinking, raw argument JSON, or a signature."""
-
-    index: int
-    kind: DeltaKind
-    text: str
-
-
-@value
-class BlockEnded:
-    """The block is complete."""
-
-    index: int
-    block: AssistantBlock
-
-
-@value
-class ResponseEnded:
-    """The answer is complete. `stop_reason` is Anthropic's word for `stop`; unknown words pass through."""
-
-    stop: Stop
-    stop_reason: str
-    usage: Usage
-    usage_given: bool = True
-    stop_sequence: str | None = None
-
-
-@value
-class ResponseFailed:
-    """The answer failed, before or in the middle. The only other way a provider stream ends."""
-
-    failure: Failure
-
-
-@value
-class Notice:
-    """A provider or the engine degraded something and says so (`system/warning`)."""
-
-    code: str
-    text: str
-
-
-ModelEvent = ResponseStarted | BlockStarted | BlockDelta | BlockEnded | ResponseEnded | ResponseFailed | Notice
 
 # ---------------------------------------------------------------- engine half
 
@@ -137,7 +82,7 @@ class PromptTaken:
     uuid: str = ""
     replay: bool = False
     repeated: bool = False
-    """Its uuid was seen before: only echoed, neither run nor remembered."""
+    """Its uuid was seen before, or it is a command of ours (`/compact`): only echoed, not remembered as a prompt."""
 
 
 @value
@@ -347,6 +292,8 @@ class TurnEnded:
     structured_output: Any = None
     user_uuids: tuple[str, ...] = ()
     info: SessionInfo | None = None
+    local_command: str = ""
+    """The command of ours that this was (`compact`, `clear`), in place of a turn of the model."""
 
 
 # ---------------------------------------------------------------- host half
@@ -398,6 +345,22 @@ class StartFailed:
     code: str
 
 
+@value
+class ResumeFailed:
+    """The session to be continued cannot be: a Claude form says so with a `result` and ends."""
+
+    message: str
+    session_id: str
+
+
+@value
+class EntriesWritten:
+    """Transcript entries as they are on disk, for hosts that keep them elsewhere too (`--session-mirror`)."""
+
+    path: str
+    entries: tuple[Json, ...]
+
+
 EngineEvent = (
     SessionReady
     | PromptTaken
@@ -421,8 +384,14 @@ EngineEvent = (
     | Interrupted
     | TurnFailed
     | TurnEnded
+    | Compacting
+    | CompactEnded
+    | Compacted
+    | LocalCommandDone
 )
-HostEvent = InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed | StartFailed
+HostEvent = (
+    InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed | StartFailed | ResumeFailed | EntriesWritten
+)
 Event = ModelEvent | EngineEvent | HostEvent
 
 

@@ -121,6 +121,12 @@ class ModelSpec:
     thinking: str = ""
     """How reasoning is asked for: "", "adaptive", "budget", "effort", "level" (see the adapters)."""
     known: bool = True
+    long_context: tuple[int, float, float] | None = None
+    """Requests with more input than the first figure cost this many times as much: input and cache, output."""
+    trim_at: float = 0.6
+    """Share of the window at which old tool results are cut."""
+    compact_at: float = 0.8
+    """Share of the window at which the history is summed up."""
 
     @property
     def origin(self) -> str:
@@ -155,6 +161,8 @@ class ToolSpec:
     aliases: tuple[str, ...] = ()
     needs_host: bool = False
     """It is a question to the host: always asked there, and offered only when a host can answer."""
+    host_fields: tuple[str, ...] = ()
+    """Input that only the host may fill; what a model writes there is taken out."""
 
 
 @value

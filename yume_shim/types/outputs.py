@@ -19,6 +19,8 @@ class ToolOutput:
     content: str | tuple[Text | Image | Document, ...]
     structured: Any = None
     is_error: bool | None = None
+    mode: str = ""
+    """The permission mode that this call brings about (plan mode's tools)."""
 
 
 @value

@@ -117,6 +117,18 @@ class Toolbox(Protocol):
         """Run it; raises ToolFailed or Cancelled."""
         ...
 
+    def begin_prompt(self, uuid: str) -> None:
+        """A prompt begins: file changes from here on can be rewound to it, where checkpoints are kept."""
+        ...
+
+    def rewind(self, uuid: str, *, dry_run: bool) -> Json:
+        """Put files back to what they were before that prompt; raises ToolFailed."""
+        ...
+
+    def shell_folder(self) -> str:
+        """Where the next command starts: the shell's folder persists between calls."""
+        ...
+
     def close(self) -> None:
         """Stop what still runs."""
         ...

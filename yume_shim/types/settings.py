@@ -141,3 +141,39 @@ class Settings:
     """Hosts that WebFetch may reach although their addresses are private (loopback, the local network …)."""
     sandbox: str = ""
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp writable, "workspace-nonet" = no network too."""
+    history_trimming: bool = True
+    """Old tool results are cut before a summary of the history is asked for."""
+    max_history_tokens: int | None = None
+    """The size at which trimming begins; None = the model's own share of its window."""
+    keep_recent_user_turns_in_chained_tool_calls: int = 1
+    """While tools run, so many of the newest user turns are not trimmed."""
+    trim_caps: tuple[int, ...] = ()
+    """Characters left of a tool result, newest age first; () = worked out from budget and history."""
+    auto_compact: bool = True
+    """Sum the history up before a request that would not fit."""
+    autocompact_tokens: int | None = None
+    """The size at which that happens (`--autocompact`); None = the model's own share of its window."""
+    slash_commands: bool = True
+    """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
+    resume: str = ""
+    """The session to take up again: its id or its title."""
+    resume_newest: bool = False
+    """Take up the newest session of this folder, if there is one (`--continue`)."""
+    fork: bool = False
+    """Leave the old transcript as it is and go on under a new id."""
+    resume_at: str = ""
+    """Go on after the message with this uuid; what followed it is left aside."""
+    model_chosen: bool = False
+    """The model or the provider was named by flag: a resumed session does not keep its own."""
+    session_mirror: bool = False
+    """Tell the host every transcript entry (`--session-mirror`)."""
+    redact_output: bool = True
+    """Take keys out of tools' output (`[secrets] redact_output` in the config file)."""
+    keys_for_tools: bool = False
+    """Leave providers' keys in the environment of tool processes (`[secrets] keys_for_tools`)."""
+    file_checkpoints: bool = False
+    """Keep what the file tools change, so that the host can rewind it (`rewind_files`)."""
+    memory: bool = True
+    """Read CLAUDE.md files (`--bare` does not)."""
+    confined: bool = False
+    """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""

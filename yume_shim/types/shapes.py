@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SHAPE_API = "anthropic-messages"
 """The wire API whose shapes these are: its opaque data is shown, that of others is not."""
+NO_CONTENT = "(no content)"
+"""What the model reads in place of an empty prompt, as the Claude CLI has it: APIs refuse empty messages."""
 
 
 def timestamp(at: float) -> str:
@@ -62,14 +64,15 @@ def result_block(result: ToolResult) -> Json:
     """A `tool_result` block; `is_error` only where the tool said something about it."""
     content: Any = result.content
     if not isinstance(content, str):
-        content = [_part(part) for part in content]
+        content = [part_block(part) for part in content]
     shape: Json = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
     if result.is_error is not None:
         shape["is_error"] = result.is_error
     return shape
 
 
-def _part(part: Text | Image | Document) -> Json:
+def part_block(part: Text | Image | Document) -> Json:
+    """Text or media as it stands in a prompt or in a tool result."""
     match part:
         case Text():
             return {"type": "text", "text": part.text}

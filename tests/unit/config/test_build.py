@@ -93,6 +93,16 @@ def test_claude_forms(start: Start) -> None:
         (["-p", "x", "--settings", "{oops"], "Settings file not found: {oops"),
         (["-p", "x", "--permission-mode", "interactive"], "flat"),
         (["--config", "missing.toml"], "missing.toml"),
+        (["-p", "x", "--mcp-config", "missing.json"], "Invalid MCP configuration"),
+        (["-p", "x", "--mcp-config", "{}"], "Invalid MCP configuration"),
+        (["-p", "x", "--mcp-config", '{"mcpServers":{"a":{"type":"http"}}}'], "server 'a'"),
+        (["-p", "x", "--agents", "[1]"], "Invalid --agents configuration"),
+        (["-p", "x", "--agents", "{oops"], "Invalid --agents configuration"),
+        (["-p", "x", "--agents", '{"a":{"prompt":"p"}}'], "'a' needs a `description`"),
+        (["-p", "x", "--agent", "nobody"], "agent 'nobody' not found"),
+        (["-p", "x", "--json-schema", "{oops"], "--json-schema"),
+        (["-p", "x", "--json-schema", '{"type":"nope"}'], "--json-schema"),
+        (["--autocompact", "soon"], "--autocompact"),
         (["--idle-timeout", "0"], "--idle-timeout"),
         (["--max-retries", "nan"], "--max-retries"),
     ],
@@ -212,6 +222,34 @@ def test_tools_and_folders(start: Start) -> None:
     assert start("--tools", "").tools == ()
     assert start("--tools", "Read,Bash", "Edit").tools == ("Read", "Bash", "Edit")
     assert start("--add-dir", "../x", "/y").add_dirs == (str(start.cwd.parent / "x"), "/y")
+
+
+def test_extensions_that_are_sound_pass(start: Start) -> None:
+    (start.cwd / "mcp.json").write_text('{"mcpServers":{"a":{"command":"x"},"b":{"type":"sdk","name":"b"}}}')
+    (start.cwd / ".claude" / "agents").mkdir(parents=True)
+    (start.cwd / ".claude" / "agents" / "helper.md").write_text("---\nname: helper\n---\n")
+    start("-p", "x", "--mcp-config", "mcp.json")
+    start("-p", "x", "--agents", '{"a":{"description":"d","prompt":"p"}}', "--agent", "a")
+    start("-p", "x", "--agent", "helper")
+
+
+def test_bare_and_restricted(start: Start) -> None:
+    start.settings_file("user", {"permissions": {"allow": ["Bash"]}})
+    assert not start("-p", "x", "--bare").memory
+    s = start("-p", "x", "--restricted")
+    assert (s.confined, s.rules, s.setting_sources) == (True, Rules((), (), ("Bash", "BashOutput", "KillShell")), ())
+
+
+def test_sizes_of_history(start: Start) -> None:
+    start.config("history_trimming = false\nmax_history_tokens = 5000\n[secrets]\nkeys_for_tools = true")
+    s = start("--autocompact", "200k", DISABLE_AUTO_COMPACT="1")
+    assert (s.history_trimming, s.max_history_tokens, s.autocompact_tokens, s.auto_compact) == (
+        False,
+        5000,
+        200_000,
+        False,
+    )
+    assert (s.keys_for_tools, s.redact_output) == (True, True)
 
 
 def test_single_values(start: Start) -> None:

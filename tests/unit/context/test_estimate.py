@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.helpers.histories import said, user
 from yume_shim.context.estimate import (
     DOCUMENT_CHARS_PER_TOKEN,
     IMAGE_TOKENS,
     O200K_FILE,
     O200K_SHA256,
+    Measured,
     by_characters,
     load_exact,
+    measured,
+    room_for_output,
 )
+from yume_shim.types.models import Usage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,3 +83,28 @@ def test_the_names_are_tiktokens_own() -> None:
     address = next(word for word in source.split('"') if word.endswith("/o200k_base.tiktoken"))
     assert hashlib.sha1(address.encode()).hexdigest() == O200K_FILE
     assert O200K_SHA256 in source
+
+
+def test_what_the_provider_counted_is_the_base() -> None:
+    history = [user("x" * 100), said("y" * 100)]
+    base = measured(Usage(50, 20, cache_read=30, cache_write=5), len(history), "a/m")
+    assert base == Measured(105, 2, "a/m")
+    assert base is not None
+    assert base.size(history) == 105
+    assert base.size([*history, user("z" * 100)]) == 135
+    assert measured(Usage(50, 20, estimated=True), 2, "a/m") is None
+    assert measured(Usage(0, 20), 2, "a/m") is None
+
+
+@pytest.mark.parametrize(
+    ("size", "wanted", "room"),
+    [
+        (1_000, 8_000, 8_000),
+        (95_000, 8_000, 3_000),
+        (99_000, 8_000, 1_024),
+        (200_000, 8_000, 1_024),
+        (99_000, 500, 500),
+    ],
+)
+def test_an_answer_is_never_longer_than_the_window_leaves(size: int, wanted: int, room: int) -> None:
+    assert room_for_output(100_000, size, wanted) == room

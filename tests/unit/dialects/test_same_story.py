@@ -13,7 +13,7 @@ from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
 from yume_shim.dialects.results import error_text, nested_error_category
 from yume_shim.store.entries import Entries
-from yume_shim.types.events import ResponseDropped, TurnFailed
+from yume_shim.types.events import TurnFailed
 
 if TYPE_CHECKING:
     from yume_shim.types.events import Tagged
@@ -49,8 +49,8 @@ def test_one_story(story: list[Tagged]) -> None:
     flat_dialect, nested_dialect = FlatDialect("1.0.0", FakeIds()), NestedDialect("2.1.325", FakeIds(), partial=True)
     flat: list[Any] = [line for tagged in story for line in flat_dialect.feed(tagged)]
     nested: list[Any] = [line for tagged in story for line in nested_dialect.feed(tagged)]
-    entries = Entries("2.1.325", lambda failure: (nested_error_category(failure), error_text(failure)))
-    stored: list[Any] = [line for tagged in story for line in entries.feed(tagged)]
+    entries = Entries("2.1.325", lambda failure: (nested_error_category(failure), error_text(failure)), FakeIds().uuid)
+    stored: list[Any] = [entry.line for tagged in story for entry in entries.feed(tagged) if entry.state != "settled"]
 
     for line in nested:
         assert line["type"] == "pong" or parse_message(line) is not None
@@ -59,9 +59,7 @@ def test_one_story(story: list[Tagged]) -> None:
     shown = "".join(line["content"] for line in flat if line["type"] == "text")
     assert shown == "".join(delta.get("text", "") for delta in deltas)
     assert shown == answers(nested)
-    void = any(isinstance(each.event, ResponseDropped) and each.event.from_index == 0 for each in story)
-    if not void:  # what was shown and then dropped is not remembered
-        assert shown == answers(stored)
+    assert shown == answers(stored)
 
     calls = [(line["id"], line["name"], line["input"]) for line in flat if line["type"] == "tool_use"]
     assert calls == [(block["id"], block["name"], block["input"]) for block in blocks(nested, "tool_use")]
@@ -88,13 +86,21 @@ def test_one_story(story: list[Tagged]) -> None:
 
 
 def check_chain(stored: list[Any]) -> None:
+    """Every line follows one that stands before it; only what was shown and then dropped has no follower."""
+    known: list[str | None] = [None]
+    made: list[Any] = []
     leaf = None
     for line in stored:
         if line["type"] == "last-prompt":
-            assert line["leafUuid"] == leaf
-        else:
-            assert line["parentUuid"] == leaf
-            leaf = line["uuid"]
+            assert line["leafUuid"] in known
+            continue
+        parent = line["parentUuid"]
+        assert parent in known
+        passed_over = made[known.index(parent) :] if parent != leaf else []
+        assert all(each["type"] == "assistant" for each in passed_over)
+        made.append(line)
+        leaf = line["uuid"]
+        known.append(leaf)
 
 
 def check_starts_and_stops(nested: list[Any]) -> None:

@@ -9,7 +9,7 @@ from tests.helpers.engine_fakes import HOLD, SPEC, Bench, FunctionTools, Scripte
 from yume_shim.engine.inbox import MAX_WAITING
 from yume_shim.engine.session import Session
 from yume_shim.types.blocks import Text, ToolResult
-from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
+from yume_shim.types.commands import Clear, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import (
     BlockDelta,
@@ -202,15 +202,6 @@ def test_clear_forgets_and_changes_the_id() -> None:
     assert changed.previous_session_id == "s-1"
     assert asked(bench, 1) == ["b"]
     assert s.info().session_id == changed.session_id
-
-
-def test_compact_says_that_it_cannot() -> None:
-    bench = Bench(ScriptedProvider())
-    s = session(bench)
-    s.submit(Compact())
-    s.submit(EndOfInput())
-    s.run()
-    assert len(bench.of(CommandRefused)) == 1
 
 
 def test_the_queue_is_bounded() -> None:

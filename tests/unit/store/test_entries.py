@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.event_stories import AT, CUT, INFO, SESSION, STAMP, USAGE, ended, prompt, streamed, tell, uuid_of
-from yume_shim.store.entries import Entries
+from yume_shim.store.entries import Entries, Entry
 from yume_shim.types.blocks import Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
     BlockStarted,
+    Compacted,
     Interrupted,
+    ModelUsage,
     NoteAdded,
     PartialKept,
     PromptTaken,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 CALL = ToolCall("call_1", "Bash", {"command": "ls"})
 STARTED = ResponseStarted("msg_1", "up-model", Usage(12, 1), "req_1")
+OURS = {"provider": "anthropic"}
 LAST = {"type": "last-prompt", "lastPrompt": "hi", "sessionId": SESSION}
 
 
@@ -45,9 +48,24 @@ def word(failure: Failure) -> tuple[str, str]:
     return "server_error", f"API Error: {failure.message}"
 
 
+def entries_of(events: list[Event], leaf: str | None = None) -> list[Entry]:
+    fresh = iter(f"fresh-{number}" for number in range(1, 100))
+    entries = Entries("2.1.325", word, lambda: next(fresh), git_branch="main", leaf=leaf, price=price)
+    return [entry for tagged in tell(events) for entry in entries.feed(tagged)]
+
+
+def price(model: str, usage: Usage) -> float | None:
+    return usage.output / 4 if model == "claude-sonnet-4-5" else None
+
+
 def lines(events: list[Event], leaf: str | None = None) -> list[Json]:
-    entries = Entries("2.1.325", word, git_branch="main", leaf=leaf)
-    return [line for tagged in tell(events) for line in entries.feed(tagged)]
+    """What is in the file in the end: settled lines stand in the place of their open form."""
+    made: dict[str, Json] = {}
+    for entry in entries_of(events, leaf):
+        key = entry.line.get("uuid") or entry.line["type"]
+        assert (key in made) == (entry.state == "settled")
+        made[key] = entry.line
+    return list(made.values())
 
 
 def line(kind: str, number: int, parent: int | None, message: Any, **more: Any) -> Json:
@@ -112,8 +130,8 @@ def test_a_turn_with_a_call() -> None:
         ToolFinished(CALL, ToolResult("call_1", "a.txt", is_error=False), {"stdout": "a.txt"}),
         ended("done"),
     ]
-    mine: dict[str, Any] = {"requestedModel": "claude-sonnet-4-5"}
-    origin = {"origin": "anthropic-messages/claude-sonnet-4-5"}
+    mine: dict[str, Any] = {"requestedModel": "claude-sonnet-4-5", "costUSD": 1.75}
+    origin = {"origin": "anthropic-messages/claude-sonnet-4-5", "provider": "anthropic"}
     assert lines(told) == [
         user(3, None, "hi", permissionMode="default"),
         assistant(
@@ -167,8 +185,9 @@ def test_stopped_in_the_middle_keeps_order_and_text() -> None:
             [{"type": "tool_use", "id": "call_1", "name": "Bash", "input": {"command": "ls"}}],
             None,
             Usage(12, 1),
+            yume=OURS,
         ),
-        assistant(9, 6, [{"type": "text", "text": "So"}], None, Usage(12, 1)),
+        assistant(9, 6, [{"type": "text", "text": "So"}], None, Usage(12, 1), yume=OURS),
         user(
             10,
             9,
@@ -180,7 +199,7 @@ def test_stopped_in_the_middle_keeps_order_and_text() -> None:
     ]
 
 
-def test_dropped_blocks_are_not_remembered() -> None:
+def test_dropped_blocks_lead_nowhere() -> None:
     told: list[Event] = [
         TurnStarted(INFO),
         prompt("hi"),
@@ -204,10 +223,135 @@ def test_dropped_blocks_are_not_remembered() -> None:
     }
     assert lines(told) == [
         user(2, None, "hi", permissionMode="default"),
-        assistant(6, 2, [{"type": "text", "text": "keep"}], None, USAGE),
+        assistant(6, 2, [{"type": "text", "text": "keep"}], None, USAGE, yume=OURS),
+        assistant(9, 6, [{"type": "text", "text": "void"}], None, USAGE, yume=OURS),
         user(11, 6, [{"type": "text", "text": "go on"}], isMeta=True),
         line("assistant", 12, 11, failed, isApiErrorMessage=True, error="server_error"),
         LAST | {"leafUuid": uuid_of(12)},
+    ]
+
+
+def test_a_block_is_told_at_once_and_again_with_its_figures() -> None:
+    told: list[Event] = [
+        TurnStarted(INFO),
+        STARTED,
+        *streamed(0, Text("a"), []),
+        *streamed(1, Text("b"), []),
+        ResponseEnded("end", "end_turn", USAGE, stop_sequence=None),
+    ]
+    states = [(entry.state, entry.line["uuid"], entry.line["message"]["usage"]) for entry in entries_of(told)]
+    assert states == [
+        ("open", uuid_of(4), usage(Usage(12, 1))),
+        ("open", uuid_of(6), usage(Usage(12, 1))),
+        ("settled", uuid_of(4), usage(USAGE)),
+        ("settled", uuid_of(6), usage(USAGE)),
+    ]
+
+
+def test_answers_without_a_request_id_get_one_for_the_counters() -> None:
+    told: list[Event] = [
+        TurnStarted(INFO),
+        ResponseStarted("", "up-model"),
+        *streamed(0, Text("a"), []),
+        *streamed(1, Text("b"), []),
+    ]
+    ids = [(made["message"]["id"], made["requestId"]) for made in lines(told)]
+    assert ids == [(uuid_of(2), f"req_{uuid_of(2)}")] * 2
+
+
+def test_what_a_session_has_cost_is_told_at_the_end_of_a_turn() -> None:
+    spent = ModelUsage("m", Usage(10, 5, reasoning=2), 0.25, 1000, 100, "openai", cost_known=False)
+    [entry] = entries_of([TurnStarted(INFO), ended("", model_usage=(spent,), total_cost_usd=0.25)])
+    figures = {
+        "inputTokens": 10,
+        "outputTokens": 5,
+        "cacheReadInputTokens": 0,
+        "cacheCreationInputTokens": 0,
+        "cacheCreationEphemeral1hInputTokens": 0,
+        "thinkingTokens": 2,
+        "webSearchRequests": 0,
+        "costUSD": 0.25,
+        "contextWindow": 1000,
+        "maxOutputTokens": 100,
+        "provider": "openai",
+        "costBasis": "unknown",
+    }
+    assert entry == Entry(
+        {"type": "cost-state", "sessionId": SESSION, "totalCostUSD": 0.25, "modelUsage": {"m": figures}}
+    )
+
+
+def test_prompts_of_one_turn_are_marked_as_one_message() -> None:
+    told: list[Event] = [TurnStarted(INFO), prompt("a"), prompt("b"), ended(), TurnStarted(INFO), prompt("c")]
+    assert [made.get("yume") for made in lines(told) if made["type"] == "user"] == [None, {"joined": True}, None]
+
+
+def test_a_compaction_begins_a_new_tree() -> None:
+    signed = Thinking("hm", opaque={"anthropic-messages": {"signature": "sig"}})
+    kept = (
+        Message("user", (Text("go"),)),
+        Message("assistant", (signed, CALL), "anthropic-messages/claude-x"),
+        Message("user", (ToolResult("call_1", "done"), Text("more"))),
+    )
+    summary = Message("user", (Text("So far: nothing."),))
+    told: list[Event] = [
+        TurnStarted(INFO),
+        prompt("hi"),
+        Compacted("auto", 900, 90, 810, 5, summary, kept, "boundary"),
+        prompt("next"),
+    ]
+    answer: Json = {"id": "msg_fresh-2", "type": "message", "role": "assistant", "model": "claude-x"}
+    answer |= {"stop_reason": None, "stop_sequence": None, "usage": usage(Usage())}
+    origin = {"origin": "anthropic-messages/claude-x"}
+    thought = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+    called = {"type": "tool_use", "id": "call_1", "name": "Bash", "input": {"command": "ls"}}
+    bare = line("user", 0, None, None)
+    del bare["message"]
+
+    def linked(kind: str, uuid: str, parent: str | None, **more: Any) -> Json:
+        return bare | {"type": kind, "uuid": uuid, "parentUuid": parent} | more
+
+    assert lines(told)[1:] == [
+        linked(
+            "system",
+            "boundary",
+            None,
+            subtype="compact_boundary",
+            content="Conversation compacted",
+            isMeta=False,
+            level="info",
+            logicalParentUuid=uuid_of(2),
+            compactMetadata={"trigger": "auto", "preTokens": 900, "postTokens": 90},
+        ),
+        linked(
+            "user",
+            uuid_of(3),
+            "boundary",
+            message={"role": "user", "content": "So far: nothing."},
+            isCompactSummary=True,
+        ),
+        linked("user", "fresh-1", uuid_of(3), message={"role": "user", "content": "go"}),
+        linked(
+            "assistant",
+            "fresh-3",
+            "fresh-1",
+            message=answer | {"content": [thought]},
+            yume=origin | {"opaque": {"anthropic-messages": {"signature": "sig"}}},
+        ),
+        linked("assistant", "fresh-4", "fresh-3", message=answer | {"content": [called]}, yume=origin),
+        linked(
+            "user",
+            "fresh-5",
+            "fresh-4",
+            message={
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "call_1", "content": "done"},
+                    {"type": "text", "text": "more"},
+                ],
+            },
+        ),
+        linked("user", uuid_of(4), "fresh-5", message={"role": "user", "content": "next"}, permissionMode="default"),
     ]
 
 
@@ -223,11 +367,12 @@ def test_what_has_no_shape_is_kept_in_private() -> None:
         ResponseEnded("end", "end_turn", USAGE),
     ]
     raw = {"__unparsedToolInput": {"raw": '{"fi', "len": 4}}
-    first = assistant(4, 0, [], "end_turn", USAGE, yume={"block": {"api": "openai-responses", "data": foreign.data}})
+    private = OURS | {"block": {"api": "openai-responses", "data": foreign.data}}
+    first = assistant(4, 0, [], "end_turn", USAGE, yume=private)
     second = [{"type": "tool_use", "id": "call_2", "name": "Read", "input": raw}]
     assert lines(told) == [
         first | {"parentUuid": None},
-        assistant(5, 4, second, "end_turn", USAGE, yume={"broken": '{"fi'}),
+        assistant(5, 4, second, "end_turn", USAGE, yume=OURS | {"broken": '{"fi'}),
     ]
 
 
@@ -261,6 +406,6 @@ def test_a_continued_transcript_and_a_cleared_one() -> None:
 
 
 def test_subagents_are_left_to_their_own_transcript() -> None:
-    entries = Entries("2.1.325", word)
+    entries = Entries("2.1.325", word, lambda: "fresh")
     entries.feed(Tagged(TurnStarted(INFO), "u", AT))
     assert entries.feed(Tagged(prompt("look"), "u", AT, "call_1")) == []

@@ -6,9 +6,11 @@ import os
 import resource
 import signal
 import stat
+import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from claude_agent_sdk import get_session_messages, list_sessions
@@ -21,6 +23,10 @@ from yume_shim.text.codec import loads
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import (
     BlockEnded,
+    BlockStarted,
+    Interrupted,
+    PartialKept,
+    ResponseDropped,
     ResponseEnded,
     ResponseStarted,
     SessionChanged,
@@ -29,8 +35,9 @@ from yume_shim.types.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event
 
 TURN: list[Event] = [
@@ -47,10 +54,20 @@ TURN: list[Event] = [
 class Stored:
     """A store with its log."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, first: Callable[[], Iterator[Json]] | None = None, **more: Any) -> None:
         self.told: list[tuple[str, str]] = []
-        entries = Entries("2.1.325", lambda failure: ("unknown", failure.message))
-        self.store = JsonlStore(str(path), lambda level, message: self.told.append((level, message)), entries)
+        self.warned: list[str] = []
+        self.mirrored: list[tuple[str, Json]] = []
+        fresh = (f"fresh-{number}" for number in range(100))
+        entries = Entries("2.1.325", lambda failure: ("unknown", failure.message), lambda: next(fresh), **more)
+        self.store = JsonlStore(
+            str(path),
+            lambda level, message: self.told.append((level, message)),
+            entries,
+            tell=self.warned.append,
+            mirror=lambda where, lines: self.mirrored.extend((where, line) for line in lines),
+            first=first,
+        )
 
     def feed(self, events: list[Event]) -> None:
         for tagged in tell(events):
@@ -132,6 +149,7 @@ def test_an_unwritable_place_is_told_once(tmp_path: Path) -> None:
     [(level, message)] = stored.told
     assert level == "warning"
     assert message.startswith(f"the session is not being saved to {tmp_path / 'file' / 's.jsonl'}: ")
+    assert stored.warned == [message]
 
 
 def test_what_is_no_json_does_not_cost_the_turn(tmp_path: Path) -> None:
@@ -171,3 +189,132 @@ def test_a_full_disk_tears_one_line_only(tmp_path: Path, small_files: int) -> No
     first, _, last = path.read_bytes().splitlines()
     assert [loads(line)["message"]["content"] for line in (first, last)] == ["a" * 300, "c"]
     assert len(stored.told) == 1
+
+
+# ---------------------------------------------------------------- figures that come later
+
+
+def test_a_block_is_on_disk_before_its_answer_has_ended(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    stored.feed(TURN[:7])
+    [_, early] = [loads(line) for line in path.read_bytes().splitlines()]
+    assert early["message"]["content"] == [{"type": "text", "text": "Ho"}]
+    size = path.stat().st_size
+    stored.feed(TURN[7:8])
+    [_, late] = [loads(line) for line in path.read_bytes().splitlines()]
+    assert path.stat().st_size == size
+    assert late == early | {
+        "message": early["message"] | {"stop_reason": "end_turn", "usage": late["message"]["usage"]}
+    }
+    assert late["message"]["usage"]["output_tokens"] == USAGE.output
+    stored.store.close()
+
+
+def test_what_others_append_meanwhile_stays(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    stored.feed(TURN[:7])
+    with path.open("ab") as file:
+        file.write(b'{"type":"custom-title","customTitle":"T"}\n')
+    stored.feed([*TURN[7:], TurnStarted(INFO), prompt("on")])
+    stored.store.close()
+    assert read(path) == ["user", "assistant", "custom-title", "last-prompt", "user"]
+    assert loads(path.read_bytes().splitlines()[1])["message"]["stop_reason"] == "end_turn"
+
+
+def test_a_file_that_somebody_rewrote_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    stored.feed(TURN[:7])
+    other = path.read_bytes().replace(b'"stop_reason":null', b'"stop_reason":NULL')
+    path.write_bytes(other)
+    stored.feed(TURN[7:8])
+    stored.store.close()
+    assert path.read_bytes() == other
+    assert stored.told == []
+
+
+def test_figures_without_measure_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    stored.feed([*TURN[:7], ResponseEnded("end", "x" * 500, USAGE), prompt("on")])
+    stored.store.close()
+    assert read(path) == ["user", "assistant", "user"]
+
+
+# ---------------------------------------------------------------- the mirror
+
+
+def test_the_mirror_hears_every_entry_in_the_order_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = Stored(path)
+    interrupted: list[Event] = [
+        TurnStarted(INFO),
+        prompt("again"),
+        ResponseStarted("msg_2", "m"),
+        BlockStarted(0, Text("")),
+        PartialKept(Text("So"), 0, interrupted=True),
+        Interrupted("user", "streaming"),
+        ResponseDropped(1, 0, interrupted=True, usage=USAGE),
+        ended("", outcome="cancelled"),
+    ]
+    stored.feed(TURN)
+    for tagged in tell(interrupted, first=50):
+        stored.store.feed(tagged)
+    stored.store.close()
+    assert stored.mirrored == [(str(path), loads(line)) for line in path.read_bytes().splitlines()]
+
+
+def test_a_fork_begins_with_its_history_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    tries = iter((OSError(28, "no space"), None))
+
+    def first() -> Iterator[Json]:
+        yield {"type": "user", "uuid": "a"}
+        failure = next(tries)
+        if failure is not None:
+            raise failure
+        yield {"type": "user", "uuid": "b"}
+
+    stored = Stored(path, first, leaf="b")
+    stored.feed(TURN[:2])
+    assert path.read_bytes() == b""
+    stored.feed(TURN[2:3])
+    stored.store.close()
+    kept = [loads(line) for line in path.read_bytes().splitlines()]
+    assert [(line["uuid"], line.get("parentUuid")) for line in kept[:2]] == [("a", None), ("b", None)]
+    assert kept[2]["parentUuid"] == "b"
+
+
+def test_a_read_only_folder_costs_one_warning(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    path = folder / "s.jsonl"
+    path.write_bytes(b'{"type":"user"}\n')
+    with read_only(folder):
+        stored = Stored(path)
+        stored.feed(TURN)
+        stored.store.close()
+    assert path.read_bytes() == b'{"type":"user"}\n'
+    assert len(stored.told) == len(stored.warned) == 1
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Nothing in the folder can be written. Modes do not bind root: for it the folder is mounted read-only."""
+    if os.geteuid() != 0:
+        for path in (*folder.iterdir(), folder):
+            path.chmod(path.stat().st_mode & ~0o222)
+        yield
+        for path in (folder, *folder.iterdir()):
+            path.chmod(path.stat().st_mode | 0o200)
+        return
+    mount = ["mount", "--bind", str(folder), str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("root may write everywhere, and mounts are not allowed here")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True, capture_output=True)
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True, capture_output=True)

@@ -1,0 +1,8 @@
+"""Marks for what hosts may ask and this version does not do; a mark must go the day its test passes."""
+
+from __future__ import annotations
+
+import pytest
+
+hooks = pytest.mark.xfail(strict=True, reason="hooks are not run (docs/deviations.md)")
+host_tools = pytest.mark.xfail(strict=True, reason="MCP servers of the host are not called (docs/deviations.md)")

@@ -1,0 +1,84 @@
+"""Prices: cache, reasoning, long requests; models that only genai-prices knows; nobody's price is zero and said so."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from yume_shim.catalog.cost import cost_usd, load_pricer
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.types.models import Endpoint, ModelSpec, Usage
+from yume_shim.types.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+M = 1_000_000
+CATALOG = Catalog(Settings(env={}), lambda endpoint: True)
+
+
+def spec(name: str) -> ModelSpec:
+    return CATALOG.resolve(name)
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "usd"),
+    [
+        ("claude-sonnet-5-5", Usage(1_000, 100), (1_000 * 2 + 100 * 10) / M),
+        ("claude-sonnet-5-5", Usage(1, 0, 1_000, 500), (2 + 1_000 * 0.1 + 500 * 2.5) / M),
+        ("claude-sonnet-5-5", Usage(0, 0, 0, 500, cache_write_1h=200), (300 * 2.5 + 200 * 4) / M),
+        ("claude-sonnet-5-5", Usage(900_000, 10), (900_000 * 2 + 100) / M),
+        ("claude-haiku-5-5", Usage(100_000, 10), (100_000 * 0.1 + 10 * 0.5) / M),
+        ("claude-haiku-5-5", Usage(100_001, 10), (100_001 * 0.5 + 10 * 2.5) / M),
+        ("claude-haiku-5-5", Usage(1, 10, 100_000), (0.5 + 100_000 * 0.05 + 10 * 2.5) / M),
+        ("gpt-6-sol", Usage(272_000, 10, reasoning=9), (272_000 * 2 + 10 * 10) / M),
+        ("gpt-6-sol", Usage(272_001, 10, 1_000, 4), (272_001 * 4 + 10 * 15 + 1_000 * 0.4 + 4 * 5) / M),
+        ("gpt-5.4-mini", Usage(300_000, 10), (300_000 * 0.75 + 10 * 4.5) / M),
+        ("gemini-3.1-pro-preview", Usage(200_001, 10), (200_001 * 4 + 10 * 18) / M),
+        ("gemini-3.5-flash", Usage(500_000, 10), (500_000 * 1.5 + 10 * 9) / M),
+    ],
+)
+def test_prices(model: str, usage: Usage, usd: float) -> None:
+    cost, known = cost_usd(spec(model), usage)
+    assert known
+    assert cost == pytest.approx(usd, rel=1e-12)
+
+
+NO_CACHE_WRITES = ("gpt-4", "gpt-5.4", "gpt-5.5", "gemini")
+PRICED = [name for name, _, _ in CATALOG.known_models() if not name.startswith(NO_CACHE_WRITES)]
+SAMPLES: Mapping[str, Usage] = {
+    "short": Usage(1_000, 100, 2_000, 300),
+    "long": Usage(250_000, 100, 60_000, 300),
+}
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("model", PRICED)
+def test_the_catalogue_agrees_with_genai_prices(model: str, sample: str) -> None:
+    """Where the vendor sells cache writes; elsewhere genai-prices has no price for them."""
+    found = load_pricer()(spec(model), SAMPLES[sample])
+    assert found is not None
+    assert cost_usd(spec(model), SAMPLES[sample])[0] == pytest.approx(found, rel=1e-9)
+
+
+def test_other_models_are_looked_up_in_the_background() -> None:
+    listed = ModelSpec("deepseek-chat", Endpoint("d", "openai-chat", "https://api.deepseek.com"))
+    begun = time.monotonic()
+    first = cost_usd(listed, Usage(1_000, 10))
+    assert time.monotonic() - begun < 0.1
+    deadline = begun + 60
+    while not first[1] and time.monotonic() < deadline:
+        time.sleep(0.01)
+        first = cost_usd(listed, Usage(1_000, 10))
+    assert first[1]
+    assert 0 < first[0] < 0.01
+    for unknown in ("http://127.0.0.1:1/v1", "cassette:x", ""):
+        assert cost_usd(ModelSpec("llama3", Endpoint("o", "openai-chat", unknown)), Usage(1_000)) == (0.0, False)
+
+
+def test_each_family_has_its_thresholds() -> None:
+    shares = {name: (spec(name).trim_at, spec(name).compact_at) for name in ("claude-new", "gpt-5.4", "gemini-9", "o4")}
+    assert shares == {"claude-new": (0.7, 0.85), "gpt-5.4": (0.7, 0.85), "gemini-9": (0.6, 0.75), "o4": (0.6, 0.8)}
+    assert CATALOG.resolve("my-own", "groq").compact_at == 0.7

@@ -1,0 +1,74 @@
+"""Another model takes over: when, after how many tries, and when never."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, answer, fails, info, says
+from yume_shim.engine.session import Session
+from yume_shim.types.blocks import Text
+from yume_shim.types.commands import EndOfInput, UserInput
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.events import BlockDelta, BlockStarted, ModelChanged, ResponseStarted, Retrying, TurnEnded
+from yume_shim.types.models import ModelSpec
+from yume_shim.types.value import replace
+
+
+def run(*scripts: list[Any], fallback: str = "second,third", prompts: int = 1) -> Bench:
+    bench = Bench(ScriptedProvider(*scripts), fallback_model=fallback)
+
+    def resolve(text: str) -> ModelSpec:
+        if text == "nope":
+            raise BadInvocation("unknown model")
+        return replace(SPEC, id=text)
+
+    session = Session(bench.parts, SPEC, "s-1", resolve, info)
+    for _ in range(prompts):
+        session.submit(UserInput((Text("hi"),), "hi"))
+    session.submit(EndOfInput())
+    session.run()
+    return bench
+
+
+def models(bench: Bench) -> list[str]:
+    return [request.model.id for request in bench.provider.requests]
+
+
+def test_overload_is_tried_three_times_and_then_passed_on() -> None:
+    bench = run(fails(), fails(), fails(), answer(says("From the second.")), answer(says("Again.")), prompts=2)
+    assert models(bench) == ["test-model"] * 3 + ["second", "second"]
+    assert bench.of(ModelChanged) == [ModelChanged("test", "second", "overloaded")]
+    assert len(bench.of(Retrying)) == 2
+    assert [end.text for end in bench.of(TurnEnded)] == ["From the second.", "Again."]
+
+
+def test_an_unknown_model_is_passed_on_at_once() -> None:
+    bench = run(fails(kind="not_found", retryable=False, status=404), answer(says("Here.")))
+    assert models(bench) == ["test-model", "second"]
+    assert bench.of(ModelChanged) == [ModelChanged("test", "second", "model_not_found")]
+
+
+def test_the_whole_chain_and_its_end() -> None:
+    gone = fails(kind="not_found", retryable=False)
+    bench = run(gone, gone, gone)
+    assert models(bench) == ["test-model", "second", "third"]
+    assert bench.of(TurnEnded)[0].outcome == "provider_error"
+
+
+def test_names_that_mean_nothing_or_the_same_are_passed_over() -> None:
+    bench = run(fails(kind="not_found", retryable=False), answer(says("ok")), fallback="nope test-model third")
+    assert models(bench) == ["test-model", "third"]
+
+
+@pytest.mark.parametrize("kind", ["auth", "billing", "bad_request", "context_length"])
+def test_what_another_model_would_not_mend_is_not_passed_on(kind: str) -> None:
+    bench = run(fails(kind=kind, retryable=False))
+    assert models(bench) == ["test-model"]
+
+
+def test_never_after_something_was_visible() -> None:
+    shown = [ResponseStarted("m", "m"), BlockStarted(0, Text("")), BlockDelta(0, "text", "Hal")]
+    bench = run(fails(*shown, kind="server", retryable=False))
+    assert models(bench) == ["test-model"]

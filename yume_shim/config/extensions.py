@@ -1,0 +1,74 @@
+"""Checks of what belongs to MCP servers and subagents: read and judged at the start, as the Claude CLI does it."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.text import codec
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+def check_mcp_config(given: Iterable[str], cwd: str) -> None:
+    """Every value is a JSON object, or the name of a file that holds one: `{"mcpServers": {name: {…}}}`."""
+    for text in given:
+        data, problem = _json_or_file(text, cwd)
+        servers = data.get("mcpServers") if isinstance(data, dict) else None
+        if not problem and not isinstance(servers, dict):
+            problem = "it has no `mcpServers` object"
+        elif not problem and isinstance(servers, dict):
+            wrong = [name for name, server in servers.items() if not _is_server(server)]
+            problem = f"server '{wrong[0]}' needs a `command`, a `url` or a known `type`" if wrong else ""
+        if problem:
+            raise BadInvocation(f"Error: Invalid MCP configuration: {problem}")
+
+
+def _is_server(server: Any) -> bool:
+    if not isinstance(server, dict):
+        return False
+    kind = server.get("type", "stdio")
+    if kind == "sdk":
+        return True
+    return isinstance(server.get("command" if kind == "stdio" else "url"), str)
+
+
+def check_agents(text: str | None, chosen: str | None, cwd: str) -> None:
+    """`--agents` is an object of agents (or a file of one), `--agent` one of their names."""
+    agents: dict[str, Any] = {}
+    if text is not None:
+        data, problem = _json_or_file(text, cwd)
+        if problem or not isinstance(data, dict):
+            raise BadInvocation(f"Error: Invalid --agents configuration: {problem or 'it must be a JSON object'}")
+        for name, agent in data.items():
+            if not isinstance(agent, dict) or not all(isinstance(agent.get(k), str) for k in ("description", "prompt")):
+                raise BadInvocation(
+                    f"Error: Invalid --agents configuration: '{name}' needs a `description` and a `prompt`"
+                )
+        agents = data
+    if chosen is not None and chosen not in agents and not _agent_file(chosen, cwd):
+        known = ", ".join(agents) or "none"
+        raise BadInvocation(f"Error: agent '{chosen}' not found. Agents given by --agents: {known}.")
+
+
+def _agent_file(name: str, cwd: str) -> bool:
+    return os.path.isfile(os.path.join(cwd, ".claude", "agents", f"{os.path.basename(name)}.md"))
+
+
+def _json_or_file(text: str, cwd: str) -> tuple[Any, str]:
+    """(what it says, ""), or (None, why not)."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return codec.loads(text), ""
+        except ValueError as error:
+            return None, f"not valid JSON: {error}"
+    try:
+        with open(os.path.join(cwd, text), "rb") as file:
+            return codec.loads(file.read()), ""
+    except OSError:
+        return None, f"file not found: {text}"
+    except ValueError as error:
+        return None, f"{text} is not valid JSON: {error}"

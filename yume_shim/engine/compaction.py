@@ -1,0 +1,157 @@
+"""Summing up the history: asks the model for a summary, unseen by the host, and puts it in place of what it covers."""
+
+from __future__ import annotations
+
+from yume_shim.context.compact import LONGEST_SUMMARY, ask_for_summary, fit_head, rejoin, summary_of
+from yume_shim.context.estimate import size_of
+from yume_shim.context.trim import TrimPlan
+from yume_shim.engine.answer import Answerer, GaveUp, Stopped
+from yume_shim.types.blocks import Text
+from yume_shim.types.events import Compacted, CompactEnded, Compacting, Notice, Retrying
+from yume_shim.types.models import Usage
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.engine.answer import Answered
+    from yume_shim.engine.conversation import Conversation
+    from yume_shim.engine.parts import Parts
+    from yume_shim.types.blocks import Message
+    from yume_shim.types.events import Event
+    from yume_shim.types.local_events import Trigger
+    from yume_shim.types.models import ModelSpec, Request
+    from yume_shim.types.ports import Cancel
+
+    Build = Callable[[tuple[Message, ...], int], Request]
+    """(messages, longest answer) -> a request that calls no tools."""
+
+SUMMARY_TOKENS = 20_000
+"""The longest answer asked for; reasoning counts towards it."""
+HEAD_SHARE = 0.75
+"""The part of the window that what is to be summed up may fill."""
+TRIES = 3
+"""A summary request that is itself too long is sent again with half as much, this often in all."""
+SUMMARY_SHARE = 8
+"""A summary may take one in so many parts of the window."""
+CHARACTERS_PER_TOKEN = 3
+
+
+class CompactionFailed(Exception):
+    """There is no summary; the history is as it was."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+@value
+class Summary:
+    """A summary that came, not yet put in place."""
+
+    trigger: Trigger
+    cut: int
+    before: int
+    message: Message
+    duration_ms: int
+    instructions: str
+
+
+class Compactor:
+    """Makes summaries of one conversation with one model."""
+
+    def __init__(self, parts: Parts, talk: Conversation, spec: ModelSpec, cancel: Cancel, build: Build) -> None:
+        self._parts, self._talk, self.spec, self._cancel, self._build = parts, talk, spec, cancel, build
+        quiet = replace(parts, emit=self._emit, settings=replace(parts.settings, on_cut="restart"))
+        self._answerer = Answerer(quiet, cancel, set())
+
+    @property
+    def api_seconds(self) -> float:
+        """How long the model was waited for."""
+        return self._answerer.api_seconds
+
+    def sum_up(self, trigger: Trigger, cut: int, before: int, instructions: str = "") -> Summary:
+        """Ask for a summary of the first `cut` messages; `before` is the size of the whole. Raises CompactionFailed or
+        Stopped; either way nothing has changed."""
+        emit, clock = self._parts.emit, self._parts.clock
+        begun = clock.monotonic()
+        head = tuple(self._talk.history[:cut])
+        emit(Compacting(trigger))
+        try:
+            text = self._ask(head, instructions)
+        except Stopped as stopped:
+            self._book(stopped.usage)
+            emit(CompactEnded("stopped"))
+            raise Stopped((), Usage(), None) from None
+        except CompactionFailed as failed:
+            emit(CompactEnded(failed.message))
+            raise
+        except Exception as error:
+            emit(CompactEnded(f"{type(error).__name__}: {error}"))
+            raise
+        emit(CompactEnded())
+        message = rejoin(text, head, self._parts.toolbox.specs())
+        return Summary(trigger, cut, before, message, round((clock.monotonic() - begun) * 1000), instructions)
+
+    def put_in_place(self, summary: Summary) -> None:
+        """The history is the summary and what stands behind the cut; tell so."""
+        talk = self._talk
+        kept = tuple(talk.history[summary.cut :])
+        gone = size_of(talk.history[: summary.cut])
+        talk.history[:] = [summary.message, *kept]
+        talk.measured = None
+        talk.trimming = TrimPlan((0, *talk.trimming.caps[summary.cut :]))  # the summary has no results to cut
+        added = size_of((summary.message,))
+        talk.dropped_tokens += max(0, gone - added)
+        after = max(summary.before - gone + added, size_of(talk.history))
+        self._parts.log("info", f"history summed up ({summary.trigger}): {summary.before} -> about {after} tokens")
+        self._parts.emit(
+            Compacted(
+                trigger=summary.trigger,
+                before=summary.before,
+                after=after,
+                dropped=talk.dropped_tokens,
+                duration_ms=summary.duration_ms,
+                summary=summary.message,
+                kept=kept,
+                boundary_uuid=self._parts.ids.uuid(),
+                instructions=summary.instructions,
+            )
+        )
+
+    # ------------------------------------------------------------ asking
+
+    def _ask(self, head: tuple[Message, ...], instructions: str) -> str:
+        window = self.spec.window
+        room = round(window * HEAD_SHARE)
+        for attempt in range(TRIES):
+            fitted = fit_head(head, room)
+            request = self._build(ask_for_summary(fitted, instructions), SUMMARY_TOKENS)
+            try:
+                answered = self._answerer.ask(request)
+            except GaveUp as gave_up:
+                if gave_up.failure.kind != "context_length" or attempt == TRIES - 1:
+                    raise CompactionFailed(gave_up.failure.message) from None
+                room = size_of(fitted) // 2
+                continue
+            finally:
+                self._book(self._answerer.take_lost())
+            self._book(answered.usage)
+            return self._text(answered, window)
+        raise CompactionFailed("the history does not fit into one request")
+
+    def _text(self, answered: Answered, window: int) -> str:
+        said = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
+        text = summary_of(said, min(LONGEST_SUMMARY, window * CHARACTERS_PER_TOKEN // SUMMARY_SHARE))
+        if not text:
+            raise CompactionFailed("the model gave no summary")
+        return text
+
+    def _book(self, usage: Usage) -> None:
+        if usage != Usage():
+            self._talk.tally.add(self.spec, usage)
+
+    def _emit(self, event: Event) -> str:
+        """What the summary request says is not for the host, but that it has to wait is."""
+        return self._parts.emit(event) if isinstance(event, (Retrying, Notice)) else ""

@@ -1,0 +1,58 @@
+"""How full the context is, told to hosts that ask (`get_context_usage`)."""
+
+from __future__ import annotations
+
+from yume_shim.context.estimate import by_characters, frame_size, size_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.engine.conversation import Conversation
+
+_COLOURS = {"system": "promptBorder", "tools": "inactive", "memory": "claude", "messages": "purple", "free": "subtle"}
+
+
+def context_usage(talk: Conversation) -> dict[str, Any]:
+    """Figures by part. What the provider counted last is the total; the parts are estimates."""
+    parts, spec = talk.parts, talk.spec
+    tools = parts.toolbox.specs()
+    history = tuple(talk.history)  # the session's thread may add to it meanwhile
+    figures = {
+        "system": ("System prompt", frame_size(talk.system, ())),
+        "tools": ("System tools", frame_size((), tools)),
+        "memory": ("Memory files", by_characters(talk.preamble)),
+        "messages": ("Messages", size_of(history)),
+    }
+    estimated = sum(tokens for _, tokens in figures.values())
+    counted = talk.measured
+    total = counted.size(list(history)) if counted is not None and counted.origin == spec.origin else estimated
+    free = max(0, spec.window - total)
+    shown = [*figures.items(), ("free", ("Free space", free))]
+    settings = parts.settings
+    threshold = settings.autocompact_tokens or round(spec.window * spec.compact_at)
+    return {
+        "categories": [
+            {
+                "id": key,
+                "name": name,
+                "tokens": tokens,
+                "color": _COLOURS[key],
+                "kind": "free" if key == "free" else "used",
+            }
+            for key, (name, tokens) in shown
+        ],
+        "totalTokens": total,
+        "maxTokens": spec.window,
+        "rawMaxTokens": spec.window,
+        "percentage": round(100 * total / spec.window),
+        "gridRows": [],
+        "model": spec.id,
+        "memoryFiles": [],
+        "mcpTools": [],
+        "agents": [],
+        "isAutoCompactEnabled": settings.auto_compact,
+        "autoCompactThreshold": threshold,
+        "estimated": counted is None,
+        "apiUsage": None,
+    }

@@ -1,0 +1,190 @@
+"""What goes out: the history as the model gets it, made to fit its window by trimming and, at need, by a summary."""
+
+from __future__ import annotations
+
+from yume_shim.context.compact import choose_cut
+from yume_shim.context.estimate import estimate_text, frame_size, measured, room_for_output, size_of
+from yume_shim.context.repair import repair
+from yume_shim.context.trim import apply_trim, plan_step
+from yume_shim.engine.compaction import CompactionFailed, Compactor
+from yume_shim.types.blocks import Text
+from yume_shim.types.events import Notice
+from yume_shim.types.models import Request
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from yume_shim.engine.conversation import Conversation
+    from yume_shim.engine.parts import Parts
+    from yume_shim.types.blocks import Message
+    from yume_shim.types.errors import Failure
+    from yume_shim.types.models import ModelSpec, ToolSpec, Usage
+    from yume_shim.types.ports import Cancel
+
+KEEP_SHARE = 0.2
+"""The part of the window that the newest messages may take behind a summary."""
+OUTPUT_RESERVE = 20_000
+"""Tokens that a request leaves for its answer, if the model can write that much."""
+OVERFLOW_SHARE = 0.7
+"""What the provider called too long must come down to this part of its size to be sent again without a summary."""
+
+
+class Requests:
+    """Makes the requests of one turn. `compactions` counts the summaries it needed."""
+
+    def __init__(
+        self, parts: Parts, talk: Conversation, spec: ModelSpec, cancel: Cancel, more_tools: tuple[ToolSpec, ...] = ()
+    ) -> None:
+        self._parts, self._talk, self._spec = parts, talk, spec
+        self._more_tools = more_tools
+        self._stuck = False
+        """A summary could not be had in this turn: not tried again before each request."""
+        self._tried: Literal["", "trimming", "summary"] = ""
+        """What was done since the last answer because the provider said that a request was too long."""
+        self.compactor = Compactor(parts, talk, spec, cancel, self._for_summary)
+        self.compactions = 0
+
+    def for_model(self, spec: ModelSpec) -> Request:
+        """The next request, to another model. Raises Stopped."""
+        self._spec = self.compactor.spec = spec
+        return self.next()
+
+    def next(self) -> Request:
+        """The next request, with room made for it. Raises Stopped."""
+        return self._request(self._make_room())
+
+    def after_overflow(self, failure: Failure) -> Request | None:
+        """Another try after the provider said that it was too long; None if nothing can be done. Raises Stopped."""
+        settings = self._parts.settings
+        if failure.kind != "context_length" or not settings.auto_compact or self._tried == "summary":
+            return None
+        size = max(self.size(), self._estimate())  # the figure that let it pass was wrong
+        if not self._tried and settings.history_trimming:
+            self._tried = "trimming"
+            if size - self._trim(size, round(size * OVERFLOW_SHARE)) <= size * OVERFLOW_SHARE:
+                return self._request(self.size())
+        self._tried = "summary"
+        return self._request(self.size()) if self._compact() else None
+
+    def learn(self, usage: Usage) -> None:
+        """Take over what the provider counted, now that its answer is in the history."""
+        talk = self._talk
+        self._tried = ""
+        talk.measured = measured(usage, len(talk.history), self._spec.origin) or talk.measured
+
+    def size(self) -> int:
+        """Tokens of the next request: what the provider counted last and what was added since, or all estimated."""
+        talk = self._talk
+        if talk.measured is not None and talk.measured.origin == self._spec.origin:
+            return talk.measured.size(talk.history)
+        return self._estimate()
+
+    def _estimate(self) -> int:
+        talk = self._talk
+        sent = apply_trim(talk.history, talk.trimming)
+        rough = frame_size(talk.system, self._tools()) + size_of(sent)
+        if rough * 2 < self._trim_budget():  # counting exactly loads a vocabulary: only where it matters
+            return rough
+        return frame_size(talk.system, self._tools(), estimate_text) + size_of(sent, estimate_text)
+
+    # ------------------------------------------------------------ making room
+
+    def _make_room(self) -> int:
+        """Returns the size of the next request."""
+        settings, size = self._parts.settings, self.size()
+        if size > self._trim_budget() and settings.history_trimming:
+            size -= self._trim(size, self._trim_budget())
+        if size > self._compact_limit() and settings.auto_compact and not self._stuck and self._compact():
+            size = self.size()
+        return size
+
+    def _trim(self, size: int, budget: int) -> int:
+        """One step; returns the tokens it freed."""
+        talk, settings = self._talk, self._parts.settings
+        step = plan_step(
+            apply_trim(talk.history, talk.trimming),
+            size,
+            budget,
+            keep_turns=settings.keep_recent_user_turns_in_chained_tool_calls,
+            caps=settings.trim_caps,
+        )
+        if step is None:
+            return 0
+        talk.trimming = talk.trimming.joined(step.plan)
+        if talk.measured is not None:
+            talk.measured = replace(talk.measured, tokens=max(0, talk.measured.tokens - step.freed))
+        self._parts.log("info", f"history: old tool results cut, about {step.freed} of {size} tokens freed")
+        return step.freed
+
+    def _compact(self) -> bool:
+        cut = choose_cut(self._talk.history, round(self._spec.window * KEEP_SHARE))
+        if cut is None:
+            self._stuck = True
+            self._parts.log("info", "history: too little to sum up")
+            return False
+        try:
+            summary = self.compactor.sum_up("auto", cut, self.size())
+        except CompactionFailed as failed:
+            self._stuck = True
+            self._parts.emit(Notice("compact", f"The history could not be summed up: {failed.message}"))
+            return False
+        self.compactor.put_in_place(summary)
+        self.compactions += 1
+        return True
+
+    def _trim_budget(self) -> int:
+        return self._parts.settings.max_history_tokens or round(self._window() * self._spec.trim_at)
+
+    def _compact_limit(self) -> int:
+        """Where a summary is due: at the family's share of the window, and before the answer has no room."""
+        window, asked = self._window(), self._parts.settings.autocompact_tokens
+        limit = min(round(window * self._spec.compact_at), window - min(self._longest(), OUTPUT_RESERVE))
+        limit = max(limit, window // 2)
+        return limit if asked is None else min(limit, asked)
+
+    def _window(self) -> int:
+        """The model's window; if the provider has taken more than that, the figure is wrong and nothing is known."""
+        counted = self._talk.measured
+        if counted is not None and counted.origin == self._spec.origin and counted.tokens > self._spec.window:
+            return counted.tokens * 2
+        return self._spec.window
+
+    # ------------------------------------------------------------ requests
+
+    def _request(self, size: int) -> Request:
+        longest = room_for_output(self._window(), size, self._longest())
+        return self._of(apply_trim(self._talk.history, self._talk.trimming), longest)
+
+    def _for_summary(self, messages: tuple[Message, ...], longest: int) -> Request:
+        return replace(self._of(messages, min(longest, self._spec.max_output)), tool_choice="none")
+
+    def _of(self, messages: tuple[Message, ...], max_tokens: int) -> Request:
+        settings, talk = self._parts.settings, self._talk
+        repaired = repair(messages, self._spec)
+        for note in repaired.notes:
+            self._parts.log("info", f"history: {note}")
+        messages = repaired.messages
+        if talk.preamble and messages:
+            first = messages[0]
+            messages = (replace(first, blocks=(Text(talk.preamble), *first.blocks)), *messages[1:])
+        return Request(
+            model=self._spec,
+            messages=messages,
+            system=talk.system,
+            tools=self._tools(),
+            max_tokens=max_tokens,
+            effort=settings.effort,
+            thinking=settings.thinking,
+            thinking_budget=talk.thinking_budget,
+            thinking_display=settings.thinking_display,
+            session_id=talk.session_id,
+        )
+
+    def _longest(self) -> int:
+        most = self._spec.max_output
+        return min(self._parts.settings.max_output_tokens or most, most)
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        return (*self._parts.toolbox.specs(), *self._more_tools)

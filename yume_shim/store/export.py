@@ -1,0 +1,141 @@
+"""A conversation for people: Markdown, or one HTML page without scripts. Pure."""
+
+from __future__ import annotations
+
+from yume_shim.text.codec import dumps
+from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Block
+    from yume_shim.types.past import Past
+
+LONGEST_RESULT = 20_000
+"""Characters of a tool result that are shown; the transcript keeps all of it."""
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}"
+    "pre{background:#f4f4f4;padding:.6rem;overflow-x:auto;white-space:pre-wrap}"
+    "h2{font-size:1rem;margin:1.5rem 0 .3rem;color:#555}details{margin:.5rem 0}"
+    "@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#242424}h2{color:#aaa}}"
+)
+
+
+def heading(past: Past) -> str:
+    """What the conversation is called."""
+    return past.title or past.last_prompt.partition("\n")[0] or past.session_id
+
+
+def markdown(past: Past) -> str:
+    """The whole conversation as Markdown."""
+    parts = [f"# {heading(past)}\n", f"Session `{past.session_id}`" + (f" in `{past.cwd}`" if past.cwd else "") + "\n"]
+    for message in past.history:
+        shown = [piece for block in message.blocks if (piece := _markdown(block))]
+        if shown:
+            said_by = "Tool" if _only_results(message.blocks) else _speaker(message.role, message.origin)
+            parts += [f"## {said_by}\n", *shown]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _markdown(block: Block) -> str:
+    match block:
+        case Text():
+            return f"{block.text}\n" if block.text.strip() else ""
+        case Thinking():
+            quoted = "\n".join(f"> {line}" for line in block.text.splitlines())
+            return f"{quoted}\n" if quoted else ""
+        case ToolCall():
+            return f"**{block.name}**\n\n{_fenced(_arguments(block), 'json')}"
+        case ToolResult():
+            return ("Error:\n\n" if block.is_error else "") + _fenced(_result_text(block))
+        case Image() | Document() | Other():
+            return f"*[{_named(block)}]*\n"
+
+
+def _fenced(text: str, kind: str = "") -> str:
+    """A code block whose fence is longer than any in the text."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{kind}\n{text}\n{fence}\n"
+
+
+def page(past: Past) -> str:
+    """The whole conversation as one HTML page."""
+    title = _escaped(heading(past))
+    body = [f"<h1>{title}</h1>", f"<p>Session <code>{_escaped(past.session_id)}</code></p>"]
+    for message in past.history:
+        shown = [piece for block in message.blocks if (piece := _html(block))]
+        if shown:
+            said_by = "Tool" if _only_results(message.blocks) else _speaker(message.role, message.origin)
+            body += [f"<h2>{_escaped(said_by)}</h2>", *shown]
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
+
+
+def _html(block: Block) -> str:
+    match block:
+        case Text():
+            return f"<pre>{_escaped(block.text)}</pre>" if block.text.strip() else ""
+        case Thinking():
+            text = _escaped(block.text)
+            return f"<details><summary>Thinking</summary><pre>{text}</pre></details>" if block.text.strip() else ""
+        case ToolCall():
+            return f"<p><b>{_escaped(block.name)}</b></p><pre>{_escaped(_arguments(block))}</pre>"
+        case ToolResult():
+            title = "Error" if block.is_error else "Result"
+            text = _escaped(_result_text(block))
+            return f"<details><summary>{title}</summary><pre>{text}</pre></details>"
+        case Image() | Document() | Other():
+            return f"<p><i>[{_escaped(_named(block))}]</i></p>"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def plain(block: Block) -> str:
+    """The words of a block, for searching."""
+    match block:
+        case Text() | Thinking():
+            return block.text
+        case ToolCall():
+            return f"{block.name} {_arguments(block)}"
+        case ToolResult():
+            return _result_text(block)
+        case Image() | Document() | Other():
+            return ""
+
+
+def _only_results(blocks: tuple[Block, ...]) -> bool:
+    return all(isinstance(block, ToolResult) for block in blocks)
+
+
+def _speaker(role: str, origin: str) -> str:
+    if role == "user":
+        return "User"
+    model = origin.partition("/")[2]
+    return f"Assistant ({model})" if model else "Assistant"
+
+
+def _arguments(call: ToolCall) -> str:
+    return call.broken if call.broken is not None else dumps(call.input).decode("utf-8")
+
+
+def _result_text(result: ToolResult) -> str:
+    if isinstance(result.content, str):
+        text = result.content
+    else:
+        text = "\n".join(part.text if isinstance(part, Text) else f"[{_named(part)}]" for part in result.content)
+    if len(text) <= LONGEST_RESULT:
+        return text
+    return f"{text[:LONGEST_RESULT]}\n… [{len(text) - LONGEST_RESULT} more characters]"
+
+
+def _named(block: Image | Document | Other) -> str:
+    match block:
+        case Image():
+            return f"image {block.url or block.media_type}".strip()
+        case Document():
+            return f"document {block.title or block.media_type}".strip()
+        case Other():
+            return str(block.data.get("type", "block"))

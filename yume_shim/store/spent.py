@@ -1,0 +1,119 @@
+"""What a session has cost, as its transcript tells: the last `cost-state`, and the answers after it."""
+
+from __future__ import annotations
+
+from yume_shim.text.codec import loads
+from yume_shim.types.events import ModelUsage
+from yume_shim.types.models import Usage
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from yume_shim.types.blocks import Json
+
+
+class Spent:
+    """Listens while a transcript is read, and adds up at the end: most of what it hears is overtaken by a later
+    state."""
+
+    def __init__(self) -> None:
+        self._state = b""
+        self._responses: list[tuple[str, str, Any, float]] = []
+
+    def state(self, line: bytes) -> None:
+        """A `cost-state` line: all that was spent up to here."""
+        self._state = line
+        self._responses.clear()
+
+    def response(self, message_id: str, model: str, usage: Any, cost: float) -> None:
+        """An answer; its blocks stand on several lines that all tell the same figures."""
+        self._responses.append((message_id, model, usage, cost))
+
+    def by_model(self) -> tuple[ModelUsage, ...]:
+        models = _state_models(self._state)
+        counted = ""
+        for message_id, model, usage, cost in self._responses:
+            if message_id and message_id == counted:
+                continue
+            counted = message_id
+            before = models.get(model, ModelUsage(model, Usage(), 0.0, 0, 0))
+            models[model] = replace(
+                before,
+                usage=before.usage + _usage(usage if isinstance(usage, dict) else {}),
+                cost_usd=before.cost_usd + cost,
+            )
+        return tuple(models.values())
+
+
+def state_line(session_id: str, total_usd: float, used: Iterable[ModelUsage]) -> Json:
+    """A `cost-state` line, from which a resumed session goes on counting."""
+    return {
+        "type": "cost-state",
+        "sessionId": session_id,
+        "totalCostUSD": total_usd,
+        "modelUsage": {entry.model: _shape(entry) for entry in used},
+    }
+
+
+_FIELDS = (
+    ("inputTokens", "input"),
+    ("outputTokens", "output"),
+    ("cacheReadInputTokens", "cache_read"),
+    ("cacheCreationInputTokens", "cache_write"),
+    ("cacheCreationEphemeral1hInputTokens", "cache_write_1h"),
+    ("thinkingTokens", "reasoning"),
+    ("webSearchRequests", "web_searches"),
+)
+
+
+def _state_models(line: bytes) -> dict[str, ModelUsage]:
+    try:
+        state = loads(line) if line else {}
+    except ValueError:
+        return {}
+    models = state.get("modelUsage") if isinstance(state, dict) else None
+    entries = models.items() if isinstance(models, dict) else ()
+    return {name: _model(name, entry) for name, entry in entries if isinstance(entry, dict)}
+
+
+def _shape(entry: ModelUsage) -> Json:
+    shape: Json = {name: getattr(entry.usage, field) for name, field in _FIELDS}
+    shape |= {"costUSD": entry.cost_usd, "contextWindow": entry.window, "maxOutputTokens": entry.max_output}
+    if entry.provider:
+        shape["provider"] = entry.provider
+    if not entry.cost_known:
+        shape["costBasis"] = "unknown"
+    return shape
+
+
+def _model(name: str, entry: Json) -> ModelUsage:
+    figures: Json = {field: _whole(entry.get(key)) for key, field in _FIELDS}
+    cost, provider = entry.get("costUSD"), entry.get("provider")
+    return ModelUsage(
+        name,
+        Usage(**figures),
+        float(cost) if isinstance(cost, (int, float)) else 0.0,
+        _whole(entry.get("contextWindow")),
+        _whole(entry.get("maxOutputTokens")),
+        provider if isinstance(provider, str) else "",
+        entry.get("costBasis") != "unknown",
+    )
+
+
+def _usage(shape: Json) -> Usage:
+    parts = shape.get("cache_creation")
+    hour = parts.get("ephemeral_1h_input_tokens") if isinstance(parts, dict) else 0
+    return Usage(
+        input=_whole(shape.get("input_tokens")),
+        output=_whole(shape.get("output_tokens")),
+        cache_read=_whole(shape.get("cache_read_input_tokens")),
+        cache_write=_whole(shape.get("cache_creation_input_tokens")),
+        cache_write_1h=_whole(hour),
+    )
+
+
+def _whole(found: Any) -> int:
+    return found if isinstance(found, int) else 0

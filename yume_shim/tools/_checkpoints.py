@@ -1,0 +1,156 @@
+"""File checkpoints: what the file tools change is kept as it was, prompt by prompt, so that it can be rewound.
+
+A backup is made before the first change of a file after each prompt. The list of them lies beside the backups, one line
+each, so that a resumed session can rewind too. Commands are not followed: only the file tools say what they change.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from yume_shim.text import codec
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.types.blocks import Json
+
+LIST_NAME = "checkpoints.jsonl"
+MAX_FILE_BYTES = 10 * 1024 * 1024
+"""Larger files are not kept, and so not rewound."""
+MAX_BACKUPS = 10_000
+UNKNOWN = "No file checkpoint found for message {0}."
+NOT_ENABLED = "File rewinding is not enabled."
+
+
+@value
+class Backup:
+    """A file as it was before a prompt changed it; `kept` is "" if it was not there, None if it was too large."""
+
+    prompt: str
+    path: str
+    kept: str | None
+
+
+class Checkpoints:
+    """One per session. `write` and `remove` put a file back (the file tools' own safe way of writing)."""
+
+    def __init__(self, folder: str, write: Callable[[str, bytes], None]) -> None:
+        self._folder = folder
+        self._write = write
+        self._lock = threading.Lock()
+        self._prompt = ""
+        self._prompts: list[str] = []
+        self._backups: list[Backup] = []
+        self._load()
+
+    def begin(self, prompt: str) -> None:
+        """A prompt begins: changes from here on belong to it."""
+        with self._lock:
+            self._prompt = prompt
+            self._prompts.append(prompt)
+            self._note({"prompt": prompt})
+
+    def keep(self, path: str) -> None:
+        """Called before a file is changed."""
+        with self._lock:
+            known = any(backup.prompt == self._prompt and backup.path == path for backup in reversed(self._backups))
+            if not self._prompt or known or len(self._backups) >= MAX_BACKUPS:
+                return
+            backup = Backup(self._prompt, path, self._copy(path))
+            self._backups.append(backup)
+            self._note({"prompt": backup.prompt, "path": path, "kept": backup.kept})
+
+    def rewind(self, prompt: str, *, dry_run: bool) -> Json:
+        """Put every file back to what it was before this prompt. Raises ToolFailed if the prompt is not known."""
+        with self._lock:
+            if prompt not in self._prompts:
+                raise ToolFailed(UNKNOWN.format(prompt))
+            later = set(self._prompts[self._prompts.index(prompt) :])
+            first: dict[str, Backup] = {}
+            for backup in self._backups:
+                if backup.prompt in later and backup.kept is not None:
+                    first.setdefault(backup.path, backup)
+            changed, insertions, deletions, links = [], 0, 0, []
+            for path, backup in first.items():
+                if os.path.islink(path):
+                    links.append(path)  # whoever put a link there since wants it there
+                    continue
+                old, now = self._content(backup), _read(path)
+                if old == now:
+                    continue
+                more, less = _lines_changed(now or b"", old or b"")
+                insertions, deletions = insertions + more, deletions + less
+                changed.append(path)
+                if not dry_run:
+                    self._put_back(path, old)
+        answer: Json = {"canRewind": True, "filesChanged": changed, "insertions": insertions, "deletions": deletions}
+        return answer | {"skippedLinks": links} if links else answer
+
+    # ------------------------------------------------------------ files
+
+    def _copy(self, path: str) -> str | None:
+        data = _read(path)
+        if data is None:
+            return ""
+        if len(data) > MAX_FILE_BYTES:
+            return None
+        name = f"{len(self._backups):06d}.bak"
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        handle = os.open(os.path.join(self._folder, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        return name
+
+    def _content(self, backup: Backup) -> bytes | None:
+        return _read(os.path.join(self._folder, backup.kept)) if backup.kept else None
+
+    def _put_back(self, path: str, old: bytes | None) -> None:
+        if old is not None:
+            self._write(path, old)
+            return
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            pass  # it is gone already
+
+    def _note(self, line: Json) -> None:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        handle = os.open(os.path.join(self._folder, LIST_NAME), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "ab") as file:
+            file.write(codec.dumps(line) + b"\n")
+
+    def _load(self) -> None:
+        for raw in (_read(os.path.join(self._folder, LIST_NAME)) or b"").splitlines():
+            try:
+                line = codec.loads(raw)
+                if "path" in line:
+                    self._backups.append(Backup(line["prompt"], line["path"], line["kept"]))
+                else:
+                    self._prompts.append(line["prompt"])
+            except (ValueError, KeyError, TypeError):
+                continue  # a torn line of a killed run
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    except OSError:
+        return None
+
+
+def _lines_changed(now: bytes, then: bytes) -> tuple[int, int]:
+    """(lines added, lines taken away) on the way from `now` to `then`."""
+    import difflib
+
+    before, after = now.splitlines(), then.splitlines()
+    more = less = 0
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            less, more = less + b - a, more + d - c
+    return more, less
