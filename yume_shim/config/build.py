@@ -337,11 +337,12 @@ class _Builder(Wishes):
             raise BadInvocation(f"Error: --json-schema is not valid JSON: {error}") from None
         if not isinstance(schema, dict):
             raise BadInvocation("Error: --json-schema must be a JSON object")
-        import jsonschema
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import validator_for
 
         try:
-            jsonschema.validators.validator_for(schema).check_schema(schema)
-        except jsonschema.SchemaError as error:
+            validator_for(schema).check_schema(schema)
+        except SchemaError as error:
             raise BadInvocation(f"Error: --json-schema is not a valid JSON Schema: {error.message}") from None
         return schema
 

@@ -50,9 +50,9 @@ class StructuredOutput:
         return ACCEPTED
 
     def _problem(self, output: Any) -> str:
-        import jsonschema
+        from jsonschema.validators import validator_for
 
-        validator = jsonschema.validators.validator_for(self._schema)(self._schema)
+        validator = validator_for(self._schema)(self._schema)
         errors = list(validator.iter_errors(output))[:5]
         return "; ".join(f"{error.json_path.replace('$', 'root', 1)}: {error.message}" for error in errors)
 

@@ -60,7 +60,7 @@ class Answered(Node):
         self.blocks = blocks
         self.message_id = ""
         self.origin = ""
-        self.model = ("", "")
+        self.model: tuple[str, str] = ("", "")
 
 
 class Tree:
