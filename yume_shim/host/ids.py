@@ -11,11 +11,12 @@ class RandomIds:
 
     def __init__(self) -> None:
         self._start = os.urandom(8).hex()
+        start = self._start
+        self._head = f"{start[:8]}-{start[8:12]}-4{start[12:15]}-9{os.urandom(2).hex()[:3]}-"
         self._count = count(int.from_bytes(os.urandom(4), "big"))
 
     def uuid(self) -> str:
-        start = self._start
-        return f"{start[:8]}-{start[8:12]}-4{start[12:15]}-9{next(self._count) % 0xFFF:03x}-{next(self._count):012x}"
+        return f"{self._head}{next(self._count):012x}"
 
     def call_id(self) -> str:
         return f"toolu_{self._start}{next(self._count):010x}"

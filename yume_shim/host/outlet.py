@@ -26,6 +26,7 @@ class Outlet:
         self._writer = writer
         self._lock = threading.RLock()
         self._listeners: list[Callable[[Tagged], None]] = []
+        self._stores: list[Store] = []
         self._muted = False
 
     def listen(self, listener: Callable[[Tagged], None]) -> None:
@@ -34,12 +35,7 @@ class Outlet:
 
     def remember_in(self, store: Store) -> None:
         """Let a store hear everything but deltas, which it has no use for."""
-
-        def heard(tagged: Tagged) -> None:
-            if type(tagged.event) is not BlockDelta:
-                store.feed(tagged)
-
-        self._listeners.append(heard)
+        self._stores.append(store)
 
     def mute(self) -> None:
         """Print nothing more (a terminated Claude form says nothing)."""
@@ -48,10 +44,14 @@ class Outlet:
     def emit(self, event: Event) -> str:
         """Send one event out; returns its uuid. Implements `types.ports.Emit`."""
         with self._lock:
-            uuid = (event.uuid if type(event) is PromptTaken else "") or self._ids.uuid()
-            tagged = Tagged(event, uuid, self._clock.now())
+            kind = type(event)
+            uuid = (event.uuid if isinstance(event, PromptTaken) else "") or self._ids.uuid()
+            tagged = Tagged(event, uuid, self._clock.now(), None)
             for listener in self._listeners:
                 listener(tagged)
+            if kind is not BlockDelta:
+                for store in self._stores:
+                    store.feed(tagged)
             if not self._muted:
                 lines = self._dialect.feed(tagged)
                 if lines:
