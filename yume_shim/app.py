@@ -10,7 +10,7 @@ from yume_shim.front import CASSETTE_SCHEME, Front, host_answers, refuse
 from yume_shim.host.imports import one_at_a_time
 from yume_shim.host.log import Log
 from yume_shim.types.errors import BadInvocation, Failure
-from yume_shim.types.events import EntriesWritten, Notice, ResponseFailed, SessionReady
+from yume_shim.types.events import EntriesWritten, ModelChanged, Notice, ResponseFailed, SessionReady, Tagged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def run(values: Values, words: tuple[str, ...], errors: tuple[str, ...], *, flat
         hearing.pass_on_to(program.on_signal)
         if not flat:
             front.outlet.emit(SessionReady(program.info()))
+        program.tell_other_model()
         return program.run()
     except BadInvocation as error:
         return refuse(error, flat=flat)
@@ -102,7 +103,8 @@ class Program:
         self._session = Session(parts, front.spec, front.session_id, front.resolve, self._describe)
         self._store: JsonlStore | None = None
         if front.start.past is not None:
-            self._session.restore(front.start.past.history, front.start.past.used)
+            past = front.start.past
+            self._session.restore(past.history, past.used, past.counted)
         front.on_gone = self._host_gone
 
     def run(self) -> int:
@@ -123,6 +125,12 @@ class Program:
                 self._store.close()
             self._front.writer.drain(self._settings.timeouts.shutdown)
         return self._exit_code()
+
+    def tell_other_model(self) -> None:
+        """A conversation that another model began goes on with this one."""
+        past, spec = self._front.start.past, self._front.spec
+        if past is not None and past.model and past.model != f"{spec.endpoint.name}/{spec.id}":
+            self._front.outlet.emit(ModelChanged(spec.endpoint.name, spec.id, "resume"))
 
     def info(self) -> SessionInfo:
         """The session as it stands."""
@@ -267,6 +275,8 @@ class Program:
             tell=tell,
             mirror=mirror if settings.session_mirror and settings.output_format == "stream-json" else None,
         )
+        # the first line may be out already: the store is told by itself
+        self._store.feed(Tagged(SessionReady(self._session.info()), "", self._front.clock.now()))
         self._front.outlet.remember_in(self._store)
 
     def _fork(self) -> Fork | None:

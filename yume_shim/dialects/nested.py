@@ -165,6 +165,9 @@ class NestedDialect:
                 return self._interrupted(event, tagged)
             case TurnFailed():
                 return [self._failed(event, tagged)]
+            case ModelChanged(reason="resume"):
+                self._model = event.model
+                return []  # init tells it
             case ModelChanged():
                 return [self._model_changed(event, tagged)]
             case SessionChanged():

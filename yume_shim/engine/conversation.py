@@ -6,6 +6,7 @@ import os
 import threading
 
 from yume_shim.context.environment import facts
+from yume_shim.context.estimate import Measured
 from yume_shim.context.memory_files import load_memory
 from yume_shim.context.system_prompt import build_system
 from yume_shim.context.trim import TrimPlan
@@ -18,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from yume_shim.context.estimate import Measured
     from yume_shim.engine.parts import Parts
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
@@ -63,11 +63,15 @@ class Conversation:
         self.warned_of: set[str] = set()
         """What the user was told once: it is not told again."""
 
-    def restore(self, history: Iterable[Message], spent: Iterable[ModelUsage] = ()) -> None:
-        """Go on with a conversation that was stored, and with what it had cost."""
+    def restore(
+        self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
+    ) -> None:
+        """Go on with a conversation that was stored. `counted` = (tokens, messages, origin) of its last answer."""
         self.history = list(history)
         self.used_ids = {block.id for entry in self.history for block in entry.blocks if isinstance(block, ToolCall)}
         self.tally.carry(spent)
+        tokens, messages, origin = counted
+        self.measured = Measured(tokens, messages, origin) if tokens else None
 
     def has_fallback(self) -> bool:
         """Is there another model to turn to?"""

@@ -163,8 +163,7 @@ class Requests:
     def _of(self, messages: tuple[Message, ...], max_tokens: int) -> Request:
         settings, talk = self._parts.settings, self._talk
         repaired = repair(messages, self._spec)
-        for note in repaired.notes:
-            self._parts.log("info", f"history: {note}")
+        self._tell(repaired.notes)
         messages = repaired.messages
         if talk.preamble and messages:
             first = messages[0]
@@ -181,6 +180,16 @@ class Requests:
             thinking_display=settings.thinking_display,
             session_id=talk.session_id,
         )
+
+    def _tell(self, notes: tuple[str, ...]) -> None:
+        """What had to be left out or made up: to the log, and once to the user where another model goes on."""
+        for note in notes:
+            self._parts.log("info", f"history: {note}")
+        talk, origin = self._talk, self._spec.origin
+        once = f"history {origin}"
+        if notes and once not in talk.warned_of and any(m.origin not in ("", origin) for m in talk.history):
+            talk.warned_of.add(once)
+            self._parts.emit(Notice("history", f"Going on with {self._spec.id}: {'; '.join(notes)}"))
 
     def _longest(self) -> int:
         most = self._spec.max_output

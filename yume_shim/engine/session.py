@@ -67,9 +67,11 @@ class Session:
         self._leaving = False
         self.last_end: TurnEnded | None = None
 
-    def restore(self, history: Iterable[Message], spent: Iterable[ModelUsage] = ()) -> None:
-        """Go on with a stored conversation, and with what it had cost; before `run`."""
-        self._talk.restore(history, spent)
+    def restore(
+        self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
+    ) -> None:
+        """Go on with a stored conversation, with what it had cost and how large it was; before `run`."""
+        self._talk.restore(history, spent, counted)
 
     # ------------------------------------------------------------ from any thread
 
@@ -226,8 +228,8 @@ class Session:
         self._talk.prepare()
         info = self.info()
         self._tell_state("running")
+        self._talk.history.append(self._accept(fresh))  # stored before anybody reads that its turn has begun
         self._parts.emit(TurnStarted(info, uuids))
-        self._talk.history.append(self._accept(fresh))
         if fresh[0].should_query:
             self.last_end = self._run_turn(info, uuids)
         else:

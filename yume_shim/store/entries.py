@@ -21,6 +21,7 @@ from yume_shim.types.events import (
     BlockEnded,
     Compacted,
     Interrupted,
+    ModeChanged,
     ModelChanged,
     NoteAdded,
     PartialKept,
@@ -38,7 +39,7 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import assistant_block, interrupt_marker, message_usage, result_block, timestamp
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Entries:
         match event:
             case SessionReady() | TurnStarted():
                 self._info, self._session_id = event.info, event.info.session_id
-                self._provider, self._prompted = event.info.provider, False
+                self._provider = event.info.provider
             case SessionChanged():
                 self._session_id, self.leaf, self._last_prompt = event.session_id, None, ""
             case ModelChanged():
@@ -129,7 +130,10 @@ class Entries:
             case Compacted():
                 return self._compacted(event, tagged)
             case TurnEnded():
+                self._prompted = False
                 return [*self._settle(None, None, Usage()), *self._closing(event)]
+            case ModeChanged(mode):
+                self._info = self._info and replace(self._info, permission_mode=mode)
             case PromptTaken() | NoteAdded() | ToolFinished() | Interrupted() | TurnFailed():
                 line = self._message(tagged)
                 return [] if line is None else [Entry(line)]

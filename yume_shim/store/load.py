@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
-    from yume_shim.types.blocks import Json
+    from yume_shim.types.blocks import Json, Message
 
 LONGEST_LINE = 256 * 1024 * 1024
 """A longer line is no line of ours: it is passed over without being held in memory whole."""
@@ -88,6 +88,8 @@ class _Reader:
         self._skipped = 0
         self._notes: dict[str, str] = {}
         self._last_prompt = b""
+        self._usage: tuple[str, Any] = ("", None)
+        """The newest answer's line and its figures."""
         self._written_by: dict[tuple[Any, ...], tuple[tuple[str, str], str]] = {}
         """(model, origin): the same on thousands of lines, so it is made once."""
 
@@ -164,6 +166,7 @@ class _Reader:
         node = Answered(uuid, above, place, assistant_blocks(message.get("content"), private))
         if isinstance(message_id, str):
             node.message_id = message_id
+        self._usage = (uuid, message.get("usage"))
         written_by = (private.get("provider"), line.get("requestedModel"), private.get("origin"), message.get("model"))
         try:
             known = self._written_by[written_by]
@@ -207,10 +210,10 @@ class _Reader:
     def past(self, leaf: Node, session_id: str) -> Past:
         chain = self.tree.with_strays(self.tree.chain(leaf))
         provider, model = next((node.model for node in reversed(chain) if isinstance(node, Answered)), ("", ""))
-        notes = self._notes
+        notes, history = self._notes, messages(chain)
         return Past(
             session_id=session_id,
-            history=messages(chain),
+            history=history,
             leaf=leaf.uuid,
             model=f"{provider}/{model}" if provider else "",
             foreign_model="" if provider else model,
@@ -220,7 +223,21 @@ class _Reader:
             cwd=notes.get("cwd", ""),
             chain=tuple([node.uuid for node in chain]),
             skipped=self._skipped,
+            counted=self._counted(chain, history),
         )
+
+    def _counted(self, chain: list[Node], history: tuple[Message, ...]) -> tuple[int, int, str]:
+        """How large the context was after the newest answer of this conversation, if its figures were told."""
+        newest = next((node for node in reversed(chain) if isinstance(node, Answered)), None)
+        uuid, usage = self._usage
+        if newest is None or newest.uuid != uuid or not isinstance(usage, dict):
+            return 0, 0, ""
+        names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+        figures = [figure for name in names if isinstance(figure := usage.get(name), int)]
+        if len(figures) != len(names) or not sum(figures[:3]):
+            return 0, 0, ""
+        covered = next((n for n in range(len(history), 0, -1) if history[n - 1].role == "assistant"), 0)
+        return sum(figures), covered, newest.origin
 
 
 def _author(provider: Any, asked: Any, origin: Any, model: Any) -> tuple[tuple[str, str], str]:

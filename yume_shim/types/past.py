@@ -30,3 +30,5 @@ class Past:
     """The uuids of the lines that `history` was read from, in order."""
     skipped: int = 0
     """Lines that could not be read."""
+    counted: tuple[int, int, str] = (0, 0, "")
+    """(tokens, messages, origin): what the last answer's provider counted, and how much of `history` that covers."""
