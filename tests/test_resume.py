@@ -358,3 +358,13 @@ def test_every_entry_of_a_turn_is_mirrored_before_its_result(program: Program) -
     program.world.serve([say("again")])
     program.run(*NESTED, "--resume", TWO, "second")
     assert heard(program.world._servers[-1].requests[0]).said[-1] == "second"
+
+
+def test_another_model_that_goes_on_is_told(program: Program) -> None:
+    began = program.run("-p", "first", "--output-format", "flat", "--session-id", ONE)
+    assert began.code == 0
+    went_on = program.run("-p", "second", "--output-format", "flat", "--resume", ONE, "--model", "haiku")
+    told = [(line["type"], line.get("subtype"), line.get("model")) for line in lines_of(went_on)[:2]]
+    other = VENDORS[0].other_model
+    assert told == [("system", "init", other), ("system", "model", other)]
+    assert program.asked() == [["first"], ["first", "second"]]

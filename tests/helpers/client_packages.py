@@ -52,16 +52,16 @@ def from_npm(*packages: str) -> Path:
     return _kept(("npm", *packages), install)
 
 
-def from_pypi(package: str, command: str) -> Path:
-    """A command of a package (`name==version`), in an environment of its own."""
+def from_pypi(package: str, command: str, *options: str) -> Path:
+    """A command of a package (`name==version`), in an environment of its own; options are pip's."""
     _check_switch()
 
     def install(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", str(folder / "env")], folder)
         python = shutil.which("python", path=_programs(folder))
-        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package], folder)
+        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options, package], folder)
 
-    folder = _kept(("pypi", package), install)
+    folder = _kept(("pypi", package, *options), install)
     found = shutil.which(command, path=_programs(folder))
     assert found is not None, f"{package} has no command {command}"
     return Path(found)

