@@ -76,7 +76,12 @@ class Program:
         home = settings.env.get("HOME") or os.path.expanduser("~")
         beside = os.path.join(front.transcript.removesuffix(".jsonl"), "tool-results")
         self._toolbox = open_toolbox(
-            settings, beside, tool_environment(settings), front.log, host_answers=host_answers(settings)
+            settings,
+            beside,
+            tool_environment(settings),
+            front.log,
+            host_answers=host_answers(settings),
+            tell=front.outlet.emit,
         )
         self._gate = Permissions(
             settings, settings.cwd, home, front.flat, front.log, shell_cwd=self._toolbox.shell_folder

@@ -51,6 +51,8 @@ from yume_shim.types.events import (
     SessionReady,
     StartFailed,
     StateChanged,
+    TaskEnded,
+    TaskStarted,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -164,6 +166,8 @@ class FlatDialect:
                 | ApprovalWithdrawn()
                 | ModeChanged()
                 | StateChanged()
+                | TaskStarted()
+                | TaskEnded()
                 | PromptWithdrawn()
                 | Compacting()
                 | CompactEnded()

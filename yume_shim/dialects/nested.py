@@ -23,6 +23,7 @@ from yume_shim.dialects.nested_lines import (
     resume_failed_line,
     synthetic_message,
     system_line,
+    task_line,
     user_uuid_fields,
 )
 from yume_shim.dialects.results import error_text, nested_error_category
@@ -64,6 +65,8 @@ from yume_shim.types.events import (
     SessionReady,
     StartFailed,
     StateChanged,
+    TaskEnded,
+    TaskStarted,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -180,6 +183,8 @@ class NestedDialect:
                 return self._compacted(event, tagged)
             case LocalCommandDone():
                 return [self._local_answer(event, tagged)]
+            case TaskStarted() | TaskEnded():
+                return [self._own(task_line(event), tagged)]
             case StateChanged():
                 line = system_line("session_state_changed", state=event.state, sdk_host_only=True)
                 return [self._own(line, tagged)]

@@ -16,7 +16,15 @@ from yume_shim.dialects.results import (
     terminal_reason,
     turn_usage,
 )
-from yume_shim.types.events import CallDenied, CommandRefused, InputRejected, ModeChanged, Notice, Retrying
+from yume_shim.types.events import (
+    CallDenied,
+    CommandRefused,
+    InputRejected,
+    ModeChanged,
+    Notice,
+    Retrying,
+    TaskStarted,
+)
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import message_usage
 
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
         ModelUsage,
         ResumeFailed,
         SessionInfo,
+        TaskEnded,
         ToolProgress,
         TurnEnded,
     )
@@ -139,6 +148,27 @@ def fallback_line(event: ModelChanged, before: str) -> Json:
         original_model=before,
         fallback_model=event.model,
         content=f"Switched from {before} to {event.model} ({event.reason})",
+    )
+
+
+def task_line(event: TaskStarted | TaskEnded) -> Json:
+    """A command runs on beside the conversation, or has ended."""
+    if isinstance(event, TaskStarted):
+        return system_line(
+            "task_started",
+            task_id=event.task_id,
+            tool_use_id=event.call_id,
+            description=event.description,
+            task_type="local_bash",
+            is_backgrounded=True,
+        )
+    return system_line(
+        "task_notification",
+        task_id=event.task_id,
+        tool_use_id=event.call_id,
+        status=event.status,
+        output_file=event.output_file,
+        summary=event.summary,
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.tools._shells import Shells
     from yume_shim.tools._web import PageCache
     from yume_shim.types.blocks import Json
+    from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.ports import Cancel
 
     Log = Callable[[str, str], None]
@@ -79,6 +80,9 @@ class ToolState:
         self._shells: Shells | None = None
         self._keeper: Keeper | None = None
         self._pages: PageCache | None = None
+        self.closed = False
+        self.tell: Callable[[TaskStarted | TaskEnded], object] = _nobody
+        """Who hears of commands that run on beside the conversation."""
         self.checkpoints: Checkpoints | None = None
         """Set where the host wants to be able to rewind files."""
 
@@ -153,6 +157,7 @@ class ToolState:
 
     def close(self) -> None:
         """End what the shells left running."""
+        self.closed = True
         with self._lock:
             shells, self._shells = self._shells, None
             keeper, self._keeper = self._keeper, None
@@ -160,3 +165,7 @@ class ToolState:
             shells.close()
         if keeper is not None:
             keeper.close()
+
+
+def _nobody(news: object) -> None:
+    """Nobody listens."""

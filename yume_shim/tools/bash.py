@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from yume_shim.text.clean import clean_output
 from yume_shim.text.clip import clip_middle
 from yume_shim.tools._files import os_failure, size_text
 from yume_shim.tools._shells import NOWHERE, WINDOWS, Sink, run_to_end
 from yume_shim.types.errors import ToolFailed
+from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._shells import Ended, Shells
+    from typing import Literal
+
+    from yume_shim.tools._shells import Background, Ended, Shells
     from yume_shim.tools._state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
@@ -32,7 +36,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     command: str = given["command"]
     note = _back_to_a_folder(state)
     if given.get("run_in_background"):
-        return _start_background(command, state)
+        return _start_background(command, state, str(given.get("description") or command), context.call_id)
     ended, moved = _run_command(command, time_limit_ms(given.get("timeout"), state) / 1000, state, context)
     text = clean_output(ended.output).rstrip("\n")
     note = "\n".join(part for part in (note, moved) if part)
@@ -130,7 +134,7 @@ def _back_to_a_folder(state: ToolState) -> str:
     return f"Shell cwd was reset to {state.cwd}"
 
 
-def _start_background(command: str, state: ToolState) -> ToolOutput:
+def _start_background(command: str, state: ToolState, description: str, call_id: str) -> ToolOutput:
     try:
         made = state.shells.start_background(command)
     except BlockingIOError as error:
@@ -146,8 +150,22 @@ def _start_background(command: str, state: ToolState) -> ToolOutput:
         "backgroundTaskId": made.id,
     }
     path = made.running.sink.path
+    state.tell(TaskStarted(made.id, call_id, description))
+    threading.Thread(target=_tell_end, args=(made, state, description, call_id), daemon=True).start()
     text = f"Command running in background with ID: {made.id}. Output is being written to: {path}"
     return ToolOutput(text, structured, is_error=False)
+
+
+def _tell_end(made: Background, state: ToolState, description: str, call_id: str) -> None:
+    """Wait for the end of a background command and say how it came. After the session's own end nobody listens."""
+    made.running.ended.wait()
+    if state.closed:
+        return
+    code = made.running.process.returncode
+    status: Literal["completed", "failed", "stopped"] = "stopped" if made.killed else "failed" if code else "completed"
+    words = {"stopped": "was stopped", "failed": f"failed with exit code {code}", "completed": "completed"}[status]
+    summary = f'Background command "{description}" {words}'
+    state.tell(TaskEnded(made.id, call_id, status, made.running.sink.path or "", summary))
 
 
 # ---------------------------------------------------------------- output

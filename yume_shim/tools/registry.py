@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from yume_shim.tools._state import Search
     from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
     from yume_shim.types.ports import Toolbox
@@ -39,9 +40,11 @@ def open_toolbox(
     *,
     host_answers: bool = False,
     search: Search | None = None,
+    tell: Callable[[TaskStarted | TaskEnded], object] | None = None,
 ) -> Toolbox:
     """The tools these settings ask for. `scratch_dir` takes outputs too long to show, `env` is what commands see.
-    Tools that are questions to the host are there only if it answers (`host_answers`), WebSearch only with `search`."""
+    Tools that are questions to the host are there only if it answers (`host_answers`), WebSearch only with `search`.
+    `tell` hears of commands that run on beside the conversation."""
     state = ToolState(
         settings.cwd or ".",
         settings.add_dirs,
@@ -53,6 +56,8 @@ def open_toolbox(
         settings.sandbox,
         search,
     )
+    if tell is not None:
+        state.tell = tell
     if settings.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers, searches=search is not None)

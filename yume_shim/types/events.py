@@ -11,6 +11,8 @@ from yume_shim.types.local_events import Compacted as Compacted
 from yume_shim.types.local_events import CompactEnded as CompactEnded
 from yume_shim.types.local_events import Compacting as Compacting
 from yume_shim.types.local_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.local_events import TaskEnded as TaskEnded
+from yume_shim.types.local_events import TaskStarted as TaskStarted
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
@@ -388,6 +390,8 @@ EngineEvent = (
     | CompactEnded
     | Compacted
     | LocalCommandDone
+    | TaskStarted
+    | TaskEnded
 )
 HostEvent = (
     InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed | StartFailed | ResumeFailed | EntriesWritten

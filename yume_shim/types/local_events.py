@@ -54,3 +54,23 @@ class LocalCommandDone:
     name: str
     text: str
     failed: str = ""
+
+
+@value
+class TaskStarted:
+    """A command runs on beside the conversation."""
+
+    task_id: str
+    call_id: str
+    description: str
+
+
+@value
+class TaskEnded:
+    """It is over: by itself, or because it was stopped."""
+
+    task_id: str
+    call_id: str
+    status: Literal["completed", "failed", "stopped"]
+    output_file: str
+    summary: str

@@ -13,9 +13,12 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools import bash_output
+from yume_shim.tools.registry import open_toolbox
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolContext
+from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,3 +130,38 @@ def test_killing_ends_the_whole_group(tools: Toolbox, tmp_path: Path) -> None:
             return
         time.sleep(0.02)
     raise AssertionError("it still runs")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "words"),
+    [("true", "completed", "completed"), ("exit 3", "failed", "failed with exit code 3")],
+)
+def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, words: str) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    try:
+        given = {"command": command, "description": "try it", "run_in_background": True}
+        tools.run(ToolCall("c1", "Bash", given), ToolContext("c1", cancel()))
+        deadline = time.monotonic() + 20
+        while len(news) < 2:
+            assert time.monotonic() < deadline, news
+            time.sleep(0.02)
+    finally:
+        tools.close()
+    ended = news[1]
+    assert news[0] == TaskStarted("bash_1", "c1", "try it")
+    assert isinstance(ended, TaskEnded)
+    assert (ended.task_id, ended.call_id, ended.status) == ("bash_1", "c1", status)
+    assert ended.summary == f'Background command "try it" {words}'
+    assert ended.output_file.endswith("bash_1.output")
+
+
+def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools.run(ToolCall("c1", "Bash", {"command": "sleep 30", "run_in_background": True}), ToolContext("c1", cancel()))
+    tools.close()
+    time.sleep(0.3)
+    assert [type(item) for item in news] == [TaskStarted]
