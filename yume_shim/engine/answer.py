@@ -5,7 +5,7 @@ from __future__ import annotations
 from yume_shim.context.estimate import estimate_request, estimate_text
 from yume_shim.engine.retry import plan_retry
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.errors import Cancelled, Failure
+from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
@@ -139,6 +139,8 @@ class Answerer:
         try:
             for event in self._parts.provider_for(request.model).stream(request, self._cancel):
                 self._hear(event, heard, request)
+        except BadInvocation as error:  # a provider that cannot be set up at all
+            heard.failure = Failure(error.kind, error.message)
         finally:
             self.api_seconds += self._parts.clock.monotonic() - begun
         return heard

@@ -16,7 +16,7 @@ from yume_shim.config.credentials import (
     tool_environment,
 )
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.models import Backoff, Credential, Usage
+from yume_shim.types.models import Backoff, Credential, ModelSpec, Usage
 from yume_shim.types.settings import RetrySettings, Settings
 
 
@@ -125,6 +125,18 @@ def test_backoff_is_data_and_can_be_overridden() -> None:
     assert catalog().resolve("gpt-x").endpoint.backoff == Backoff(cap=120)
     made = catalog(retry=RetrySettings(initial=0.1, retries=0))
     assert made.resolve("gpt-x").endpoint.backoff == Backoff(initial=0.1, cap=120, retries=0)
+
+
+def test_only_third_parties_are_thought_careless() -> None:
+    careless = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.quirks.careless_arguments}
+    chat = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.api == "openai-chat"}
+    assert careless == chat
+    assert not careless & {"anthropic", "openai", "google"}
+
+
+def _at(provider: str) -> ModelSpec:
+    base = "http://localhost:1" if provider == "compatible" else ""
+    return catalog(provider=provider, api_base=base).resolve("m")
 
 
 def test_endpoints_from_the_config_file() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,11 +39,13 @@ from yume_shim.types.events import (
     ResponseStarted,
     Retrying,
     ToolFinished,
+    ToolProgress,
     TurnEnded,
     TurnFailed,
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import Answer
+from yume_shim.types.settings import Timeouts
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -426,3 +429,27 @@ def test_an_internal_error_still_ends_the_turn() -> None:
     ended, _ = run(bench)
     assert ended.outcome == "execution_error"
     assert bench.logged[-1][0] == "error"
+
+
+# ---------------------------------------------------------------- long calls
+
+
+def test_a_long_call_is_heard_of_while_it_runs() -> None:
+    def slow(given: dict[str, Any], _: object) -> str:
+        deadline = time.monotonic() + 20
+        while not bench.of(ToolProgress):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return "done"
+
+    script = answer(calls("c1", "Slow"), stop="tool_calls")
+    bench = Bench(
+        ScriptedProvider(script, answer(says("Done."))),
+        FunctionTools(Slow=slow),
+        timeouts=Timeouts(tool_heartbeat=0.05),
+    )
+    run(bench)
+    kinds = [name for name in bench.kinds() if name.startswith("Tool")]
+    assert kinds[0] == "ToolStarted"
+    assert kinds[-1] == "ToolFinished"
+    assert set(kinds[1:-1]) == {"ToolProgress"}

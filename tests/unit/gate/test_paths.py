@@ -81,7 +81,7 @@ def test_absolute_windows(path: str, full: str) -> None:
         (POSIX, "/w/a", "/w", False),
         (POSIX, "/", "/anything", True),
         (MACOS, "/w", "/W/a", True),
-        (WSL, "/mnt/c/Work", "/mnt/c/work/x", True),
+        (WSL, "/mnt/c/Job", "/mnt/c/job/x", True),
         (WINDOWS, "C:\\w", "c:\\W\\a", True),
         (WINDOWS, "C:\\w", "C:\\w2\\a", False),
         (WINDOWS, "C:\\w", "D:\\w\\a", False),
