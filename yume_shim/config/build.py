@@ -81,7 +81,6 @@ class _Builder(Wishes):
             output_format=output,  # type: ignore[arg-type]  # the flag table checked the choice
             input_format="lines" if stream_in or (self.flat and not one_shot) else "text",
             prompt=self.words[0] if self.words and not stream_in else None,
-            one_shot=one_shot and not stream_in,
             verbose=self.on("verbose"),
             partial_messages=self.on("include-partial-messages"),
             replay_user_messages=self.on("replay-user-messages"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.engine.scrub import scrub
+from yume_shim.text.clean import repair_mojibake
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import (
@@ -147,7 +148,7 @@ class CallRunner:
             self._parts.log("error", f"tool {call.name} broke: {type(error).__name__}: {error}")
             return _failed(call, ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"))
         took = round((self._parts.clock.monotonic() - begun) * 1000)
-        output = self._scrubbed(call, output)
+        output = self._scrubbed(call, self._mended(output))
         self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
         return ToolFinished(call, result, output.structured, duration_ms=took)
@@ -158,6 +159,12 @@ class CallRunner:
         if mode and gate.mode() != mode and "plan" in (mode, gate.mode()):
             gate.set_mode(mode)
             self._parts.emit(ModeChanged(gate.mode()))
+
+    def _mended(self, output: ToolOutput) -> ToolOutput:
+        """Text that was decoded wrongly somewhere on its way is put right, where the user wants that."""
+        if not self._parts.settings.repair_mojibake or not isinstance(output.content, str):
+            return output
+        return replace(output, content=repair_mojibake(output.content))
 
     def _scrubbed(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         if not self._parts.settings.redact_output:

@@ -8,6 +8,7 @@ interleaved parallel calls leave in order.
 
 from __future__ import annotations
 
+from yume_shim.text.clean import SurrogateJoiner
 from yume_shim.text.partial_json import parse_arguments
 from yume_shim.types.blocks import NOTHING, Other, Text, Thinking, ToolCall
 from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class _Slot:
     """One block under construction."""
 
-    __slots__ = ("done", "first", "held", "index", "pieces", "private", "shown", "signature")
+    __slots__ = ("done", "first", "held", "index", "joiner", "pieces", "private", "shown", "signature")
 
     def __init__(self, first: AssistantBlock) -> None:
         self.first = first
@@ -33,6 +34,7 @@ class _Slot:
         self.signature: list[str] = []
         self.held: list[tuple[DeltaKind, str]] = []
         self.private: dict[str, Any] = {}
+        self.joiner: SurrogateJoiner | None = None
         self.done = False
         self.shown = False
         self.index = -1
@@ -70,6 +72,11 @@ class Assembler:
     def delta(self, key: Hashable, kind: DeltaKind, text: str) -> list[ModelEvent]:
         """Add a piece. Empty pieces are kept out of the stream."""
         slot = self._slots[key]
+        if kind in ("text", "thinking") and (slot.joiner is not None or not text.isascii()):
+            # a character beyond the basic plane may come as two escaped halves, in two pieces
+            if slot.joiner is None:
+                slot.joiner = SurrogateJoiner()
+            text = slot.joiner.feed(text)
         if not text:
             return []
         (slot.signature if kind == "signature" else slot.pieces).append(text)
@@ -93,14 +100,29 @@ class Assembler:
         slot = self._slots.get(key)
         if slot is None or slot.done:
             return []
+        rest = self._rest_of(slot)
         slot.done = True
-        return self._advance()
+        return rest + self._advance()
 
     def end_all(self) -> list[ModelEvent]:
         """Close everything that is open, in order."""
+        rest: list[ModelEvent] = []
         for slot in self._queue:
+            rest += self._rest_of(slot)
             slot.done = True
-        return self._advance()
+        return rest + self._advance()
+
+    def _rest_of(self, slot: _Slot) -> list[ModelEvent]:
+        """Half a character that never got its other half."""
+        rest = slot.joiner.finish() if slot.joiner is not None and not slot.done else ""
+        if not rest:
+            return []
+        kind: DeltaKind = "thinking" if isinstance(slot.first, Thinking) else "text"
+        slot.pieces.append(rest)
+        if slot.shown:
+            return [BlockDelta(slot.index, kind, rest)]
+        slot.held.append((kind, rest))
+        return []
 
     def _advance(self) -> list[ModelEvent]:
         out: list[ModelEvent] = []

@@ -58,8 +58,6 @@ class Settings:
     input_format: InputFormat = "lines"
     """"lines" = JSON lines on stdin; "text" = the whole of stdin is (part of) the prompt."""
     prompt: str | None = None
-    one_shot: bool = False
-    """Run `prompt`, then end (`-p PROMPT`, also with the flat format)."""
     verbose: bool = False
     partial_messages: bool = False
     replay_user_messages: bool = False

@@ -63,18 +63,18 @@ def start(tmp_path: Path) -> Start:
 
 def test_a_bare_start_is_flat_and_persistent(start: Start) -> None:
     s = start()
-    assert (s.output_format, s.input_format, s.one_shot, s.on_cut) == ("flat", "lines", False, "continue")
+    assert (s.output_format, s.input_format, s.on_cut) == ("flat", "lines", "continue")
     assert (s.tool_concurrency, s.merge_waiting) == (1, False)
 
 
 def test_claude_forms(start: Start) -> None:
     s = start("-p", "hi")
-    assert (s.output_format, s.input_format, s.prompt, s.one_shot) == ("text", "text", "hi", True)
+    assert (s.output_format, s.input_format, s.prompt) == ("text", "text", "hi")
     assert (s.on_cut, s.tool_concurrency, s.merge_waiting) == ("restart", 8, True)
     s = start("--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "ignored")
-    assert (s.input_format, s.prompt, s.one_shot) == ("lines", None, False)
+    assert (s.input_format, s.prompt) == ("lines", None)
     s = start("-p", "hi", "--output-format", "flat")
-    assert (s.output_format, s.input_format, s.one_shot) == ("flat", "text", True)
+    assert (s.output_format, s.input_format) == ("flat", "text")
 
 
 @pytest.mark.parametrize(

@@ -453,3 +453,12 @@ def test_a_long_call_is_heard_of_while_it_runs() -> None:
     assert kinds[0] == "ToolStarted"
     assert kinds[-1] == "ToolFinished"
     assert set(kinds[1:-1]) == {"ToolProgress"}
+
+
+@pytest.mark.parametrize(("wanted", "text"), [(True, "schön"), (False, "schÃ¶n")])
+def test_wrongly_decoded_output_is_mended_on_demand(wanted: bool, text: str) -> None:
+    tools = FunctionTools(Say=lambda given, _: "schÃ¶n")
+    provider = ScriptedProvider(answer(calls("c1", "Say"), stop="tool_calls"), answer(says("Done.")))
+    bench = Bench(provider, tools, repair_mojibake=wanted)
+    run(bench)
+    assert bench.of(ToolFinished)[0].result.content == text
