@@ -119,12 +119,6 @@ class Approvals:
         question.box.put(answer)
         return True
 
-    def open_call(self, ask_id: str) -> str | None:
-        """The call an open question is about."""
-        with self._lock:
-            question = self._open.get(ask_id)
-        return question.call_id if question else None
-
     def close(self) -> None:
         """Nobody will answer any more: open questions end as "closed", new ones are not put."""
         with self._lock:

@@ -5,7 +5,6 @@ Model text loses nothing but what UTF-8 cannot carry. Tool output loses what onl
 
 from __future__ import annotations
 
-import codecs
 import re
 
 TYPE_CHECKING = False
@@ -63,23 +62,6 @@ def repair_mojibake(text: str) -> str:
     from ftfy import fix_encoding
 
     return fix_encoding(text)
-
-
-class Utf8Joiner:
-    """Bytes that were cut anywhere -> text; a character cut in two waits for its rest."""
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-
-    def feed(self, data: bytes) -> str:
-        """The text complete so far."""
-        return self._decoder.decode(data)
-
-    def finish(self) -> str:
-        """U+FFFD if the bytes ended inside a character, else nothing."""
-        rest = self._decoder.decode(b"", final=True)
-        self._decoder.reset()
-        return rest
 
 
 class SurrogateJoiner:

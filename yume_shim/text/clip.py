@@ -198,23 +198,6 @@ def clip_middle(text: str, limit: int, note: str = CUT_NOTE) -> str:
     return _join_ends(text, room - room // 2, room // 2, note)
 
 
-def clip_to_size(text: str, limit_bytes: int, note: str = CUT_NOTE) -> str:
-    """Like `clip_middle`, with the limit in bytes as JSON (`json_size`)."""
-    if len(text) * MOST_BYTES <= limit_bytes or json_size(text) <= limit_bytes:
-        return text
-    room = limit_bytes - json_size(note.replace("{cut}", str(len(text))))
-    if room < 2 * MOST_BYTES:
-        return "" if limit_bytes < MOST_BYTES else split_text(text[: limit_bytes + 1], limit_bytes)[0]
-    head = _longest_prefix(text[: room // 2 + 1], room // 2)
-    tail = _longest_suffix(text[-(room // 2) - 1 :], room // 2)
-    return _join_ends(text, head, tail, note)
-
-
-def _longest_suffix(text: str, limit_bytes: int) -> int:
-    """How many code points from the end fit; at least 1. Sizes add up, so the order does not matter."""
-    return _longest_prefix(text[::-1], limit_bytes)
-
-
 def _join_ends(text: str, head: int, tail: int, note: str) -> str:
     head = _cut_before(text, head, 0)
     start = _cut_after(text, len(text) - tail)

@@ -6,8 +6,7 @@
     ├── ProviderFailed    a model request failed; carries a Failure
     ├── ToolFailed        text for the model: the call becomes an error result
     ├── StoreFailed       the transcript could not be written: told once, the turn goes on
-    ├── Cancelled         somebody stopped this work; not an error of anyone
-    └── HostGone          nobody reads our stdout any more
+    └── Cancelled         somebody stopped this work; not an error of anyone
 
 `Failure` is the value that travels in events; `ErrorKind` is the `code` list of the flat dialect. Only
 `providers/_errors.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` words them.
@@ -110,7 +109,3 @@ class StoreFailed(ShimError):
 
 class Cancelled(ShimError):
     """This work was stopped."""
-
-
-class HostGone(ShimError):
-    """stdout is closed."""

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from yume_shim.text.clean import (
     SurrogateJoiner,
-    Utf8Joiner,
     clean_model_text,
     clean_output,
     repair_mojibake,
@@ -76,20 +75,6 @@ def test_surrogate_joiner_holds_only_what_it_must() -> None:
     assert joiner.finish() == ""
     assert joiner.feed("\ud83d") + joiner.finish() == "\ufffd"
     assert joiner.feed("new") == "new"
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=60) | st.text(max_size=30).map(str.encode), st.lists(st.integers(0, 60), max_size=8))
-def test_utf8_joiner_reads_cut_bytes_like_whole_ones(data: bytes, places: list[int]) -> None:
-    joiner = Utf8Joiner()
-    marks = [0, *sorted(min(place, len(data)) for place in places), len(data)]
-    text = "".join(joiner.feed(data[a:b]) for a, b in pairwise(marks)) + joiner.finish()
-    assert text == data.decode("utf-8", "replace")
-
-
-def test_utf8_joiner_starts_anew_after_its_end() -> None:
-    joiner = Utf8Joiner()
-    assert (joiner.feed(b"\xf0\x9f"), joiner.finish(), joiner.feed("ü".encode())) == ("", "\ufffd", "ü")
 
 
 @pytest.mark.parametrize(

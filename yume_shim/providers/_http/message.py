@@ -60,7 +60,6 @@ class Connection:
         self.sock = sock
         self.key = key
         self.rest = b""
-        self.reused = False
         self.kept = True
         self.idle_since = 0.0
         self.via: Url | None = None

@@ -209,7 +209,6 @@ class DirectTransport:
                 return None
             fresh = time.monotonic() - connection.idle_since < KEEP_SECONDS
             if connection.key == origin and fresh and connection.is_alive():
-                connection.reused = True
                 return connection
             connection.close()
         return None
