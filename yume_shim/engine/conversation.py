@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from yume_shim.context.environment import facts
 from yume_shim.context.estimate import Measured
-from yume_shim.context.memory_files import load_memory
-from yume_shim.context.system_prompt import build_system
 from yume_shim.context.trim import TrimPlan
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import ToolCall
@@ -99,6 +96,10 @@ class Conversation:
                 self._prepared = True
 
     def _prepare(self) -> None:
+        from yume_shim.context.environment import facts
+        from yume_shim.context.memory_files import load_memory
+        from yume_shim.context.system_prompt import build_system
+
         settings = self.parts.settings
         surroundings = facts(settings.cwd, self.parts.clock.now(), settings.env)
         wishes = replace(settings, system_prompt=self.system_prompt, append_system_prompt=self.append_system_prompt)

@@ -5,11 +5,8 @@ from __future__ import annotations
 import threading
 
 from yume_shim.engine.cancel import CancelSignal
-from yume_shim.engine.context_usage import context_usage
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
-from yume_shim.engine.local_commands import LocalCommands, local_command
-from yume_shim.engine.turn import Turn
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, ToolFailed
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal
 
-    from yume_shim.engine.local_commands import LocalCommand
+    from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.parts import Parts
     from yume_shim.types.blocks import Block
     from yume_shim.types.commands import Command
@@ -56,7 +53,7 @@ class Session:
         self._resolve = resolve
         self._describe = describe
         self._talk = Conversation(parts, spec, session_id, resolve)
-        self._local = LocalCommands(parts, self._talk, self.info)
+        self._locals: LocalCommands | None = None
         self._inbox = Inbox()
         self._lock = threading.Lock()
         self._cancel: CancelSignal | None = None
@@ -130,6 +127,8 @@ class Session:
 
     def context_usage(self) -> dict[str, Any]:
         """How full the context is."""
+        from yume_shim.engine.context_usage import context_usage
+
         self._talk.prepare()
         return context_usage(self._talk)
 
@@ -182,9 +181,9 @@ class Session:
                 case SetModel(model):
                     self._set_model(model)
                 case Clear():
-                    self._local.clear()
+                    self._local().clear()
                 case Compact():
-                    self._local.compact_now(self._begin())
+                    self._local().compact_now(self._begin())
                     self._rest()
                 case _:
                     raise TypeError(f"not a command for a session: {command!r}")
@@ -200,7 +199,20 @@ class Session:
     # ------------------------------------------------------------ commands of ours
 
     def _command_of(self, prompt: UserInput) -> LocalCommand | None:
-        return local_command(prompt) if self._parts.settings.slash_commands else None
+        first = prompt.blocks[0] if prompt.blocks else None
+        if not self._parts.settings.slash_commands or not isinstance(first, Text) or first.text.lstrip()[:1] != "/":
+            return None
+        from yume_shim.engine.local_commands import local_command
+
+        return local_command(prompt)
+
+    def _local(self) -> LocalCommands:
+        """Made at the first use: few sessions have any."""
+        if self._locals is None:
+            from yume_shim.engine.local_commands import LocalCommands
+
+            self._locals = LocalCommands(self._parts, self._talk, self.info)
+        return self._locals
 
     def _is_plain(self, prompt: UserInput) -> bool:
         return self._command_of(prompt) is None
@@ -210,7 +222,7 @@ class Session:
         fresh = self._is_new(prompt)
         if fresh:
             self._tell_state("running")
-            self.last_end = self._local.run(command, prompt, self._begin(), lambda: self._reason)
+            self.last_end = self._local().run(command, prompt, self._begin(), lambda: self._reason)
         self._rest()
         if fresh:
             self._tell_state("idle")
@@ -225,7 +237,6 @@ class Session:
             self._rest()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
-        self._talk.prepare()
         info = self.info()
         self._tell_state("running")
         self._talk.history.append(self._accept(fresh))  # stored before anybody reads that its turn has begun
@@ -244,6 +255,11 @@ class Session:
             self._parts.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
+        from yume_shim.engine.turn import (
+            Turn,  # late: the turn's first line is out, and most of the engine is behind it
+        )
+
+        self._talk.prepare()
         turn = Turn(self._parts, self._talk, info, self._begin(), self._injected, lambda: self._reason)
         return turn.run(uuids)
 

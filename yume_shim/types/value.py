@@ -49,6 +49,10 @@ else:
 
         def __init__(self, *args, **kwargs):
             given = len(args)
+            if given == count and not kwargs:  # the way of all hot calls
+                for put, item in zip(setters, args, strict=True):
+                    put(self, item)
+                return
             if given > count:
                 raise TypeError(f"{made.__name__} takes {count} values, got {given}")
             for place in range(given):
