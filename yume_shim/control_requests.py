@@ -53,7 +53,7 @@ class ControlRequests:
             "get_binary_version": lambda _: {"version": self._version},
             "list_models": lambda _: {"models": list(self._models)},
             "mcp_status": lambda _: {"mcpServers": []},
-            "stop_task": lambda _: {},
+            "stop_task": self._stop_task,
         }
 
     def _initialize(self, body: Json) -> Json:
@@ -102,6 +102,11 @@ class ControlRequests:
         if asked is not None and (not isinstance(asked, int) or isinstance(asked, bool) or asked < 0):
             raise BadLine("max_thinking_tokens must be a whole number or null", "invalid_value")
         self._session.use_thinking_budget(asked)
+
+    def _stop_task(self, body: Json) -> Json:
+        """An id that means nothing is answered the same way, as the Claude CLI does it."""
+        self._session.stop_task(str(body.get("task_id", "")))
+        return {}
 
     def _rewind_files(self, body: Json) -> Json:
         try:

@@ -137,6 +137,9 @@ class FunctionTools:
     def rewind(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
         raise ToolFailed("File rewinding is not enabled.")
 
+    def stop_task(self, task_id: str) -> bool:
+        return False
+
     def shell_folder(self) -> str:
         return "/nowhere"
 

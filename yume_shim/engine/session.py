@@ -119,6 +119,10 @@ class Session:
             self._parts.emit(PromptWithdrawn(uuid))
         return dropped
 
+    def stop_task(self, task_id: str) -> bool:
+        """End a command that runs in the background."""
+        return self._parts.toolbox.stop_task(task_id)
+
     def rewind_files(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
         """Put files back to what they were before a prompt; raises ToolFailed."""
         if self._running:

@@ -140,6 +140,18 @@ class ToolState:
 
         self.checkpoints = Checkpoints(folder, put)
 
+    def stop_background(self, task_id: str) -> bool:
+        """End a background command; False if it does not run."""
+        shells = self._shells
+        shell = shells.background.get(task_id) if shells is not None else None
+        if shell is None or shell.status() != "running":
+            return False
+        from yume_shim.tools._shells import TIMEOUT_GRACE_S
+
+        shell.killed = True
+        shell.running.stop(TIMEOUT_GRACE_S)
+        return True
+
     def shell_folder(self) -> str:
         """Where the next command starts."""
         shells = self._shells

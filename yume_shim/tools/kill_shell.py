@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from yume_shim.tools._shells import TIMEOUT_GRACE_S
 from yume_shim.tools.bash_output import find_shell
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
@@ -19,7 +18,6 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     shell = find_shell(given["shell_id"], state)
     if shell.status() != "running":
         raise ToolFailed(f"Shell {shell.id} is not running, so it cannot be killed (status: {shell.status()}).")
-    shell.killed = True
-    shell.running.stop(TIMEOUT_GRACE_S)
+    state.stop_background(shell.id)
     message = f"Successfully killed shell: {shell.id} ({shell.command})"
     return ToolOutput(message, {"message": message, "shell_id": shell.id})

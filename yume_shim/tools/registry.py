@@ -188,6 +188,9 @@ class BuiltinTools:
             raise ToolFailed(NOT_ENABLED)
         return self._state.checkpoints.rewind(uuid, dry_run=dry_run)
 
+    def stop_task(self, task_id: str) -> bool:
+        return self._state.stop_background(task_id)
+
     def shell_folder(self) -> str:
         return self._state.shell_folder()
 

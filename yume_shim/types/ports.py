@@ -125,6 +125,10 @@ class Toolbox(Protocol):
         """Put files back to what they were before that prompt; raises ToolFailed."""
         ...
 
+    def stop_task(self, task_id: str) -> bool:
+        """End a command that runs on beside the conversation; False if there is none of that id."""
+        ...
+
     def shell_folder(self) -> str:
         """Where the next command starts: the shell's folder persists between calls."""
         ...

@@ -165,3 +165,24 @@ def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
     tools.close()
     time.sleep(0.3)
     assert [type(item) for item in news] == [TaskStarted]
+
+
+def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    try:
+        given = {"command": "sleep 30", "run_in_background": True}
+        tools.run(ToolCall("c1", "Bash", given), ToolContext("c1", cancel()))
+        assert not tools.stop_task("bash_9")
+        assert tools.stop_task("bash_1")
+        deadline = time.monotonic() + 20
+        while len(news) < 2:
+            assert time.monotonic() < deadline, news
+            time.sleep(0.02)
+        assert not tools.stop_task("bash_1")
+    finally:
+        tools.close()
+    ended = news[1]
+    assert isinstance(ended, TaskEnded)
+    assert (ended.status, ended.summary) == ("stopped", 'Background command "sleep 30" was stopped')
