@@ -585,53 +585,58 @@ def test_relative_paths_start_where_the_shell_stands(space: Path) -> None:
 # ---------------------------------------------------------------- file tools, acceptEdits
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "{outside}/x.txt",
-        "../outside/x.txt",
-        "sub/../../outside/x.txt",
-        "sub/" + "../" * 30 + "tmp/x.txt",
-        "{space}-sibling/x.txt",
-        "../work-sibling/x.txt",
-        "linked-folder/x.txt",
-        "chain/x.txt",
-        "dangling",
-        "linked-file",
-        "inner-link",
-        "/proc/self/root{outside}/x.txt",
-        "/proc/self/cwd/x.txt",
-        "~/x.txt",
-        "~root/x.txt",
-        ".git/hooks/pre-commit",
-        ".git/config",
-        ".git/config.worktree",
-        "sub/.git/config",
-        ".claude/settings.json",
-        ".claude/settings.local.json",
-        ".Claude/settings.json",
-        ".GIT/hooks/x",
-        ".vscode/tasks.json",
-        ".idea/workspace.xml",
-        ".mcp.json",
-        ".bashrc",
-        ".BashRC",
-        ".gitmodules",
-        ".husky/pre-commit",
-        ".yume/config.toml",
-        ".devcontainer/devcontainer.json",
-        "sub/../.git/hooks/x",
-        "through/../.git/hooks/x",
-    ],
-)
-def test_edits_are_kept_in(space: Path, path: str) -> None:
-    outside = space.parent / "outside"
+def lay_links(space: Path, outside: Path) -> None:
+    """Links that lead out of the workspace, in several ways, and one that stays inside."""
     (space / "linked-folder").symlink_to(outside)
     (space / "hop").symlink_to(space / "linked-folder")
     (space / "chain").symlink_to("hop")
     (space / "dangling").symlink_to(outside / "not-yet")
     (space / "linked-file").symlink_to(outside / "o.txt")
     (space / "inner-link").symlink_to(space / "a.txt")
+
+
+EDITS_KEPT_IN = [
+    "{outside}/x.txt",
+    "../outside/x.txt",
+    "sub/../../outside/x.txt",
+    "sub/" + "../" * 30 + "tmp/x.txt",
+    "{space}-sibling/x.txt",
+    "../work-sibling/x.txt",
+    "linked-folder/x.txt",
+    "chain/x.txt",
+    "dangling",
+    "linked-file",
+    "inner-link",
+    "/proc/self/root{outside}/x.txt",
+    "/proc/self/cwd/x.txt",
+    "~/x.txt",
+    "~root/x.txt",
+    ".git/hooks/pre-commit",
+    ".git/config",
+    ".git/config.worktree",
+    "sub/.git/config",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".Claude/settings.json",
+    ".GIT/hooks/x",
+    ".vscode/tasks.json",
+    ".idea/workspace.xml",
+    ".mcp.json",
+    ".bashrc",
+    ".BashRC",
+    ".gitmodules",
+    ".husky/pre-commit",
+    ".yume/config.toml",
+    ".devcontainer/devcontainer.json",
+    "sub/../.git/hooks/x",
+    "through/../.git/hooks/x",
+]
+
+
+@pytest.mark.parametrize("path", EDITS_KEPT_IN)
+def test_edits_are_kept_in(space: Path, path: str) -> None:
+    outside = space.parent / "outside"
+    lay_links(space, outside)
     full = path.format(outside=outside, space=space)
     for tool, field in (("Write", "file_path"), ("Edit", "file_path"), ("NotebookEdit", "notebook_path")):
         decision = decide(gate(space, "acceptEdits"), tool, **{field: full})

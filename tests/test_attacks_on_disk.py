@@ -1,0 +1,131 @@
+"""The attack tables once more, through the whole way of a call: gate, tools, nobody to ask. Judged by what is on disk.
+
+`tests/unit/gate/test_attacks.py` holds the rows and asks the gate for its word; here each row is really called, in
+every mode in which it must not work, and the workspace and the folders beside it must be as they were, to the byte.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers.engine_fakes import Bench, ScriptedProvider
+from tests.helpers.gates import tree
+from tests.unit.gate.test_attacks import (
+    BEHIND_AN_ALLOWED_PREFIX,
+    EDITS_KEPT_IN,
+    HARD,
+    NOT_READ_ONLY,
+    PLAIN_DENIED,
+    lay_links,
+)
+from yume_shim.engine.calls import CallRunner
+from yume_shim.engine.cancel import CancelSignal
+from yume_shim.gate.permissions import Permissions
+from yume_shim.tools.registry import open_toolbox
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.settings import Rules, Settings
+from yume_shim.types.value import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from yume_shim.types.events import ToolFinished
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the rows are written for a POSIX shell")
+CAREFUL = ("default", "plan", "dontAsk")
+EVERY = (*CAREFUL, "acceptEdits", "bypassPermissions")
+
+
+class World:
+    """A workspace, a folder beside it, and the real parts of a call."""
+
+    def __init__(self, base: Path) -> None:
+        self.base, self.space, self.outside = base, base / "work", base / "outside"
+        (self.space / "sub").mkdir(parents=True)
+        self.outside.mkdir()
+        (base / "work-sibling").mkdir()
+        (self.space / "a.txt").write_text("alpha\nbeta\n")
+        (self.space / "b.json").write_text('{"a": 1}\n')
+        (self.space / "secret.txt").write_text("SECRET\n")
+        (self.space / "sub" / "c.py").write_text("x = 1\n")
+        (self.outside / "o.txt").write_text("OUTSIDE\n")
+        subprocess.run(["git", "init", "-q", "."], cwd=self.space, check=True)
+        self._open: list[Any] = []
+
+    def runner(self, mode: str, rules: Rules) -> CallRunner:
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
+        settings = Settings(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
+        tools = open_toolbox(settings, str(self.base / "scratch"), env, lambda *_: None)
+        self._open.append(tools)
+        gate = Permissions(settings, settings.cwd, env["HOME"], False, lambda *_: None, shell_cwd=tools.shell_folder)
+        parts = replace(Bench(ScriptedProvider()).parts, settings=settings, toolbox=tools, gate=gate)
+        return CallRunner(parts, CancelSignal())
+
+    def snapshot(self) -> object:
+        git = self.space / ".git"
+        planted = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
+        return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), planted
+
+    def close(self) -> None:
+        for tools in self._open:
+            tools.close()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+def call(runner: CallRunner, number: int, tool: str, **given: Any) -> ToolFinished:
+    done: list[ToolFinished] = []
+    runner.run_all([ToolCall(f"c{number}", tool, given)], done)
+    return done[0]
+
+
+def survive(world: World, runner: CallRunner, rows: list[str]) -> None:
+    before = world.snapshot()
+    for number, command in enumerate(rows):
+        finished = call(runner, number, "Bash", command=command)
+        assert finished.result.is_error, command
+        assert world.snapshot() == before, command
+
+
+@pytest.mark.parametrize("mode", CAREFUL)
+def test_nothing_rides_on_an_allowed_prefix(world: World, mode: str) -> None:
+    survive(world, world.runner(mode, Rules(allow=("Bash(git status:*)",))), BEHIND_AN_ALLOWED_PREFIX)
+
+
+@pytest.mark.parametrize("mode", CAREFUL)
+def test_nothing_is_taken_for_reading_that_is_more(world: World, mode: str) -> None:
+    survive(world, world.runner(mode, Rules()), NOT_READ_ONLY)
+
+
+@pytest.mark.parametrize("mode", EVERY)
+def test_a_denied_command_never_runs(world: World, mode: str) -> None:
+    survive(world, world.runner(mode, Rules(deny=("Bash(touch:*)",))), [*PLAIN_DENIED, *HARD])
+
+
+@pytest.mark.parametrize("mode", [*CAREFUL, "acceptEdits"])
+def test_edits_never_leave_the_workspace_nor_touch_what_is_protected(world: World, mode: str) -> None:
+    lay_links(world.space, world.outside)
+    runner, before = world.runner(mode, Rules()), world.snapshot()
+    for number, path in enumerate(EDITS_KEPT_IN):
+        full = path.format(outside=world.outside, space=world.space)
+        finished = call(runner, number, "Write", file_path=full, content="planted\n")
+        assert finished.result.is_error, path
+        assert world.snapshot() == before, path
+
+
+def test_the_same_way_lets_harmless_calls_through(world: World) -> None:
+    """The tables above would also pass if nothing ever ran."""
+    runner = world.runner("acceptEdits", Rules(allow=("Bash(git status:*)",)))
+    assert call(runner, 1, "Bash", command="git status --short").result.is_error is False
+    assert call(runner, 2, "Write", file_path="new.txt", content="x").result.is_error is None
+    assert (world.space / "new.txt").read_text() == "x"
