@@ -13,6 +13,7 @@ from yume_shim.types.errors import BadInvocation, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
     ModelChanged,
+    NoteAdded,
     PromptTaken,
     PromptWithdrawn,
     SessionInfo,
@@ -21,6 +22,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -245,6 +247,7 @@ class Session:
         self._tell_state("running")
         self._talk.history.append(self._accept(fresh))  # stored before anybody reads that its turn has begun
         self._parts.emit(TurnStarted(info, uuids))
+        self._attach(fresh)
         if fresh[0].should_query:
             self.last_end = self._run_turn(info, uuids)
         else:
@@ -291,6 +294,19 @@ class Session:
             taken = PromptTaken(message, prompt.content, prompt.uuid, settings.replay_user_messages)
             self._parts.toolbox.begin_prompt(self._parts.emit(taken))
         return Message("user", tuple(blocks))
+
+    def _attach(self, prompts: Sequence[UserInput]) -> None:
+        """Files mentioned with `@` are given to the model beside the prompt."""
+        blocks = [block for prompt in prompts if prompt.expand for block in prompt.blocks]
+        if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
+            return
+        from yume_shim.engine.attach import attachments
+
+        notes = attachments(self._parts, blocks, self._begin())
+        for note in notes:
+            self._parts.emit(NoteAdded(note, counts=False))
+        said = self._talk.history[-1]
+        self._talk.history[-1] = replace(said, blocks=(*said.blocks, *(Text(note) for note in notes)))
 
     def _injected(self) -> Sequence[UserInput]:
         """Prompts that arrived while tools ran go along with the results, as the Claude CLI does."""

@@ -137,6 +137,7 @@ def _user(line: Json) -> Command:
         uuid=_text(line, "uuid"),
         priority=priority if priority in ("now", "later") else "next",
         should_query=line.get("shouldQuery") is not False,
+        expand=line.get("client_composed") is not True,
     )
 
 

@@ -21,6 +21,8 @@ class UserInput:
     uuid: str = ""
     priority: Literal["now", "next", "later"] = "next"
     should_query: bool = True
+    expand: bool = True
+    """False: the host composed the text itself; no `@file` in it is looked up."""
 
 
 @value

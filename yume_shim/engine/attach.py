@@ -1,0 +1,38 @@
+"""Mentioned files go along with a prompt: read by the Read tool, if the gate lets it read them unasked."""
+
+from __future__ import annotations
+
+from yume_shim.context.mentions import attachment, mentioned
+from yume_shim.types.blocks import Text, ToolCall
+from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.outputs import ToolContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from yume_shim.engine.parts import Parts
+    from yume_shim.types.blocks import Block
+    from yume_shim.types.ports import Cancel
+
+READER = "Read"
+
+
+def attachments(parts: Parts, blocks: Iterable[Block], cancel: Cancel) -> list[str]:
+    """One note for each mentioned file that is there and may be read; what is no file stays a word of the prompt."""
+    spec = parts.toolbox.find(READER)
+    if spec is None:
+        return []
+    notes: list[str] = []
+    for path in [path for block in blocks if isinstance(block, Text) for path in mentioned(block.text)]:
+        call = ToolCall(parts.ids.call_id(), READER, {spec.path_field: path})
+        try:
+            parts.toolbox.check(call)
+            if parts.gate.decide(call, spec).verdict != "allow":
+                continue
+            content = parts.toolbox.run(call, ToolContext(call.id, cancel)).content
+        except (ToolFailed, Cancelled):
+            continue
+        if isinstance(content, str):
+            notes.append(attachment(path, content))
+    return notes
