@@ -160,7 +160,7 @@ def task_line(event: TaskStarted | TaskEnded) -> Json:
             tool_use_id=event.call_id,
             description=event.description,
             task_type="local_bash",
-            is_backgrounded=True,
+            is_backgrounded=event.backgrounded,
         )
     return system_line(
         "task_notification",

@@ -29,6 +29,8 @@ MAX_SHOWN = 30_000
 PREVIEW = 2_048
 TIMEOUT_CODE = 143
 MAX_CWD_NOTE = 8_192
+LONG_RUN_S = 3.0
+"""After this long a command that is waited for is told as a task."""
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
@@ -37,7 +39,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     note = _back_to_a_folder(state)
     if given.get("run_in_background"):
         return _start_background(command, state, str(given.get("description") or command), context.call_id)
-    ended, moved = _run_command(command, time_limit_ms(given.get("timeout"), state) / 1000, state, context)
+    with _LongRun(state, context.call_id, str(given.get("description") or command)):
+        ended, moved = _run_command(command, time_limit_ms(given.get("timeout"), state) / 1000, state, context)
     text = clean_output(ended.output).rstrip("\n")
     note = "\n".join(part for part in (note, moved) if part)
     if ended.timed_out:
@@ -154,6 +157,37 @@ def _start_background(command: str, state: ToolState, description: str, call_id:
     threading.Thread(target=_tell_end, args=(made, state, description, call_id), daemon=True).start()
     text = f"Command running in background with ID: {made.id}. Output is being written to: {path}"
     return ToolOutput(text, structured, is_error=False)
+
+
+class _LongRun:
+    """A command that the conversation waits for is told as a task once it has taken long, and then also its end."""
+
+    def __init__(self, state: ToolState, call_id: str, description: str) -> None:
+        self._state, self._call_id, self._description = state, call_id, description
+        self._lock = threading.Lock()
+        self._over = self._told = False
+        self._timer = threading.Timer(LONG_RUN_S, self._tell)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        status: Literal["completed", "stopped"] = "completed" if kind is None else "stopped"
+        self._timer.cancel()
+        with self._lock:  # nothing is told after the call's own result
+            self._over = True
+            if self._told:
+                summary = f'Command "{self._description}" {status}'
+                self._state.tell(TaskEnded(f"run_{self._call_id}", self._call_id, status, "", summary))
+
+    def _tell(self) -> None:
+        with self._lock:
+            if not self._over:
+                self._told = True
+                self._state.tell(
+                    TaskStarted(f"run_{self._call_id}", self._call_id, self._description, backgrounded=False)
+                )
 
 
 def _tell_end(made: Background, state: ToolState, description: str, call_id: str) -> None:

@@ -58,11 +58,12 @@ class LocalCommandDone:
 
 @value
 class TaskStarted:
-    """A command runs on beside the conversation."""
+    """A command runs on beside the conversation, or (not `backgrounded`) the conversation waits for it for long."""
 
     task_id: str
     call_id: str
     description: str
+    backgrounded: bool = True
 
 
 @value

@@ -186,3 +186,18 @@ def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
     ended = news[1]
     assert isinstance(ended, TaskEnded)
     assert (ended.status, ended.summary) == ("stopped", 'Background command "sleep 30" was stopped')
+
+
+def test_a_command_that_is_waited_for_long_is_told_too(tmp_path: Path) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    try:
+        tools.run(ToolCall("c1", "Bash", {"command": "true"}), ToolContext("c1", cancel()))
+        tools.run(ToolCall("c2", "Bash", {"command": "sleep 3.5"}), ToolContext("c2", cancel()))
+    finally:
+        tools.close()
+    assert news == [
+        TaskStarted("run_c2", "c2", "sleep 3.5", backgrounded=False),
+        TaskEnded("run_c2", "c2", "completed", "", 'Command "sleep 3.5" completed'),
+    ]
