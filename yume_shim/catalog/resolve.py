@@ -104,6 +104,7 @@ class Catalog:
             backoff=self._backoff(row.get("backoff", {})),
             key_optional=bool(row.get("key_optional", False)),
             token_vars=() if settings.api_key_env else tuple(row.get("token_vars", ())),
+            takes_custom_headers=bool(row.get("takes_custom_headers", False)),
         )
 
     def _spec(self, name: str, model: str) -> ModelSpec:

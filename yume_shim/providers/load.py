@@ -59,7 +59,8 @@ def _load_transport(
     adapter: Adapter, spec: ModelSpec, credential: Credential, settings: Settings, log: Log
 ) -> Transport:
     auth = adapter.auth_headers(credential)
-    endpoint, headers = spec.endpoint, settings.custom_headers
+    endpoint = spec.endpoint
+    headers = settings.custom_headers if endpoint.takes_custom_headers else {}
     if settings.transport == "sdk":
         from yume_shim.providers._sdk import SdkTransport
 

@@ -107,6 +107,8 @@ class Endpoint:
     key_optional: bool = False
     token_vars: tuple[str, ...] = ()
     """Variables that hold a bearer token instead of a key."""
+    takes_custom_headers: bool = False
+    """The custom headers of the environment are meant for it; they may carry a key, so no other endpoint gets them."""
 
 
 @value

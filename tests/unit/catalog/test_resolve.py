@@ -127,6 +127,12 @@ def test_backoff_is_data_and_can_be_overridden() -> None:
     assert made.resolve("gpt-x").endpoint.backoff == Backoff(initial=0.1, cap=120, retries=0)
 
 
+def test_custom_headers_reach_only_whom_they_are_for() -> None:
+    """They may carry a key: ANTHROPIC_CUSTOM_HEADERS must not go to another vendor."""
+    takers = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.takes_custom_headers}
+    assert takers == {"anthropic"}
+
+
 def test_only_third_parties_are_thought_careless() -> None:
     careless = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.quirks.careless_arguments}
     chat = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.api == "openai-chat"}
