@@ -47,6 +47,46 @@ class Repaired:
 
 def repair(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
     """Make `messages` acceptable to `target`."""
+    return Repaired(messages) if plainly_legal(messages) else thoroughly(messages, target)
+
+
+def plainly_legal(messages: tuple[Message, ...]) -> bool:
+    """Is there surely nothing to do? One quick look at the ordinary case (text, calls, their results, in turns): a long
+    history is sent again with every request. Anything else, thinking for one, gets the thorough way."""
+    waiting: list[str] = []
+    seen: set[str] = set()
+    expected = "user"
+    for message in messages:
+        if message.role != expected or not message.blocks:
+            return False
+        if expected == "user":
+            if not _answers_plainly(message.blocks, waiting):
+                return False
+            waiting, expected = [], "assistant"
+            continue
+        expected = "user"
+        for block in message.blocks:
+            if type(block) is ToolCall and block.id not in seen:
+                seen.add(block.id)
+                waiting.append(block.id)
+            elif type(block) is not Text or not block.text.strip():
+                return False
+    return not waiting
+
+
+def _answers_plainly(blocks: tuple[Block, ...], waiting: list[str]) -> bool:
+    """One result for each call, in order, and behind them only what a user says."""
+    count = len(waiting)
+    if len(blocks) < count:
+        return False
+    for block, call_id in zip(blocks, waiting, strict=False):
+        if type(block) is not ToolResult or block.call_id != call_id or not isinstance(block.content, str):
+            return False
+    return all(type(block) is Text and bool(block.text.strip()) for block in blocks[count:])
+
+
+def thoroughly(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
+    """Look at every block, pair every call with its result, mend what is not legal."""
     log = _Log()
     origin = target.origin
     readable = _merged((_readable(message, target, log) for message in messages), origin)

@@ -7,6 +7,7 @@ that of the living part, not of the file. Torn and foreign lines are passed over
 
 from __future__ import annotations
 
+import gc
 import os
 
 from yume_shim.store.messages import assistant_blocks, user_blocks
@@ -46,6 +47,15 @@ class NoSuchMessage(StoreFailed):
 def load(path: str, at: str = "") -> Past | None:
     """Read a session; None if there is no conversation in it. `at` is the uuid of the line to go on from. Raises
     StoreFailed if the file cannot be read, NoSuchMessage if it has no such line."""
+    gc.disable()  # everything that is made here stays: the collector would only go over it again and again
+    try:
+        return _load(path, at)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+def _load(path: str, at: str) -> Past | None:
     try:
         if os.path.getsize(path) > WORTH_WARMING:
             codec.warm()

@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yume_shim.context.repair import MISSING_RESULT, OPENING_NOTE, SIGNED_API, Repaired, repair
+from yume_shim.context.repair import (
+    MISSING_RESULT,
+    OPENING_NOTE,
+    SIGNED_API,
+    Repaired,
+    plainly_legal,
+    repair,
+    thoroughly,
+)
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import Endpoint, ModelSpec
 
@@ -212,6 +220,32 @@ TARGETS = st.sampled_from([CLAUDE, GEMINI])
 @given(HISTORIES, TARGETS)
 def test_any_history_becomes_legal(history: tuple[Message, ...], target: ModelSpec) -> None:
     assert_legal(repair(history, target).messages, target)
+
+
+PLAIN = st.one_of(
+    st.builds(Text, TEXTS),
+    st.builds(ToolCall, IDS, st.just("LS"), st.just({})),
+    st.builds(ToolResult, IDS, TEXTS),
+)
+PLAIN_HISTORIES = st.lists(
+    st.builds(Message, st.sampled_from(["user", "assistant"]), st.lists(PLAIN, max_size=3).map(tuple)), max_size=6
+).map(tuple)
+
+
+@settings(max_examples=1_000)
+@given(HISTORIES | PLAIN_HISTORIES, TARGETS)
+def test_the_quick_look_never_passes_what_the_thorough_way_would_change(
+    history: tuple[Message, ...], target: ModelSpec
+) -> None:
+    for messages in (history, thoroughly(history, target).messages):
+        if plainly_legal(messages):
+            assert thoroughly(messages, target) == Repaired(messages)
+
+
+def test_the_quick_look_knows_an_ordinary_history() -> None:
+    ordinary = (user(Text("a")), said(Text("b"), call("1")), user(ToolResult("1", "r"), Text("c")), said(Text("d")))
+    assert plainly_legal(ordinary)
+    assert not plainly_legal(ordinary[1:])
 
 
 @given(HISTORIES, TARGETS)
