@@ -237,6 +237,7 @@ def test_a_reader_that_goes_while_we_wait_for_it() -> None:
     writer = LineWriter(outgoing, 10_000_000, wide_escapes=False, on_gone=gone.set)
     thread = threading.Thread(target=writer.write, args=([{"type": "a", "x": "x" * 1_000_000}],))
     thread.start()
+    assert os.read(incoming, 1) == b"{"  # it is writing, and far more than the pipe holds
     assert not writer.drain(0.2)
     os.close(incoming)
     assert gone.wait(10)
