@@ -29,7 +29,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 @each_case
 def test_request(case: Case) -> None:
-    assert encode(case) == case.expected_request()
+    assert encode(case) == case.expected_requests()
 
 
 @each_case
@@ -40,7 +40,8 @@ def test_decoder(case: Case) -> None:
 @each_case
 def test_replay(case: Case, tmp_path: Path) -> None:
     (tmp_path / "wire").mkdir()
-    (tmp_path / "wire" / "01.jsonl").write_bytes((case.folder / "wire.jsonl").read_bytes())
+    for number, file in enumerate(case.wire_files(), 1):
+        (tmp_path / "wire" / f"{number:02}.jsonl").write_bytes(file.read_bytes())
     (tmp_path / "cassette.toml").write_text(f'api = "{case.api}"\nmodel = "{case.model.id}"\n', "utf-8")
     provider = ReplayProvider(str(tmp_path), FakeIds(), no_log)
     got = events_to_json(provider.stream(case.request, cancel()))
@@ -49,14 +50,14 @@ def test_replay(case: Case, tmp_path: Path) -> None:
 
 @each_case
 def test_direct_transport(case: Case) -> None:
-    assert _over_socket(case, Settings(transport="direct")) == (case.expected_events(), case.expected_request()["body"])
+    assert _over_socket(case, Settings(transport="direct")) == (case.expected_events(), case.expected_bodies())
 
 
 @each_case
 def test_sdk_transport(case: Case) -> None:
     if case.sdk_skip:
         pytest.skip(case.sdk_skip)
-    assert _over_socket(case, Settings(transport="sdk")) == (case.expected_events(), case.expected_request()["body"])
+    assert _over_socket(case, Settings(transport="sdk")) == (case.expected_events(), case.expected_bodies())
 
 
 @pytest.mark.parametrize("api", known_apis())
@@ -69,18 +70,17 @@ def test_cases_belong_to_adapters() -> None:
     assert {case.api for case in CASES} == set(known_apis())
 
 
-def _over_socket(case: Case, settings: Settings) -> tuple[list[Json], Json]:
-    """(events, body that arrived) over a real connection whose bytes are cut anew for every case."""
+def _over_socket(case: Case, settings: Settings) -> tuple[list[Json], list[Json]]:
+    """(events, bodies that arrived) over a real connection whose bytes are cut anew for every case."""
     seed = zlib.crc32(case.name.encode())
-    with FakeServer(case.api, [case.wire()], seed) as server:
+    with FakeServer(case.api, case.wires(), seed) as server:
         request = case.at(server.url)
         provider = load_provider(request.model, KEY, settings, FakeIds(), no_log)
         try:
             got = events_to_json(provider.stream(request, cancel()))
         finally:
             provider.close()
-        [received] = server.requests
-        return got, received.json()
+        return got, [received.json() for received in server.requests]
 
 
 def _named(events: list[Json], provider: str) -> list[Json]:

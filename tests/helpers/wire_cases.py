@@ -84,12 +84,19 @@ class Case:
     def adapter(self) -> Adapter:
         return load_adapter(self.api)
 
-    def wire(self) -> list[Json]:
-        return read_wire(str(self.folder / "wire.jsonl"))
+    def wire_files(self) -> list[Path]:
+        """What is answered to the request, and to each further one that the first answer led to."""
+        return [self.folder / "wire.jsonl", *sorted(self.folder.glob("wire.[2-9].jsonl"))]
 
-    def expected_request(self) -> Json:
-        expected: Json = json.loads((self.folder / "request.json").read_text("utf-8"))
-        return expected
+    def wires(self) -> list[list[Json]]:
+        return [read_wire(str(file)) for file in self.wire_files()]
+
+    def expected_requests(self) -> list[Json]:
+        files = [self.folder / "request.json", *sorted(self.folder.glob("request.[2-9].json"))]
+        return [json.loads(file.read_text("utf-8")) for file in files]
+
+    def expected_bodies(self) -> list[Json]:
+        return [request["body"] for request in self.expected_requests()]
 
     def expected_events(self) -> list[Json]:
         return [json.loads(line) for line in (self.folder / "events.jsonl").read_text("utf-8").split("\n") if line]
@@ -100,14 +107,17 @@ class Case:
 
 
 class WireTransport:
-    """Plays given wire lines: the decoder alone, without sockets."""
+    """Plays given wire lines, one list per request: the decoder alone, without sockets."""
 
-    def __init__(self, frames: list[Json], provider: str) -> None:
-        self._frames = frames
+    def __init__(self, wires: list[list[Json]], provider: str) -> None:
+        self._wires = list(wires)
         self._provider = provider
+        self.sent: list[WireRequest] = []
 
     def open(self, wire: WireRequest, cancel: Cancel) -> FrameStream:
-        return open_frames(self._frames, cancel, self._provider)
+        self.sent.append(wire)
+        assert self._wires, f"request {len(self.sent)} has no answer in this case"
+        return open_frames(self._wires.pop(0), cancel, self._provider)
 
     def close(self) -> None:
         pass
@@ -126,14 +136,22 @@ def no_log(level: str, message: str) -> None:
 
 def play(case: Case) -> list[Json]:
     """The events that the decoder makes of the case's wire."""
-    transport = WireTransport(case.wire(), case.endpoint.name)
+    return _played(case)[0]
+
+
+def encode(case: Case) -> list[Json]:
+    """The requests as `request.json`, `request.2.json` … hold them."""
+    return [_request_json(wire) for wire in _played(case)[1]]
+
+
+def _played(case: Case) -> tuple[list[Json], list[WireRequest]]:
+    transport = WireTransport(case.wires(), case.endpoint.name)
     provider = ApiProvider(case.adapter, case.endpoint, transport, FakeIds(), no_log)
-    return events_to_json(provider.stream(case.request, cancel()))
+    events = events_to_json(provider.stream(case.request, cancel()))
+    return events, transport.sent
 
 
-def encode(case: Case) -> Json:
-    """The request as `request.json` holds it."""
-    wire = case.adapter.encode_request(case.request)
+def _request_json(wire: WireRequest) -> Json:
     headers = {"headers": dict(wire.headers)} if wire.headers else {}
     request: Json = json.loads(json.dumps({"path": wire.path, **headers, "body": wire.body}))
     return request
@@ -141,8 +159,12 @@ def encode(case: Case) -> Json:
 
 def update_case(folder: Path) -> None:
     """Write the EXPECTED files of a case from what the code does now."""
+    for stale in folder.glob("request*.json"):
+        stale.unlink()
     case = Case(folder)
-    (folder / "request.json").write_text(json.dumps(encode(case), ensure_ascii=False, indent=1) + "\n", "utf-8")
+    for number, request in enumerate(encode(case), 1):
+        name = "request.json" if number == 1 else f"request.{number}.json"
+        (folder / name).write_text(json.dumps(request, ensure_ascii=False, indent=1) + "\n", "utf-8")
     lines = [json.dumps(event, ensure_ascii=False) + "\n" for event in play(case)]
     (folder / "events.jsonl").write_text("".join(lines), "utf-8")
 

@@ -1,4 +1,8 @@
-"""From Request to ModelEvents: an adapter, a transport, and the promise that a stream ends once, never by raising."""
+"""From Request to ModelEvents: an adapter, a transport, and the promise that a stream ends once, never by raising.
+
+On the way out a request is fitted to its endpoint (`_prepare.py`); a refusal that names what was wrong with it is
+learned from and the request sent again (`_repair.py`), before anything of an answer was heard.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from yume_shim.providers._errors import (
     failure_from_exception,
     failure_protocol,
 )
+from yume_shim.providers._prepare import Preparer
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.events import ResponseEnded, ResponseFailed
+from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +57,10 @@ if TYPE_CHECKING:
             self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]
         ) -> Decoding: ...
 
+        def whole_frames(self, body: Json) -> list[Json]:
+            """One whole answer as the frames that a stream of it would have been; `[body]` if the decoder takes it."""
+            ...
+
 
 BAD_FRAME_QUOTE = 200
 """Characters of an unreadable frame that are quoted."""
@@ -69,16 +78,39 @@ class ApiProvider:
         self._ids = ids
         self._log = log
         self._tap = tap
+        self._preparer = Preparer(log)
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
+        while True:
+            heard = False
+            failure: Failure | None = None
+            for event in self._attempt(request, cancel):
+                if isinstance(event, ResponseFailed):
+                    failure = event.failure
+                    break
+                heard = heard or not isinstance(event, Notice)
+                yield event
+                if isinstance(event, ResponseEnded):
+                    return
+            if failure is None:
+                failure = failure_protocol(self._name, "the decoder ended without a terminal event")
+            lesson = None if heard else self._preparer.learn(request, failure)
+            if lesson is None:
+                break
+            self._log("info", f"{failure.message}; sent again: {lesson}")
+        yield ResponseFailed(failure)
+
+    def close(self) -> None:
+        """Let go of kept connections."""
+        self._transport.close()
+
+    def _attempt(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
+        """The events of one request; what is raised on the way becomes a ResponseFailed."""
         events = self._events(request, cancel)
         try:
-            for event in events:
-                yield event
-                if isinstance(event, (ResponseEnded, ResponseFailed)):
-                    return
-            failure = failure_protocol(self._name, "the decoder ended without a terminal event")
+            yield from events
+            return
         except Cancelled:
             failure = failure_cancelled(self._name)
         except ProviderFailed as exc:
@@ -95,21 +127,23 @@ class ApiProvider:
             self._tap("fault", failure)
         yield ResponseFailed(failure)
 
-    def close(self) -> None:
-        """Let go of kept connections."""
-        self._transport.close()
-
     def _events(self, request: Request, cancel: Cancel) -> Generator[ModelEvent, None, None]:
         cancel.check()
         tap = self._tap
-        wire = self._adapter.encode_request(request)
+        ready = self._preparer.prepare(request)
+        yield from ready.notices
+        wire = self._preparer.edit(self._adapter.encode_request(ready.request))
         if tap:
             tap("request", wire)
         frames: FrameStream = self._transport.open(wire, cancel)
         try:
             if tap:
                 tap("headers", frames.headers)
-            decoder = self._adapter.Decoder(request, frames.headers, self._ids.call_id)
+            decoder: Decoding = self._adapter.Decoder(ready.request, frames.headers, self._ids.call_id)
+            if ready.text_calls:
+                from yume_shim.providers._text_calls import TextCalls
+
+                decoder = TextCalls(decoder, request, self._ids.call_id)
             for frame in frames:
                 if tap:
                     tap("frame", frame)
@@ -117,7 +151,11 @@ class ApiProvider:
                     raise ProviderFailed(failure_protocol(self._name, _unreadable(frame["!bad"])))
                 if cancel.is_set():
                     raise Cancelled
-                yield from decoder.feed(frame)
+                if ready.request.streaming:
+                    yield from decoder.feed(frame)
+                else:
+                    for part in self._adapter.whole_frames(frame):
+                        yield from decoder.feed(part)
             cancel.check()  # a body that was shut under its reader can look complete
             yield from decoder.finish()
         finally:

@@ -90,6 +90,41 @@ class Quirks:
     """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
     careless_arguments: bool = False
     """Its models often misname or stringify tool parameters: such calls are put right, and each drift is logged."""
+    streaming: bool = True
+    """Answers come piece by piece; otherwise one whole body is asked for and goes through the same decoder."""
+    tools: bool = True
+    """Tools are called natively; otherwise by a text protocol in the prompt (providers/_text_tools.py)."""
+    temperature: bool = True
+    """`temperature` may be sent."""
+    temperature_max: float = 2.0
+    """The end of its range; ours ends at 2.0."""
+    top_p: bool = True
+    stop_sequences: bool = True
+    stop_sequences_max: int = 0
+    """How many are taken; 0 = no limit."""
+    stringify_arguments: bool | None = None
+    """Arguments of replayed calls go as JSON text (True) or as an object (False); None = as the API has it."""
+    forced_choice: bool = True
+    """One tool may be forced; otherwise the model is left to choose and told which one is wanted."""
+    continuation_without_tools: bool = False
+    """A refused request that ends in tool results is sent once more without tools."""
+    flat_results: bool = False
+    """Tool calls and results of the past go as plain text of assistant and user: for proxies that refuse both."""
+    declarations: str = ""
+    """google-genai: how functions are declared: "" = parametersJsonSchema, "parameters", "snake", "openai"."""
+    images: bool = True
+    """Images are seen at all; otherwise words stand in their place."""
+    image_formats: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
+    image_bytes: int = 0
+    """The largest image file; 0 = no limit. Larger ones are scaled down."""
+    image_side: int = 0
+    """The longest side in pixels; 0 = no limit."""
+    request_bytes: int = 0
+    """The longest request body; 0 = no limit."""
+    cache_key: bool = False
+    """OpenAI APIs: `prompt_cache_key` is understood."""
+    context_size: int = 0
+    """ollama-chat: the largest `num_ctx` that is asked for; 0 = the adapter's own."""
 
 
 @value
@@ -109,6 +144,10 @@ class Endpoint:
     """Variables that hold a bearer token instead of a key."""
     takes_custom_headers: bool = False
     """The custom headers of the environment are meant for it; they may carry a key, so no other endpoint gets them."""
+    sign_in: str = ""
+    """A cloud's own sign-in, done by the vendor's SDK: "bedrock", "vertex", "azure-ad"; "" = by key or token."""
+    tells_limits: str = ""
+    """Which question it answers about its models' limits (providers/limits.py); "" = none."""
 
 
 @value
@@ -129,6 +168,19 @@ class ModelSpec:
     """Share of the window at which old tool results are cut."""
     compact_at: float = 0.8
     """Share of the window at which the history is summed up."""
+    tools: bool = True
+    """It can call tools natively."""
+    streaming: bool = True
+    images: bool = True
+    forced_choice: bool = True
+    """It takes a forced tool choice."""
+    sampling: bool = True
+    """It takes temperature, top_p and stop sequences."""
+    temperature: float | None = None
+    top_p: float | None = None
+    stop_sequences: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
+    """The effort levels it takes; () = not known, all are sent."""
 
     @property
     def origin(self) -> str:
@@ -183,12 +235,26 @@ class Request:
     tool_choice: str = "auto"
     """"auto", "none", or the name of the one tool to call."""
     session_id: str = ""
+    temperature: float | None = None
+    top_p: float | None = None
+    stop_sequences: tuple[str, ...] = ()
+
+    @property
+    def streaming(self) -> bool:
+        """The answer is asked for piece by piece."""
+        return self.model.streaming and self.model.endpoint.quirks.streaming
+
+    @property
+    def native_tools(self) -> bool:
+        """Tools are called by the API's own means, not by text."""
+        return self.model.tools and self.model.endpoint.quirks.tools
 
 
 @value
 class WireRequest:
-    """What an adapter's `encode_request` makes of a Request: a POST. `path` is appended to the base URL."""
+    """What an adapter's `encode_request` makes of a Request. `path` is appended to the base URL; a GET has no body."""
 
     path: str
     body: Json
     headers: Mapping[str, str] = NOTHING
+    method: Literal["POST", "GET"] = "POST"

@@ -175,3 +175,15 @@ class Settings:
     """Read CLAUDE.md files (`--bare` does not)."""
     confined: bool = False
     """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""
+    temperature: float | None = None
+    """0.0 to 2.0; rows of `models` go before it."""
+    top_p: float | None = None
+    stop_sequences: tuple[str, ...] = ()
+    models: Mapping[str, Any] = NOTHING
+    """What the config file says about single models (`[models."name"]`): limits, abilities, sampling."""
+    profile: str = ""
+    """The named credential to use (`--profile`, YUME_PROFILE, `profile` in the config file)."""
+    profiles: Mapping[str, Any] = NOTHING
+    """The config file's `[profiles.NAME]` tables."""
+    key_helper: str = ""
+    """A command that prints a key (`apiKeyHelper` of a trusted settings file)."""

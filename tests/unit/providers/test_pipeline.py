@@ -46,6 +46,9 @@ class Script:
     def auth_headers(self, credential: Credential) -> dict[str, str]:
         return {}
 
+    def whole_frames(self, body: Any) -> list[Any]:
+        return [body]
+
     def Decoder(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> Script:
         assert headers == {"request-id": "r"}
         assert new_id() == "call_000001"

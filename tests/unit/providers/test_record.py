@@ -31,7 +31,7 @@ CASES = [case for case in cases("anthropic-messages") if not case.sdk_skip]
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_recording_plays_as_it_was(case: Case, tmp_path: Path) -> None:
     recorder = Recorder(str(tmp_path), case.api, case.model.id, (KEY,))
-    with FakeServer(case.api, [case.wire()]) as server:
+    with FakeServer(case.api, case.wires()) as server:
         request = case.at(server.url)
         provider = load_provider(request.model, Credential(KEY, "key", "t"), Settings(), FakeIds(), no_log, recorder)
         live = events_to_json(provider.stream(request, cancel()))
@@ -41,7 +41,7 @@ def test_a_recording_plays_as_it_was(case: Case, tmp_path: Path) -> None:
         if "failure" in event:
             event["failure"]["provider"] = case.endpoint.name
     assert played == live == case.expected_events()
-    assert json.loads((tmp_path / "requests" / "01.json").read_bytes()) == case.expected_request()["body"]
+    assert json.loads((tmp_path / "requests" / "01.json").read_bytes()) == case.expected_bodies()[0]
     assert read_cassette(str(tmp_path)).id == case.model.id
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.providers.anthropic_messages.decode import Decoder, map_stop, map_usage
+from yume_shim.providers.anthropic_messages.decode import Decoder, map_stop, map_usage, whole_frames
 from yume_shim.providers.anthropic_messages.encode import (
     API,
     auth_headers,
@@ -23,4 +23,5 @@ __all__ = [
     "encode_tools",
     "map_stop",
     "map_usage",
+    "whole_frames",
 ]

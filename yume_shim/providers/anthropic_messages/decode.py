@@ -216,3 +216,8 @@ def map_usage(usage: Json) -> Usage:
         cache_write_1h=written.get("ephemeral_1h_input_tokens") or 0,
         web_searches=server.get("web_search_requests") or 0,
     )
+
+
+def whole_frames(body: Json) -> list[Json]:
+    """One whole answer, for the decoder of a stream."""
+    return [body]

@@ -6,7 +6,7 @@ arguments come in pieces).
 
 from __future__ import annotations
 
-from yume_shim.providers.google_genai.decode import Decoder, map_stop, map_usage
+from yume_shim.providers.google_genai.decode import Decoder, map_stop, map_usage, whole_frames
 from yume_shim.providers.google_genai.encode import API, auth_headers, encode_messages, encode_request, encode_tools
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "encode_tools",
     "map_stop",
     "map_usage",
+    "whole_frames",
 ]
 
 NOT_APPLICABLE: dict[str, str] = {}

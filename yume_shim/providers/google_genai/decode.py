@@ -268,3 +268,8 @@ def _first(candidates: Any) -> Json:
         if isinstance(candidate, dict) and not candidate.get("index"):
             return candidate
     return {}
+
+
+def whole_frames(body: Json) -> list[Json]:
+    """One whole answer, for the decoder of a stream."""
+    return [body]

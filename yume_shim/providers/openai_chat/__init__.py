@@ -5,7 +5,7 @@ What endpoints do differently is data (`Quirks`) on the way out; on the way in o
 
 from __future__ import annotations
 
-from yume_shim.providers.openai_chat.decode import Decoder, map_stop, map_usage
+from yume_shim.providers.openai_chat.decode import Decoder, map_stop, map_usage, whole_frames
 from yume_shim.providers.openai_chat.encode import (
     API,
     auth_headers,
@@ -26,4 +26,5 @@ __all__ = [
     "encode_tools",
     "map_stop",
     "map_usage",
+    "whole_frames",
 ]

@@ -307,3 +307,8 @@ def map_usage(usage: Any) -> Usage:
     if reasoning and count(usage, "total_tokens") == prompt + output + reasoning:
         output += reasoning  # xAI counts reasoning beside the completion, not in it
     return Usage(max(0, prompt - read - written), output, read, written, reasoning)
+
+
+def whole_frames(body: Json) -> list[Json]:
+    """One whole answer, for the decoder of a stream."""
+    return [body]

@@ -5,7 +5,7 @@ Encrypted reasoning is kept beside its block and sent back to the model that wro
 
 from __future__ import annotations
 
-from yume_shim.providers.openai_responses.decode import Decoder, map_stop, map_usage
+from yume_shim.providers.openai_responses.decode import Decoder, map_stop, map_usage, whole_frames
 from yume_shim.providers.openai_responses.encode import (
     API,
     auth_headers,
@@ -26,4 +26,5 @@ __all__ = [
     "encode_tools",
     "map_stop",
     "map_usage",
+    "whole_frames",
 ]

@@ -333,3 +333,8 @@ def map_usage(usage: Any) -> Usage:
         cache_write=written,
         reasoning=count(usage.get("output_tokens_details"), "reasoning_tokens"),
     )
+
+
+def whole_frames(body: Json) -> list[Json]:
+    """One whole answer, for the decoder of a stream."""
+    return [body]

@@ -16,7 +16,7 @@ OURS = {"labels"}
 def test_body_is_made_of_the_sdks_types(case: Case) -> None:
     from google.genai import types
 
-    body = encode(case)["body"]
+    body = encode(case)[0]["body"]
     assert set(body) <= {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig"} | OURS
     for content in body["contents"]:
         assert content["parts"]
