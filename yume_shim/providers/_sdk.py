@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 
+from yume_shim.providers._cloud import not_signed_in
 from yume_shim.providers._errors import (
     failure_cut,
     failure_from_exception,
@@ -57,6 +58,7 @@ class SdkTransport:
         self.credential = credential
         self.auth = dict(auth_headers)
         self.timeouts = timeouts
+        self.env = env
         self.extra = dict(extra_headers)
         self._log = log
         self._idle: list[Client] = []
@@ -98,9 +100,11 @@ class SdkTransport:
         status = getattr(response, "status_code", None)
         if isinstance(status, int) and status >= 300:
             return status_failed(status, lower(response.headers), _content(response), name)
-        if class_names(exc) & _BROKEN:
+        names = class_names(exc)
+        if names & _BROKEN:
             return ProviderFailed(failure_cut(name, started=False))
-        return ProviderFailed(failure_from_exception(exc, name, parse_url(self.endpoint.base_url).place))
+        place = parse_url(self.endpoint.base_url).place if self.endpoint.base_url else ""
+        return not_signed_in(exc, names, self.endpoint) or ProviderFailed(failure_from_exception(exc, name, place))
 
     def headers(self, wire: WireRequest) -> dict[str, str]:
         """Everything sent beside the SDK's own headers; later layers win."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.providers._cloud import build_cloud, from_event_stream
 from yume_shim.providers._errors import failure_config
 from yume_shim.providers._http.url import join_url
 from yume_shim.types.errors import ProviderFailed
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from yume_shim.types.models import WireRequest
 
 _NO_KEY = "none"
+EVENT_STREAM = "application/vnd.amazon.eventstream"
+GOOGLE_CLOUD = "https://aiplatform.googleapis.com"
+"""Stands for the regional address that Google's SDK works out itself."""
 _GOOGLE_PATH = re.compile(r"(.*?)/(v\d+[a-z0-9]*)/(models/.*)")
 
 
@@ -39,7 +43,8 @@ class Client:
             event_hooks={"request": [self._watch]},
             transport=_overhearing(self) if transport.endpoint.api == "google-genai" else None,
         )
-        self.sdk: Any = BUILDERS[transport.endpoint.api](transport, self.http)
+        build = build_cloud if transport.endpoint.sign_in else BUILDERS[transport.endpoint.api]
+        self.sdk: Any = build(transport, self.http)
 
     def _watch(self, request: Any) -> None:
         request.extensions["trace"] = self._trace
@@ -97,7 +102,9 @@ def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) 
     import anthropic
 
     headers: dict[str, Any] = transport.headers(wire)
-    if "authorization" not in headers:
+    if transport.endpoint.sign_in:
+        headers.pop("anthropic-version", None)  # clouds have it in the body, where the SDK puts it
+    elif "authorization" not in headers:
         headers["authorization"] = anthropic.Omit()  # 2.x would send the key as a bearer token as well
     body = dict(wire.body)
     needed = {name: body.pop(name) for name in ("model", "messages", "max_tokens")}
@@ -131,7 +138,7 @@ def _open_openai(transport: SdkTransport, resource: Any, wire: WireRequest, requ
     import openai
 
     headers: dict[str, Any] = transport.headers(wire)
-    if "authorization" not in headers:
+    if "authorization" not in headers and not transport.endpoint.sign_in:
         headers["authorization"] = openai.Omit()
     body = dict(wire.body)
     needed = {name: body.pop(name) for name in required}
@@ -143,7 +150,10 @@ def _open_openai(transport: SdkTransport, resource: Any, wire: WireRequest, requ
 
 def _entered(manager: Any) -> Response:
     response = manager.__enter__()
-    return Response(response.http_response, response.iter_bytes(), lambda: manager.__exit__(None, None, None))
+    pieces: Iterator[bytes] = response.iter_bytes()
+    if response.http_response.headers.get("content-type", "").startswith(EVENT_STREAM):
+        pieces = from_event_stream(pieces)
+    return Response(response.http_response, pieces, lambda: manager.__exit__(None, None, None))
 
 
 # ---------------------------------------------------------------- google: overheard while its client reads
@@ -160,13 +170,19 @@ def _build_google(transport: SdkTransport, http: Any) -> Any:
 def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
     from google.genai import types
 
-    url = join_url(transport.endpoint.base_url, wire.path)
+    base = transport.endpoint.base_url
+    url = join_url(base or GOOGLE_CLOUD, wire.path)
     found = _GOOGLE_PATH.fullmatch(url.target)
     if not found:
         raise ProviderFailed(failure_config(transport.endpoint.name, f"not an address of a Gemini model: {url.target}"))
     folder, version, path = found.groups()
+    if transport.endpoint.sign_in:
+        path = f"publishers/google/{path}"
     options = types.HttpOptions(
-        base_url=url.origin + folder, api_version=version, headers=transport.headers(wire), httpx_client=client.http
+        base_url=url.origin + folder if base else None,
+        api_version=version,
+        headers=transport.headers(wire),
+        httpx_client=client.http,
     )
     client.captured.clear()
     reading = client.sdk._api_client.request_streamed("post", path, dict(wire.body), options)

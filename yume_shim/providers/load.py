@@ -61,7 +61,7 @@ def _load_transport(
     auth = adapter.auth_headers(credential)
     endpoint = spec.endpoint
     headers = settings.custom_headers if endpoint.takes_custom_headers else {}
-    if settings.transport == "sdk":
+    if settings.transport == "sdk" or endpoint.sign_in:
         from yume_shim.providers._sdk import SdkTransport
 
         return SdkTransport(endpoint, credential, auth, settings.timeouts, settings.env, headers, log)
