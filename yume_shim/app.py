@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from yume_shim.gate.approvals import Approvals
+    from yume_shim.providers._kept_limits import KeptLimits
     from yume_shim.store.fork import Fork
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.events import InterruptReason, ModelEvent, SessionInfo
     from yume_shim.types.models import Credential, ModelSpec, Request, Usage
     from yume_shim.types.outputs import Answer, Decision
-    from yume_shim.types.ports import Cancel, Provider
+    from yume_shim.types.ports import Cancel, KeySource, Provider
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
@@ -64,7 +65,7 @@ class Program:
 
     def __init__(self, front: Front) -> None:
         from yume_shim.catalog.cost import cost_usd
-        from yume_shim.config.credentials import secrets_of, tool_environment
+        from yume_shim.config.credentials import tool_environment
         from yume_shim.engine.parts import Parts
         from yume_shim.engine.session import Session
         from yume_shim.gate.approvals import Approvals
@@ -90,7 +91,9 @@ class Program:
             front.outlet.emit, front.ids, settings.timeouts.approval, enabled=settings.input_format == "lines"
         )
         self._providers: dict[str, Provider] = {}
+        self._left_behind: list[Provider] = []
         self._asked: dict[str, ModelSpec] = {}
+        self._limits: KeptLimits | None = None
         self._signal = ""
         parts = Parts(
             settings=settings,
@@ -103,9 +106,10 @@ class Program:
             provider_for=self._provider_for,
             cost=cost_usd,
             log=front.log,
-            secrets=secrets_of(settings, front.credential(front.spec)),
+            secrets=front.secrets,
+            refine=self._refine,
         )
-        self._session = Session(parts, front.spec, front.session_id, front.resolve, self._describe)
+        self._session = Session(parts, front.spec, front.session_id, front.resolve, self._describe, front.fallback)
         self._store: JsonlStore | None = None
         if front.start.past is not None:
             past = front.start.past
@@ -124,7 +128,7 @@ class Program:
         finally:
             self._approvals.close()
             self._toolbox.close()
-            for provider in self._providers.values():
+            for provider in (*self._providers.values(), *self._left_behind):
                 provider.close()
             if self._store is not None:
                 self._store.close()
@@ -174,7 +178,9 @@ class Program:
 
         session, gate, emit, settings = self._session, self._gate, self._front.outlet.emit, self._settings
         models = self._front.catalog.model_list()
-        requests = ControlRequests(session, gate, emit, settings, models, CLAUDE_VERSION, self._leave)
+        requests = ControlRequests(
+            session, gate, emit, settings, models, CLAUDE_VERSION, self._leave, self._use_profile
+        )
         board = Switchboard(
             session,
             self._approvals,
@@ -217,30 +223,71 @@ class Program:
         self._asked[spec.id] = spec
         key = f"{spec.endpoint.name} {spec.origin}"
         if key not in self._providers:
-            credential = self._front.credential(spec)
-            if credential is None:
+            keys = self._front.keys(spec)
+            if not keys:
                 from yume_shim.config.credentials import missing_key
 
-                return _Keyless(missing_key(spec.endpoint, self._settings).message)
-            self._providers[key] = self._load(spec, credential)
+                return _Keyless(missing_key(spec.endpoint, self._front.settings).message)
+            self._providers[key] = self._with_keys(spec, keys)
         return self._providers[key]
 
-    def _load(self, spec: ModelSpec, credential: Credential) -> Provider:
-        settings, ids = self._settings, self._front.ids
-        tap = None
+    def _with_keys(self, spec: ModelSpec, keys: tuple[KeySource, ...]) -> Provider:
+        make = self._maker(spec)
+        if len(keys) == 1 and keys[0].fixed:
+            return make(keys[0].known())
+        from yume_shim.providers.keyring import KeyringProvider
+
+        return KeyringProvider(keys, make, spec.endpoint, self._front.clock, self._log)
+
+    def _use_profile(self, name: str) -> None:
+        """The host picks another credential; what is under way ends with the one it began with."""
+        self._front.use_profile(name)
+        self._left_behind += self._providers.values()
+        self._providers = {}
+
+    def _refine(self, spec: ModelSpec, cancel: Cancel) -> ModelSpec:
+        """A model that the catalogue does not know, as its endpoint describes it, where that can be asked."""
+        if spec.known or not spec.endpoint.tells_limits:
+            return spec
+        credential = self._front.credential(spec)
+        if credential is None:
+            return spec
+        if self._limits is None:
+            from yume_shim.providers._kept_limits import KeptLimits
+
+            settings = self._settings
+            home = settings.env.get("HOME") or os.path.expanduser("~")
+            path = os.path.join(home, ".yume", "limits.json")
+            self._limits = KeptLimits(path, settings, self._front.clock.now, self._log)
+        return self._limits.refine(spec, credential, cancel)
+
+    def _maker(self, spec: ModelSpec) -> Callable[[Credential], Provider]:
+        """Makes the provider of an endpoint, once per key; all of them are recorded together."""
+        settings, ids, tap = self._settings, self._front.ids, None
         if settings.record:
-            from yume_shim.config.credentials import secrets_of
             from yume_shim.providers.record import Recorder
 
-            secrets = secrets_of(settings, credential)
-            tap = Recorder(settings.record, spec.endpoint.api, spec.id, secrets, self._log)
-        if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
-            from yume_shim.providers.replay import ReplayProvider
+            quirks = spec.endpoint.quirks
+            tap = Recorder(
+                settings.record,
+                spec.endpoint.api,
+                spec.id,
+                self._front.secrets,
+                self._log,
+                native_tools=spec.tools and quirks.tools,
+                streaming=spec.streaming and quirks.streaming,
+            )
 
-            return ReplayProvider(settings.cassette, ids, self._log, tap)
-        from yume_shim.providers.load import load_provider
+        def make(credential: Credential) -> Provider:
+            if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
+                from yume_shim.providers.replay import ReplayProvider
 
-        return load_provider(spec, credential, settings, ids, self._log, tap)
+                return ReplayProvider(settings.cassette, ids, self._log, tap)
+            from yume_shim.providers.load import load_provider
+
+            return load_provider(spec, credential, settings, ids, self._log, tap)
+
+        return make
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, tools = self._gate, self._toolbox

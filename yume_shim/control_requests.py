@@ -33,9 +33,12 @@ class ControlRequests:
         models: tuple[Json, ...],
         version: str,
         leave: Callable[[], None],
+        use_profile: Callable[[str], None],
     ) -> None:
         self._session, self._gate, self._emit, self._settings = session, gate, emit, settings
         self._models, self._version, self._leave = models, version, leave
+        self._use_profile = use_profile
+        self._profile = settings.profile
 
     def handlers(self) -> Mapping[str, Handler]:
         """The table."""
@@ -44,6 +47,8 @@ class ControlRequests:
             "interrupt": self._interrupt,
             "set_permission_mode": self._set_permission_mode,
             "set_model": self._set_model,
+            "set_profile": self._set_profile,
+            "list_profiles": self._list_profiles,
             "set_max_thinking_tokens": self._set_max_thinking_tokens,
             "cancel_async_message": self._cancel_async_message,
             "end_session": lambda _: Answered(None, self._leave),
@@ -96,6 +101,26 @@ class ControlRequests:
         except BadInvocation as error:
             raise BadLine(error.message, "not_found") from None
         return {"model": spec.id}
+
+    def _set_profile(self, body: Json) -> Json:
+        """Ours: the host picks a credential by name (null = none in particular), from the next request on."""
+        asked = body.get("profile")
+        if asked is not None and not isinstance(asked, str):
+            raise BadLine("set_profile needs a `profile`: a name, or null", "invalid_value")
+        try:
+            self._use_profile(asked or "")
+        except BadInvocation as error:
+            raise BadLine(error.message, "not_found") from None
+        self._profile = asked or ""
+        return {"profile": asked or None}
+
+    def _list_profiles(self, _: Json) -> Json:
+        """Ours: what a host can offer when it asks its user which account is meant. Names only."""
+        profiles = [
+            {"name": name, "provider": table["provider"], "chosen": name == self._profile}
+            for name, table in self._settings.profiles.items()
+        ]
+        return {"profiles": profiles}
 
     def _set_max_thinking_tokens(self, body: Json) -> None:
         asked = body.get("max_thinking_tokens")

@@ -6,7 +6,7 @@ import os
 
 from yume_shim import CLAUDE_VERSION, __version__
 from yume_shim.catalog.resolve import Catalog
-from yume_shim.config.credentials import find_credential, missing_key, secrets_of
+from yume_shim.config.credentials import find_keys, missing_key, secrets_of
 from yume_shim.host.clock import FixedClock, SystemClock
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.log import Log
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Tagged
-    from yume_shim.types.models import Credential, ModelSpec
+    from yume_shim.types.models import Credential, Endpoint, ModelSpec
     from yume_shim.types.past import Past
-    from yume_shim.types.ports import Clock, Dialect, Ids
+    from yume_shim.types.ports import Clock, Dialect, Ids, KeySource
     from yume_shim.types.settings import OutputFormat, Settings
 
 FLAT_LINE_BYTES = 98_304
@@ -56,31 +56,44 @@ class Front:
             lambda: timestamp(self.clock.now()),
         )
         self.session_id, self.transcript = self.start.session_id, self.start.transcript
-        self.catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        self._credentials: dict[str, Credential | None] = {}
+        self.secrets: list[str] = []
+        """Every key known so far; log, recorder and redaction look here, and it grows."""
+        self._notes = list(self.start.notes)
+        self._keys: dict[str, tuple[KeySource, ...]] = {}
+        self.catalog = Catalog(settings, lambda endpoint: bool(self._keys_at(endpoint)))
         self.spec = self._model_of_the_past() or self.resolve(settings.model)
         credential = self.credential(self.spec)
         if credential is None and flat:
             raise missing_key(self.spec.endpoint, settings)
+        self.secrets[:0] = secrets_of(settings, credential)
         where, source = self.spec.endpoint.base_url, credential.source if credential else "nowhere"
         self.log = Log(
             self.spec.endpoint.name,
             settings.log_level,
-            secrets_of(settings, credential),
+            self.secrets,
             debug_file=settings.debug_file,
         )
         self.log("info", f"{self.spec.id} at {where}, key from {source}")
-        for note in self.start.notes:
-            self.log("warning", note)
+        self._tell_notes()
         cap = settings.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         self.on_gone: Callable[[], None] = _nothing
         self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
         self.outlet = Outlet(self.clock, self.ids, _dialect(settings, self.ids, cap, self.start.past), self.writer)
         self._watch_for_tests()
 
+    def fallback(self, text: str) -> ModelSpec:
+        """A model that takes over; one without a key cannot."""
+        spec = self._placed(self.catalog.fallback(text))
+        if self.credential(spec) is None:
+            raise missing_key(spec.endpoint, self.settings)
+        return spec
+
     def resolve(self, text: str) -> ModelSpec:
-        """A model's name; the one of a cassette is written in it."""
-        spec = self.catalog.resolve(text)
+        """A model's name."""
+        return self._placed(self.catalog.resolve(text))
+
+    def _placed(self, spec: ModelSpec) -> ModelSpec:
+        """The model of a cassette is written in it."""
         if spec.endpoint.api != CASSETTE_API:
             return spec
         from yume_shim.providers.replay import read_cassette
@@ -89,7 +102,8 @@ class Front:
             raise BadInvocation("the replay provider answers from a folder: give --cassette DIR")
         made_with = read_cassette(self.settings.cassette)
         at = replace(spec.endpoint, api=made_with.endpoint.api, base_url=CASSETTE_SCHEME + self.settings.cassette)
-        return self.catalog.at(at, made_with.id)
+        found = self.catalog.at(at, made_with.id)
+        return replace(found, tools=found.tools and made_with.tools, streaming=found.streaming and made_with.streaming)
 
     def _model_of_the_past(self) -> ModelSpec | None:
         """A resumed session keeps its model, unless a flag names one or it cannot be had here. A model that another
@@ -110,10 +124,40 @@ class Front:
 
     def credential(self, spec: ModelSpec) -> Credential | None:
         """The key for a model's endpoint; None if it needs one and there is none."""
-        name = spec.endpoint.name
-        if name not in self._credentials:
-            self._credentials[name] = find_credential(spec.endpoint, self.settings)
-        return self._credentials[name]
+        found = self._keys_at(spec.endpoint)
+        return found[0].known() if found else None
+
+    def keys(self, spec: ModelSpec) -> tuple[KeySource, ...]:
+        """All keys for a model's endpoint, to be used in turn; asked for when a request is about to be made."""
+        found = self._keys_at(spec.endpoint)
+        if len(found) > 1:
+            places = ", ".join(key.known().source for key in found)
+            self.log("info", f"{len(found)} keys for {spec.endpoint.name}, used in this order: {places}")
+        self._tell_notes()
+        return found
+
+    def use_profile(self, name: str) -> None:
+        """The host picks a profile ("" = none): from the next request on. Raises BadInvocation."""
+        if name and name not in self.settings.profiles:
+            from yume_shim.config.key_wishes import unknown_profile
+
+            raise BadInvocation(unknown_profile(name, tuple(self.settings.profiles), self.settings.config_file))
+        self.settings = replace(self.settings, profile=name)
+        self._keys = {}
+
+    def _keys_at(self, endpoint: Endpoint) -> tuple[KeySource, ...]:
+        if endpoint.name not in self._keys:
+            self._keys[endpoint.name] = find_keys(endpoint, self.settings, self._notes.append, self._learn)
+        return self._keys[endpoint.name]
+
+    def _learn(self, key: str) -> None:
+        if key not in self.secrets:
+            self.secrets.append(key)
+
+    def _tell_notes(self) -> None:
+        notes, self._notes = self._notes, []
+        for note in notes:
+            self.log("warning", note)
 
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""

@@ -41,6 +41,7 @@ class Host:
         self.bench = Bench(ScriptedProvider(*scripts))
         self.gate = Gate()
         self.left = 0
+        self.picked: list[str] = []
 
         def resolve(text: str) -> ModelSpec:
             if text == "nope":
@@ -50,7 +51,8 @@ class Host:
         self.session = Session(self.bench.parts, SPEC, "s-1", resolve, info)
         models = ({"value": "default"},)
         requests = ControlRequests(
-            self.session, self.gate, self.bench.emit, self.bench.parts.settings, models, "2.1.325", self.leave
+            *(self.session, self.gate, self.bench.emit, self.bench.parts.settings, models, "2.1.325", self.leave),
+            self.picked.append,
         )
         self.desk = ControlDesk(self.bench.emit, requests.handlers(), self.bench.parts.log)
 

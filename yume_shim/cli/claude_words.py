@@ -37,6 +37,12 @@ def answer_word(argv: Sequence[str], say: Callable[[str], int]) -> int:
     match list(argv):
         case ["auth", "status", *rest]:
             return _auth_status(as_json="--json" in rest, say=say)
+        case ["auth", "login" | "logout" as word, *_]:
+            os.write(2, f"yume-shim: 'auth {word}' is not there: sign-ins belong to the vendors' programs.\n".encode())
+        case ["auth", *_]:
+            from yume_shim.cli.commands import run_command
+
+            return run_command(argv)
         case ["mcp", "list", *_]:
             return say("No MCP servers configured.\n")
         case [word, *_]:

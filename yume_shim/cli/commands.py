@@ -8,6 +8,8 @@ import click
 
 from yume_shim import CLAUDE_VERSION, __version__
 from yume_shim.catalog.resolve import Catalog
+from yume_shim.cli.auth_command import add_auth
+from yume_shim.cli.models_command import add_models
 from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_credential
@@ -66,15 +68,6 @@ def _doctor(model: str, provider: str) -> None:
     _say("".join(f"{name:<12} {text}\n" for name, text in rows))
 
 
-@_group.command("models")
-def _models() -> None:
-    """List the providers and the models that the catalogue knows."""
-    catalog = _catalog(_settings())
-    lines = ["providers:\n", *(f"  {name}\n" for name in catalog.names()), "models:\n"]
-    lines += [f"  {name:<26} window {window:>9,}  output {most:>7,}\n" for name, window, most in catalog.known_models()]
-    _say("".join(lines))
-
-
 def _settings() -> Settings:
     return build_settings({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-"))
 
@@ -98,3 +91,5 @@ def _complain(text: str) -> None:
 
 
 add_sessions(_group, _settings, _say)
+add_models(_group, _settings, _say)
+add_auth(_group, _say)

@@ -1,39 +1,70 @@
-"""Which key an endpoint gets, and where it was found. Names of places are told, keys never are."""
+"""Which key an endpoint gets, and where it was found. Names of places are told, keys never are.
+
+Strongest first: the variable that a flag names; the chosen profile; the config file's keys and profiles; then the
+helper command and the files of the vendor's own programs before the environment, or after it where the endpoint's row
+says that its vendor has it so. All keys of the first place that has any are used in turn; weaker places are not
+touched.
+"""
 
 from __future__ import annotations
 
+from yume_shim.config.key_places import FixedKey, Look, learn_nothing
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Credential
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from yume_shim.config.key_places import Learn
     from yume_shim.types.models import Endpoint
+    from yume_shim.types.ports import KeySource
     from yume_shim.types.settings import Settings
 
 
+def find_keys(
+    endpoint: Endpoint, settings: Settings, warn: Callable[[str], None] = learn_nothing, learn: Learn = learn_nothing
+) -> tuple[KeySource, ...]:
+    """The keys to use, best first; () if there is none and the endpoint needs one."""
+    for looked in look(endpoint, settings, learn):
+        if looked.warning:
+            warn(looked.warning)
+        if looked.sources:
+            return looked.sources
+    return ()
+
+
 def find_credential(endpoint: Endpoint, settings: Settings) -> Credential | None:
-    """The first key there is: a named variable, the config file, the endpoint's customary variables, its token
-    variables. None if there is none and the endpoint needs one."""
-    env = settings.env
-    configured = settings.keys.get(endpoint.name, "")
-    if configured and not settings.api_key_env:
-        return Credential(configured, "key", f"config file [keys] {endpoint.name}")
-    for name in endpoint.key_vars:
-        if env.get(name):
-            return Credential(env[name].strip(), "key", name)
-    for name in endpoint.token_vars:
-        if env.get(name):
-            return Credential(env[name].strip(), "token", name)
-    if endpoint.key_optional and not settings.api_key_env:
-        return Credential("", "none", "none")
-    return None
+    """The first key as far as it is known without running a command. None if there is none and one is needed."""
+    found = find_keys(endpoint, settings)
+    return found[0].known() if found else None
+
+
+def look(endpoint: Endpoint, settings: Settings, learn: Learn = learn_nothing) -> Iterator[Look]:
+    """Every place, strongest first, each looked at when it is asked for."""
+    if settings.api_key_env and endpoint.key_vars == (settings.api_key_env,):
+        yield from _variables(endpoint, settings, learn)  # the flag names the only place
+        return
+    chosen = _chosen_profile(endpoint, settings, learn)
+    if chosen is not None:
+        yield chosen  # whoever chose one does not want another account's key instead
+        return
+    yield _config_file(endpoint, settings, learn)
+    if endpoint.env_first:
+        yield from _variables(endpoint, settings, learn)
+        yield from _vendors_own(endpoint, settings, learn)
+    else:
+        yield from _vendors_own(endpoint, settings, learn)
+        yield from _variables(endpoint, settings, learn)
+    if endpoint.sign_in:
+        yield Look(f"the sign-in of {endpoint.sign_in}", (FixedKey(Credential("", "none", "none")),))
+    elif endpoint.key_optional:
+        yield Look("no key", (FixedKey(Credential("", "none", "none")),), "the endpoint needs none")
 
 
 def missing_key(endpoint: Endpoint, settings: Settings) -> BadInvocation:
     """What to tell when there is no key: everything that was looked at."""
-    looked = [f"${name}" for name in (*endpoint.key_vars, *endpoint.token_vars)]
-    if not settings.api_key_env:
-        looked.append(f"[keys] {endpoint.name} in {settings.config_file or 'the config file'}")
+    looked = [f"{at.place} ({at.note})" if at.warning else at.place for at in look(endpoint, settings)]
     return BadInvocation(
         f"no key for provider '{endpoint.name}': looked at {', '.join(looked)}. "
         "Set one of them, or choose another provider with --provider.",
@@ -44,7 +75,11 @@ def missing_key(endpoint: Endpoint, settings: Settings) -> BadInvocation:
 def secrets_of(settings: Settings, credential: Credential | None) -> tuple[str, ...]:
     """Every secret in reach, for redaction."""
     found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= 8]
-    found.extend(settings.keys.values())
+    if settings.keys or settings.profiles:
+        from yume_shim.config.profiles import texts, written_keys
+
+        found.extend(key for given in settings.keys.values() for key in texts(given, "[keys]"))
+        found.extend(written_keys(settings.profiles, settings.config_file))
     if credential is not None and credential.key:
         found.append(credential.key)
     return tuple(dict.fromkeys(found))
@@ -72,4 +107,75 @@ def tool_environment(settings: Settings) -> dict[str, str]:
         return dict(settings.env)
     kept = {name: value for name, value in settings.env.items() if not is_secret_name(name)}
     kept.pop(settings.api_key_env, None)
+    for row in settings.endpoints.values():
+        for name in (*row.get("key_vars", ()), *row.get("token_vars", ())):
+            kept.pop(name, None)
+    if settings.profiles:
+        from yume_shim.config.profiles import key_variables
+
+        for name in key_variables(settings.profiles, settings.config_file):
+            kept.pop(name, None)
     return kept
+
+
+# ---------------------------------------------------------------- the places
+
+
+def _chosen_profile(endpoint: Endpoint, settings: Settings, learn: Learn) -> Look | None:
+    """The profile that was picked, if it is one of this provider's."""
+    if not settings.profile:
+        return None
+    from yume_shim.config.profiles import look_at_profile, profiles_of
+
+    for profile in profiles_of(endpoint.name, settings):
+        if profile.name == settings.profile:
+            return look_at_profile(profile, settings, learn)
+    return None
+
+
+def _config_file(endpoint: Endpoint, settings: Settings, learn: Learn) -> Look:
+    """`[keys]`, then the profiles of this provider in the order of the file: they are used in turn."""
+    place = f"[keys] {endpoint.name} in {settings.config_file or 'the config file'}"
+    if not settings.keys and not settings.profiles:
+        return Look(place)
+    from yume_shim.config.profiles import fixed_keys, look_at_profile, profiles_of, texts
+
+    sources: list[KeySource] = []
+    written = settings.keys.get(endpoint.name)
+    if written is not None:
+        sources += fixed_keys(texts(written, "[keys]"), f"config file [keys] {endpoint.name}", "key", learn)
+    looks = [look_at_profile(profile, settings, learn) for profile in profiles_of(endpoint.name, settings)]
+    for looked in looks:
+        sources += looked.sources
+    warning = "; ".join(looked.warning for looked in looks if looked.warning)
+    return Look(", ".join([place, *(looked.place for looked in looks)]), tuple(sources), warning=warning)
+
+
+def _variables(endpoint: Endpoint, settings: Settings, learn: Learn) -> Iterator[Look]:
+    for kind, names in (("key", endpoint.key_vars), ("token", endpoint.token_vars)):
+        for name in names:
+            found = settings.env.get(name, "").strip()
+            if not found:
+                yield Look(f"${name}", note="not set")
+                continue
+            learn(found)
+            credential = Credential(found, kind, name)  # type: ignore[arg-type]  # the two words above
+            yield Look(f"${name}", (FixedKey(credential),))
+
+
+def _vendors_own(endpoint: Endpoint, settings: Settings, learn: Learn) -> Iterator[Look]:
+    """The helper command, and the files in which the vendor's programs keep API keys."""
+    if endpoint.takes_key_helper and settings.key_helper:
+        from yume_shim.config.key_helper import CommandKey, ttl_seconds
+
+        # the Claude CLI sends such a key in both ways: gateways read either
+        label = Credential("", "key", "apiKeyHelper", also_bearer=True)
+        ttl = ttl_seconds(settings.env)
+        command = CommandKey(settings.key_helper, label, ttl, settings.env, settings.cwd, learn)
+        yield Look("apiKeyHelper", (command,), "a command")
+    elif endpoint.takes_key_helper:
+        yield Look("apiKeyHelper of the settings files", note="not set")
+    if endpoint.key_files:
+        from yume_shim.config.key_files import look_at_vendor_files
+
+        yield from look_at_vendor_files(endpoint, settings.env, learn)

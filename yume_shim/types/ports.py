@@ -8,7 +8,7 @@ from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
 from yume_shim.types.events import Event, ModelEvent, Tagged
-from yume_shim.types.models import Request, ToolSpec, WireRequest
+from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 
 Emit = Callable[[Event], str]
@@ -182,3 +182,24 @@ class Store(Protocol):
     def feed(self, tagged: Tagged) -> None: ...
 
     def close(self) -> None: ...
+
+
+class KeySource(Protocol):
+    """One key for an endpoint, and how it is had again when it was refused. Safe from any thread."""
+
+    @property
+    def fixed(self) -> bool:
+        """It is what it is: there is nothing to look up again."""
+        ...
+
+    def known(self) -> Credential:
+        """The credential as far as it is known without doing anything; the key may be empty."""
+        ...
+
+    def get(self, cancel: Cancel) -> Credential:
+        """The credential to send. Raises BadInvocation (kind "auth") when it cannot be had, or Cancelled."""
+        ...
+
+    def renew(self, refused: Credential, cancel: Cancel) -> bool:
+        """Look again; True if there is another key now than the refused one. Raises as `get` does."""
+        ...

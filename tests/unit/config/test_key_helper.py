@@ -1,0 +1,131 @@
+"""Keys from commands: real shells, their time, their failures, and how soon they stop."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.fakes import FakeClock, cancel
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.config.build import build_settings
+from yume_shim.config.credentials import find_keys
+from yume_shim.config.key_helper import CommandKey, ttl_seconds
+from yume_shim.types.errors import BadInvocation, Cancelled
+from yume_shim.types.models import Credential
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
+
+LABEL = Credential("", "key", "apiKeyHelper", also_bearer=True)
+PATH = {"PATH": "/usr/bin:/bin"}
+
+
+class Helper:
+    """A command that counts its runs in a file."""
+
+    def __init__(self, folder: Path, command: str, ttl: float = 300.0, limit: float = 30.0) -> None:
+        self.clock = FakeClock()
+        self.learned: list[str] = []
+        self.folder = folder
+        self.key = CommandKey(
+            command, LABEL, ttl, PATH, str(folder), self.learned.append, self.clock.monotonic, limit=limit
+        )
+
+    def get(self) -> str:
+        return self.key.get(cancel()).key
+
+
+COUNTING = 'echo x >> runs; echo "  key-$(wc -l < runs | tr -d " ")  "; echo "sk-on-stderr" >&2'
+
+
+def test_the_command_runs_once_until_its_key_is_old(tmp_path: Path) -> None:
+    helper = Helper(tmp_path, COUNTING)
+    assert helper.key.known() == LABEL
+    assert [helper.get(), helper.get()] == ["key-1", "key-1"]
+    helper.clock.time += 299.9
+    assert helper.get() == "key-1"
+    helper.clock.time += 0.1
+    assert helper.key.get(cancel()) == Credential("key-2", "key", "apiKeyHelper", also_bearer=True)
+    assert helper.learned == ["key-1", "key-2"]
+
+
+def test_a_refused_key_is_asked_for_again(tmp_path: Path) -> None:
+    helper = Helper(tmp_path, COUNTING)
+    first = helper.key.get(cancel())
+    assert helper.key.renew(first, cancel())
+    assert helper.key.renew(first, cancel()), "another thread's renewal counts"
+    assert helper.get() == "key-2"
+    same = Helper(tmp_path, "echo same")
+    assert not same.key.renew(same.key.get(cancel()), cancel())
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("echo secret-out; echo secret-err >&2; exit 3", "ended with exit code 3"),
+        ("kill -9 $$", "ended with exit code -9"),
+        ("true", "printed nothing"),
+        ("printf 'secret\\nsecret\\n'", "printed something that is not a key"),
+        ("printf '\\377'", "printed something that is not a key"),
+        ("yes secret | head -c 100000", "printed far more than a key"),
+        ("no-such-command-here", "ended with exit code 127"),
+    ],
+)
+def test_a_failing_command_is_named_by_its_place(tmp_path: Path, command: str, what: str) -> None:
+    with pytest.raises(BadInvocation) as caught:
+        Helper(tmp_path, command).get()
+    assert caught.value.kind == "auth"
+    assert caught.value.message == f"no key: the command of apiKeyHelper {what} (what it printed is not shown)"
+
+
+def test_a_command_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    with pytest.raises(BadInvocation, match=r"did not end within 0\.3 seconds"):
+        Helper(tmp_path, "sleep 60 & sleep 60; echo late", limit=0.3).get()
+    assert time.monotonic() - begun < 5
+
+
+def test_an_interrupt_is_heard_while_a_command_runs(tmp_path: Path) -> None:
+    stop = cancel()
+    threading.Timer(0.2, stop.set).start()
+    begun = time.monotonic()
+    with pytest.raises(Cancelled):
+        Helper(tmp_path, "sleep 60").key.get(stop)
+    assert time.monotonic() - begun < 1.2
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("", 300.0), ("1500", 1.5), ("0", 0.0), ("soon", 300.0), ("-1", 300.0)])
+def test_how_long_a_key_is_used(given: str, seconds: float) -> None:
+    assert ttl_seconds({"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": given}) == seconds
+
+
+@pytest.mark.parametrize(
+    ("where", "trusted", "found"),
+    [("user", False, True), ("project", False, False), ("project", True, True), ("--settings", False, True)],
+)
+def test_only_trusted_files_may_name_a_command(tmp_path: Path, where: str, trusted: bool, found: bool) -> None:
+    home, cwd = tmp_path / "home", tmp_path / "ws"
+    for folder in (home / ".claude", cwd / ".claude"):
+        folder.mkdir(parents=True)
+    data = json.dumps({"apiKeyHelper": "echo of-helper"})
+    values: dict[str, Any] = {}
+    if where == "--settings":
+        values["settings"] = data
+    else:
+        ((home if where == "user" else cwd) / ".claude" / "settings.json").write_text(data)
+    if trusted:
+        (home / ".claude.json").write_text(json.dumps({"projects": {str(cwd): {"hasTrustDialogAccepted": True}}}))
+    env = {"HOME": str(home), **PATH}
+    settings = build_settings(values, (), flat=True, env=env, cwd=str(cwd), log=lambda level, message: None)
+    keys = find_keys(Catalog(settings, lambda _: True).endpoint("anthropic"), settings)
+    want = [Credential("of-helper", "key", "apiKeyHelper", also_bearer=True)] if found else []
+    assert [key.get(cancel()) for key in keys] == want
+    assert find_keys(Catalog(settings, lambda _: True).endpoint("openai"), settings) == ()

@@ -1,0 +1,84 @@
+"""`yume-shim auth`: which key each provider would get, why, and what else was looked at. Never shows any of a key."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.config.build import build_settings
+from yume_shim.config.credentials import find_credential, look
+from yume_shim.host.log import Log
+from yume_shim.text.codec import dumps
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    import click
+
+    from yume_shim.types.models import Endpoint
+    from yume_shim.types.settings import Settings
+
+
+def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
+    """Hang the command on the group of all sub-commands."""
+    import click
+
+    text = "Show which key each provider would get, and why. Keys are never shown, commands not run."
+    params: list[click.Parameter] = [
+        click.Argument(["providers"], nargs=-1),
+        click.Option(["--profile"], default="", help="As if this profile were chosen."),
+        click.Option(["--json", "as_json"], is_flag=True, help="For programs."),
+    ]
+
+    def show(providers: tuple[str, ...], profile: str, as_json: bool) -> None:
+        values = {"profile": profile} if profile else {}
+        settings = build_settings(values, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-"))
+        told = [_told(endpoint, settings) for endpoint in _endpoints(settings, providers)]
+        say(dumps({"providers": told}).decode() + "\n" if as_json else "".join(map(_lines, told)))
+
+    group.add_command(click.Command("auth", callback=show, params=params, help=text, short_help=text))
+
+
+def _endpoints(settings: Settings, wanted: tuple[str, ...]) -> list[Endpoint]:
+    catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
+    try:
+        catalog.resolve(settings.model)  # an address that the environment gives is about this one
+    except BadInvocation:
+        pass
+    names = [catalog.provider(name) for name in wanted] if wanted else catalog.names()
+    return [catalog.endpoint(name, address=False) for name in names]
+
+
+def _told(endpoint: Endpoint, settings: Settings) -> dict[str, Any]:
+    """`state`: "used", "there" (a stronger place has one), "nothing". Places stand in the order of their strength."""
+    uses: list[dict[str, str]] = []
+    places: list[dict[str, str]] = []
+    for at in look(endpoint, settings):
+        known = [source.known() for source in at.sources]
+        if uses and known and known[0].kind == "none":
+            continue  # a key that is not needed is no choice besides one that is there
+        state = "nothing" if not known else "there" if uses else "used"
+        if state == "used":
+            uses = [{"source": credential.source, "kind": credential.kind} for credential in known]
+        note = at.note or at.warning
+        places.append({"place": at.place, "state": state, **({"note": note} if note else {})})
+    return {"provider": endpoint.name, "uses": uses, "looked_at": places}
+
+
+def _lines(told: dict[str, Any]) -> str:
+    sources = [use["source"] for use in told["uses"]]
+    if not sources:
+        found = "no key"
+    elif told["uses"][0]["kind"] == "none":
+        found = "no key needed"
+    else:
+        kinds = "token" if told["uses"][0]["kind"] == "token" else "key"
+        found = f"{kinds} from {', then '.join(sources)}"
+    lines = [f"{told['provider']}: {found}\n"]
+    for number, place in enumerate(told["looked_at"], 1):
+        note = f" ({place['note']})" if place.get("note") else ""
+        lines.append(f"  {number}. {place['place']}: {place['state']}{note}\n")
+    return "".join(lines)

@@ -1,0 +1,151 @@
+"""Keys that stand in files: those that vendors' own programs keep, and those that a profile names.
+
+Only API keys: what a sign-in left behind belongs to the program that made it, under its vendor's terms.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+
+from yume_shim.config.key_places import Look, clean_key
+from yume_shim.types.models import Credential
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from yume_shim.config.key_places import Learn
+    from yume_shim.types.models import Endpoint
+    from yume_shim.types.ports import Cancel
+
+TEXT_BYTES = 65_536
+"""The largest file of plain text or variables that is read."""
+JSON_BYTES = 16_777_216
+"""The largest JSON file: the Claude CLI keeps its key beside the histories of all projects."""
+
+
+class _Unusable(Exception):
+    """Why a file gives no key. `expected` = nothing is wrong with it."""
+
+    def __init__(self, note: str, *, expected: bool = False) -> None:
+        super().__init__(note)
+        self.note, self.expected = note, expected
+
+
+class FileKey:
+    """A key in a file; a refused one is looked up again, because the file may have changed."""
+
+    fixed = False
+
+    def __init__(self, path: str, shape: str, field: str, first: Credential, learn: Learn) -> None:
+        self._path, self._shape, self._field, self._learn = path, shape, field, learn
+        self._credential = first
+        self._lock = threading.Lock()
+
+    def known(self) -> Credential:
+        return self._credential
+
+    def get(self, cancel: Cancel) -> Credential:
+        return self._credential
+
+    def renew(self, refused: Credential, cancel: Cancel) -> bool:
+        with self._lock:
+            if self._credential.key == refused.key:
+                try:
+                    key, _ = _read_key(self._path, self._shape, self._field)
+                except _Unusable:
+                    return False
+                self._learn(key)
+                self._credential = Credential(key, refused.kind, refused.source)
+            return self._credential.key != refused.key
+
+
+def look_at_file(path: str, shape: str, field: str, place: str, kind: str, learn: Learn) -> Look:
+    """The key in a file. `shape`: "json" (`field` is its name there), "env" (a variable), "text" (all of it)."""
+    try:
+        key, careless = _read_key(path, shape, field)
+    except _Unusable as unusable:
+        told = "" if unusable.expected else f"{place}: {unusable.note}"
+        return Look(place, note=unusable.note, warning=told)
+    learn(key)
+    first = Credential(key, kind, place)  # type: ignore[arg-type]  # checked where the profile was read
+    note = "can be read by others: chmod 600 it" if careless else ""
+    return Look(place, (FileKey(path, shape, field, first, learn),), note, f"{place} {note}" if note else "")
+
+
+def look_at_vendor_files(endpoint: Endpoint, env: Mapping[str, str], learn: Learn) -> Iterator[Look]:
+    """The files in which the vendor's own programs keep keys, by the endpoint's row."""
+    for row in endpoint.key_files:
+        root = env.get(row.get("root_var", ""), "")
+        shown = os.path.join(root or row["root"], row["file"])
+        field = row.get("field", "")
+        place = f"{shown} {field}".rstrip()
+        yield look_at_file(at_home(shown, env), row["format"], field, place, "key", learn)
+
+
+def at_home(path: str, env: Mapping[str, str]) -> str:
+    """`~/x` in the home folder that the environment names."""
+    if path == "~" or path.startswith("~/"):
+        return (env.get("HOME") or os.path.expanduser("~")) + path[1:]
+    return path
+
+
+def _read_key(path: str, shape: str, field: str) -> tuple[str, bool]:
+    """(the key, whether others can read the file)."""
+    raw, careless = _read(path, JSON_BYTES if shape == "json" else TEXT_BYTES)
+    try:
+        text = raw.decode("utf-8-sig")
+        match shape:
+            case "json":
+                found = _from_json(text, field)
+            case "env":
+                found = _from_variables(text, field)
+            case _:
+                found = text
+        key = clean_key(found)
+    except ValueError:  # also what a decoder raises; its message would quote the file
+        raise _Unusable("the file is broken, or what stands there is not a key") from None
+    if not key:
+        raise _Unusable("no API key in it", expected=True)
+    return key, careless
+
+
+def _read(path: str, limit: int) -> tuple[bytes, bool]:
+    try:
+        # looked at before it is opened: opening a pipe would wait for its writer
+        about = os.stat(path)
+        if not stat.S_ISREG(about.st_mode):
+            raise _Unusable("not a file")
+        with open(path, "rb") as file:
+            raw = file.read(limit + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _Unusable("not there", expected=True) from None
+    except (OSError, ValueError) as error:
+        raise _Unusable(f"cannot be read ({getattr(error, 'strerror', None) or 'not a path'})") from None
+    if len(raw) > limit:
+        raise _Unusable(f"longer than {limit:,} bytes")
+    return raw, os.name == "posix" and bool(about.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+
+
+def _from_json(text: str, field: str) -> str:
+    from yume_shim.text import codec
+
+    data = codec.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("not an object")
+    found = data.get(field)
+    return found if isinstance(found, str) else ""
+
+
+def _from_variables(text: str, name: str) -> str:
+    """`NAME=value` lines, with or without `export` and quotes; a comment may follow a blank."""
+    for line in text.splitlines():
+        left, equals, right = line.strip().removeprefix("export ").partition("=")
+        if equals and left.strip() == name:
+            right = right.strip()
+            if right[:1] in ("'", '"'):
+                return right[1:].partition(right[0])[0]
+            return right.partition(" #")[0]
+    return ""
