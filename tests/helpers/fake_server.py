@@ -175,6 +175,8 @@ def frame_bytes(api: str, frame: Json) -> bytes:
         return b"data: [DONE]\n\n"
     if "!bad" in frame:
         return f"data: {frame['!bad']}\n\n".encode()
+    if "!whole" in frame:
+        return json.dumps(frame["!whole"], ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
     return _FRAMINGS[api](frame).encode("utf-8", "surrogatepass")
 
 
@@ -196,7 +198,9 @@ class FakeServer(LoopbackServer):
         """Answer with one wire, in the envelope of its API."""
         if wire and "!status" in wire[0]:
             return self._refuse(exchange, wire[0])
-        headers = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
+        whole = any("!whole" in frame for frame in wire)
+        kind = "application/json" if whole else "text/event-stream"
+        headers = {"Content-Type": kind, "Transfer-Encoding": "chunked"}
         if wire and "!headers" in wire[0]:
             headers.update(wire[0]["!headers"])
             wire = wire[1:]

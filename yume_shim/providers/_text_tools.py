@@ -1,13 +1,136 @@
-"""Tools for models that have none: a text protocol in the prompt, with calls and results of the past told in it."""
+"""Tools for models that have none: a text protocol in the prompt, with calls and results of the past told in it.
+
+The protocol is the one that many open models were trained on (Hermes, Qwen): JSON between `<tool_call>` tags, results
+between `<tool_response>` tags. What is written here is read by `_text_scan.py` and `_text_calls.py`.
+"""
 
 from __future__ import annotations
 
+import re
+
+from yume_shim.text import codec
+from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.events import Notice
+from yume_shim.types.value import replace
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.events import Notice
-    from yume_shim.types.models import Request
+    from yume_shim.types.blocks import Block, Message
+    from yume_shim.types.models import Request, ToolSpec
+
+EXAMPLES = ("get_weather", "look_up_weather", "weather_of_a_city_for_example")
+"""Names for the worked example: the first that is no real tool is taken."""
+LESSON = """\
+# Tools
+
+You can use tools. To call one, write this, with the tool's name and its arguments as JSON:
+
+<tool_call>
+{{"name": "{example}", "arguments": {{"city": "Oslo"}}}}
+</tool_call>
+
+- "arguments" must fit the JSON schema in the tool's "parameters". Escape quotes and line ends inside strings.
+- To call several tools, write several <tool_call> blocks, one after the other.
+- What stands in a code fence is shown, not called.
+- After your calls, stop. The next message brings one <tool_response> for each call, in their order. Never write a
+  <tool_response> yourself.
+- When no tool is needed, just answer.
+
+These are your tools, one per line ({example} is only an example and not one of them):
+
+{tools}"""
+FORCED = "\n\nYour next answer must call the tool {name}."
+
+_RESULT_TAG = re.compile(r"<(?=/?tool_(?:response|result)\b)", re.IGNORECASE)
+_BAD_IN_NAME = re.compile(r"[^\w.:-]")
 
 
 def speak_tools(request: Request) -> tuple[Request, tuple[Notice, ...]]:
     """The request without native tools, calls and results, and the warning that says so."""
-    return request, ()
+    taught = bool(request.tools) and request.tool_choice != "none"
+    told = replace(
+        request,
+        messages=tell_history(request.messages),
+        system=(*request.system, _lesson(request)) if taught else request.system,
+        tools=(),
+        tool_choice="auto",
+    )
+    if not taught:
+        return told, ()
+    model = request.model
+    words = f"{model.id} at {model.endpoint.name} cannot call tools itself: they are offered to it as text, which is "
+    return told, (Notice("text_tools", f"{words}less reliable."),)
+
+
+def _lesson(request: Request) -> str:
+    names = {tool.name for tool in request.tools}
+    example = next(name for name in (*EXAMPLES, "") if name not in names)
+    text = LESSON.format(example=example, tools="\n".join(map(_offer, request.tools)))
+    return text if request.tool_choice == "auto" else text + FORCED.format(name=request.tool_choice)
+
+
+def _offer(tool: ToolSpec) -> str:
+    return codec.dumps({"name": tool.name, "description": tool.description, "parameters": tool.schema}).decode()
+
+
+# ---------------------------------------------------------------- the past
+
+
+def tell_history(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The history without calls, results and thoughts: they are told as text. A longer history begins with the same
+    messages."""
+    names: dict[str, str] = {}
+    return tuple(_tell_message(message, names) for message in messages)
+
+
+def _tell_message(message: Message, names: dict[str, str]) -> Message:
+    """Text beside a call or a result becomes one with it; other messages keep what they are."""
+    if not any(isinstance(block, ToolCall | ToolResult | Thinking) for block in message.blocks):
+        return message
+    told: list[Block] = []
+    for block in message.blocks:
+        match block:
+            case ToolCall():
+                names[block.id] = block.name
+                _join(told, tell_call(block))
+            case ToolResult():
+                text, media = tell_result(block, names.get(block.call_id, ""))
+                _join(told, text)
+                told += media
+            case Text():
+                if told and isinstance(told[-1], Text):
+                    _join(told, block.text)
+                else:
+                    told.append(block)
+            case Thinking():
+                pass
+            case Image() | Document() | Other():
+                told.append(block)
+    return replace(message, blocks=tuple(told))
+
+
+def _join(told: list[Block], text: str) -> None:
+    last = told[-1] if told else None
+    if isinstance(last, Text):
+        told[-1] = Text(f"{last.text.rstrip()}\n{text}" if last.text.strip() else text)
+    else:
+        told.append(Text(text))
+
+
+def tell_call(call: ToolCall) -> str:
+    """A call in the words of the protocol. Arguments that were no JSON go as text."""
+    arguments = call.input if call.broken is None else call.broken
+    return f"<tool_call>\n{codec.dumps({'name': call.name, 'arguments': arguments}).decode()}\n</tool_call>"
+
+
+def tell_result(result: ToolResult, name: str) -> tuple[str, list[Image | Document]]:
+    """A result in the words of the protocol, and the media that come behind it. Tags of results inside it are made
+    harmless: what a tool has read must not end its own result or pretend to be another."""
+    parts = (Text(result.content),) if isinstance(result.content, str) else result.content
+    media = [part for part in parts if not isinstance(part, Text)]
+    texts = [_RESULT_TAG.sub("&lt;", part.text) for part in parts if isinstance(part, Text)]
+    if media:
+        texts.append(f"[attached behind this result: {len(media)}]")
+    named = f' name="{_BAD_IN_NAME.sub("_", name)}"' if name else ""
+    failed = ' error="true"' if result.is_error else ""
+    return "\n".join((f"<tool_response{named}{failed}>", *texts, "</tool_response>")), media

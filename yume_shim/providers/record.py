@@ -17,7 +17,7 @@ from yume_shim.types.models import WireRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from yume_shim.providers.pipeline import TapKind
@@ -44,11 +44,14 @@ class Recorder:
         directory: str,
         api: str,
         model: str,
-        secrets: tuple[str, ...] = (),
+        secrets: Sequence[str] = (),
         log: Callable[[str, str], None] | None = None,
+        *,
+        native_tools: bool = True,
+        streaming: bool = True,
     ) -> None:
         self._directory = directory
-        self._secrets = tuple(secret for secret in secrets if secret)
+        self._secrets = secrets  # not copied: it grows when a key is had later
         self._log = log
         self._lock = threading.Lock()
         self._current = threading.local()
@@ -58,7 +61,10 @@ class Recorder:
                 os.makedirs(os.path.join(directory, name), mode=0o700, exist_ok=True)
             table = os.path.join(directory, "cassette.toml")
             if not os.path.exists(table):
-                _write(table, f"api = {_toml(api)}\nmodel = {_toml(model)}\n".encode(), os.O_EXCL)
+                lines = [f"api = {_toml(api)}", f"model = {_toml(model)}"]
+                lines += [] if native_tools else ["tools = false"]
+                lines += [] if streaming else ["streaming = false"]
+                _write(table, "\n".join((*lines, "")).encode(), os.O_EXCL)
             self._count = len(os.listdir(os.path.join(directory, "wire")))
         except OSError as exc:
             raise BadInvocation(f"cannot record to {directory!r}: {exc.strerror}") from None
@@ -115,13 +121,13 @@ class Recorder:
         """JSON without secrets; what still looks like one is not let through."""
         line = codec.dumps(self._scrub(item))
         text = line.decode()
-        if _SECRET.search(text) or any(secret in text for secret in self._secrets):
+        if _SECRET.search(text) or any(secret and secret in text for secret in self._secrets):
             return codec.dumps({"!redacted": True})
         return line
 
     def _scrub(self, item: Any) -> Any:
         if isinstance(item, str):
-            for secret in self._secrets:
+            for secret in filter(None, self._secrets):
                 item = item.replace(secret, REDACTED)
             return _SECRET.sub(REDACTED, item)
         if isinstance(item, dict):

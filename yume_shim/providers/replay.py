@@ -1,7 +1,8 @@
 """Answers from a cassette: recorded wire frames go through the same adapter and the same pipeline as live ones.
 
-A cassette is a folder with `cassette.toml` (or the `case.toml` of a session golden) naming `api` and `model`, and
-`wire/01.jsonl`, `02.jsonl`, …: one file per model request, in the format of golden/README.md.
+A cassette is a folder with `cassette.toml` (or the `case.toml` of a session golden) naming `api` and `model` (and
+`tools = false`, `streaming = false` where the model has none of it), and `wire/01.jsonl`, `02.jsonl`, …: one file per
+model request, in the format of golden/README.md.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def read_cassette(directory: str) -> ModelSpec:
         raise BadInvocation(f"{path!r} must name its `api` (and `model`) as text")
     if not wire_files(directory):
         raise BadInvocation(f"the cassette {directory!r} has no wire/01.jsonl", "not_found")
-    return ModelSpec(id=model, endpoint=Endpoint(name="replay", api=api, base_url="", key_optional=True))
+    endpoint = Endpoint(name="replay", api=api, base_url="", key_optional=True)
+    tools, streaming = (table.get(name) is not False for name in ("tools", "streaming"))
+    return ModelSpec(id=model, endpoint=endpoint, tools=tools, streaming=streaming)
 
 
 def wire_files(directory: str) -> list[str]:
@@ -157,7 +160,7 @@ class CassetteStream:
                 self._cancel.wait(frame["!sleep_ms"] / 1_000)
             elif "!redacted" not in frame:
                 started = True
-                yield frame
+                yield frame.get("!whole", frame)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.providers._assemble import Assembler
+from yume_shim.providers._call_ids import without_thought
 from yume_shim.providers._errors import failure_from_payload, failure_incomplete, failure_protocol
 from yume_shim.providers.anthropic_messages.encode import API, wire_names
 from yume_shim.text import codec
@@ -73,6 +74,8 @@ class Decoder:
                 self._on_message_delta(frame)
             case "message_stop":
                 return self._on_end()
+            case "message":  # a whole answer where a stream was asked for
+                return [event for part in whole_frames(frame) for event in self.feed(part)]
             case "error":
                 return self._fail(frame)
             case None if frame.get("error"):
@@ -120,8 +123,11 @@ class Decoder:
                 events += self._blocks.start(key, Thinking("", redacted=True, opaque=opaque))
             case "tool_use":
                 name = block.get("name") or ""
-                call = ToolCall(block.get("id") or self._new_id(), self._names.get(name, name), {})
+                given = block.get("id") or ""
+                call = ToolCall(without_thought(given) or self._new_id(), self._names.get(name, name), {})
                 events += self._blocks.start(key, call)
+                if given and given != call.id:
+                    self._blocks.attach(key, id=given)
                 self._whole_inputs[key] = block.get("input") or {}
             case _:
                 self._others[key] = (dict(block), [])
@@ -219,5 +225,15 @@ def map_usage(usage: Json) -> Usage:
 
 
 def whole_frames(body: Json) -> list[Json]:
-    """One whole answer, for the decoder of a stream."""
-    return [body]
+    """One whole answer as the frames of a stream; what is none (an error) as it is. A block may come whole with its
+    start."""
+    if body.get("type") != "message":
+        return [body]
+    usage: Json = body.get("usage") or {}
+    early = {name: count for name, count in usage.items() if name != "output_tokens"}
+    frames: list[Json] = [{"type": "message_start", "message": {**body, "content": [], "usage": early}}]
+    for index, block in enumerate(body.get("content") or ()):
+        frames.append({"type": "content_block_start", "index": index, "content_block": block})
+        frames.append({"type": "content_block_stop", "index": index})
+    delta = {name: body.get(name) for name in ("stop_reason", "stop_sequence")}
+    return [*frames, {"type": "message_delta", "delta": delta, "usage": usage}, {"type": "message_stop"}]
