@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.context.estimate import estimate_request, estimate_text
 from yume_shim.engine.retry import plan_retry
-from yume_shim.types.blocks import Text, Thinking, ToolCall
+from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
     BlockDelta,
@@ -34,6 +34,8 @@ FAILOVER_KINDS = ("overloaded", "rate_limit", "server", "network", "dns", "timeo
 """Failures that another model may not have: never a wrong key, a bad request or a used-up budget."""
 RETRIES_BEFORE_FALLBACK = 2
 """As the Claude CLI does it: three tries, then the fallback model."""
+MAX_NUDGES = 2
+"""How often a model that failed by its own fault (a call that nobody can read) is told so and asked again."""
 
 
 @value
@@ -130,6 +132,8 @@ class Answerer:
             answered = self._salvage(request, heard, failure)
             if answered is not None:
                 return answered
+            if failure.nudge:
+                request = _nudged(request, failure.nudge)
 
     # ------------------------------------------------------------ listening
 
@@ -199,6 +203,8 @@ class Answerer:
         backoff = request.model.endpoint.backoff
         if self.has_fallback and failure.kind in FAILOVER_KINDS:
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
+        if failure.nudge:
+            backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
         wait = plan_retry(failure, self._retries, backoff, self._parts.clock.jitter())
         if wait is None:
             self._drop(heard, 0)
@@ -260,6 +266,17 @@ class Answerer:
             self._lost = self._lost + heard.usage
         if heard.started:
             self._parts.emit(ResponseDropped(from_index, heard.open_index, interrupted=False, usage=heard.usage))
+
+
+def _nudged(request: Request, nudge: str) -> Request:
+    """The request with a word to the model at its end, once; it is no part of the history."""
+    *before, last = request.messages
+    word = Text(nudge)
+    if last.role != "user":
+        return replace(request, messages=(*request.messages, Message("user", (word,))))
+    if last.blocks[-1] == word:
+        return request
+    return replace(request, messages=(*before, replace(last, blocks=(*last.blocks, word))))
 
 
 def _estimated(request: Request, heard: _Heard) -> Usage:

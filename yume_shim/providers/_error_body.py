@@ -40,6 +40,10 @@ class ErrorBody:
     """A status number inside the body (Google, OpenRouter): the only status an in-stream error has."""
     wait_ms: int | None = None
     html: bool = False
+    param: str = ""
+    """The parameter that is at fault, as a path with dots."""
+    token_quota: int = 0
+    """Input tokens per minute, where that quota was exceeded."""
 
 
 def read_body(body: bytes | Any) -> ErrorBody:
@@ -58,18 +62,21 @@ def read_body(body: bytes | Any) -> ErrorBody:
 
 
 def read_wait_ms(headers: Mapping[str, str], now: float) -> int | None:
-    """How long the headers ask to wait: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date."""
-    for name, factor in _WAIT_HEADERS:
-        text = headers.get(name, "").strip()
-        if not text:
-            continue
-        try:
-            return _bounded(float(text) * factor)
-        except ValueError:
-            moment = _http_date(text)
-            if moment is not None:
-                return _bounded((moment - now) * 1_000.0)
-    return None
+    """How long the headers ask to wait: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date. The finer one
+    counts, unless it is zero and the other is not (Azure sends `retry-after-ms: 0` beside `retry-after: 1`)."""
+    waits = [_header_wait(headers.get(name, "").strip(), factor, now) for name, factor in _WAIT_HEADERS]
+    given = [wait for wait in waits if wait is not None]
+    return next((wait for wait in given if wait), given[0] if given else None)
+
+
+def _header_wait(text: str, factor: float, now: float) -> int | None:
+    if not text:
+        return None
+    try:
+        return _bounded(float(text) * factor)
+    except ValueError:
+        moment = _http_date(text)
+        return None if moment is None else _bounded((moment - now) * 1_000.0)
 
 
 def _from_text(text: str) -> ErrorBody:
@@ -92,6 +99,8 @@ def _from_json(body: Any) -> ErrorBody:
         return ErrorBody(message=_clip(str(body)) if body is not None else "")
     inner = body.get("error")
     if isinstance(inner, str):
+        if inner[:1] == "{" and (wrapped := _wrapped(inner)) is not None:
+            return wrapped
         outer_word = [body["code"]] if isinstance(body.get("code"), str) else []
         return ErrorBody(
             _clip(inner), outer_word[0] if outer_word else "", _lower(outer_word), None, _wait_in_text(inner)
@@ -106,7 +115,18 @@ def _from_json(body: Any) -> ErrorBody:
         words=_lower(words),
         number=_number(fields.get("code"), fields.get("status")),
         wait_ms=_retry_info(fields) or _wait_in_text(message),
+        param=_param(fields),
+        token_quota=_token_quota(fields),
     )
+
+
+def _wrapped(text: str) -> ErrorBody | None:
+    """Ollama passes on what its runner said as JSON inside the text: `{"error":"{\\"error\\":{\\"code\\":400,…}}"}`."""
+    try:
+        inside = codec.loads(text)
+    except ValueError:
+        return None
+    return _from_json(inside) if isinstance(inside, dict) else None
 
 
 def _message(fields: dict[str, Any]) -> str:
@@ -140,6 +160,35 @@ def _retry_info(fields: dict[str, Any]) -> int | None:
         if isinstance(delay, str):
             return _duration_ms(delay)
     return None
+
+
+def _param(fields: dict[str, Any]) -> str:
+    """The field at fault: OpenAI's `param`, the `loc` of servers built on pydantic, Google's `fieldViolations`."""
+    named = fields.get("param")
+    if isinstance(named, str) and named:
+        return named
+    for said in (fields.get("detail"), fields.get("message")):
+        listed = said.get("detail") if isinstance(said, dict) else said
+        for item in listed if isinstance(listed, list) else ():
+            if isinstance(item, dict) and isinstance(item.get("loc"), list):
+                return ".".join(str(step) for step in item["loc"] if step != "body")
+    for item in _details(fields):
+        violations = item.get("fieldViolations")
+        for violation in violations if isinstance(violations, list) else ():
+            if isinstance(violation, dict) and isinstance(violation.get("field"), str):
+                return str(violation["field"])
+    return ""
+
+
+def _token_quota(fields: dict[str, Any]) -> int:
+    """Google's `QuotaFailure` about input tokens: a single prompt above this quota never gets through."""
+    for item in _details(fields):
+        violations = item.get("violations")
+        for violation in violations if isinstance(violations, list) else ():
+            if isinstance(violation, dict) and "input_token" in str(violation.get("quotaMetric")):
+                limit = violation.get("quotaValue")
+                return int(limit) if isinstance(limit, str) and limit.isdigit() else 0
+    return 0
 
 
 def _number(*candidates: Any) -> int | None:

@@ -13,6 +13,7 @@ import time
 
 from yume_shim.providers._error_body import read_body, read_wait_ms
 from yume_shim.types.errors import Failure, ProviderFailed
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.providers._error_body import ErrorBody
-    from yume_shim.types.errors import ErrorKind
+    from yume_shim.types.errors import BadInvocation, ErrorKind
+    from yume_shim.types.models import ModelSpec
 
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network", "dns", "timeout", "stream_interrupted"})
 
@@ -37,10 +39,15 @@ _TELLING_WORDS: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
 _STREAM_WORDS: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
     ("auth", frozenset({"permission_error", "permission_denied"})),
     ("rate_limit", frozenset({"rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"})),
+    ("rate_limit", frozenset({"throttlingexception"})),  # Bedrock's words, as its event stream has them
+    ("overloaded", frozenset({"serviceunavailableexception"})),
+    ("bad_request", frozenset({"validationexception"})),
     ("timeout", frozenset({"timeout_error", "deadline_exceeded"})),
     ("not_found", frozenset({"not_found"})),
     ("bad_request", frozenset({"invalid_request_error", "invalid_argument", "invalid_prompt", "failed_precondition"})),
 )
+_ANOTHER_TRY = frozenset({"tool_use_failed"})
+"""Refusals of what the model wrote, not of what we sent: it may write better the next time (Groq)."""
 _STATUS_KINDS: dict[int, ErrorKind] = {
     401: "auth",
     402: "billing",
@@ -57,7 +64,7 @@ _TEXT_MATTERS = frozenset({400, 404, 413, 422, 500, None})
 """Statuses under which vendors hide a finer reason in the sentence only."""
 
 # The sentences, one per vendor family: Anthropic; OpenAI; DeepSeek, vLLM, OpenRouter; Gemini; Ollama cloud; xAI; Groq;
-# llama.cpp; LM Studio; Mistral; Kimi; Bedrock.
+# llama.cpp; Ollama (the last of its three: it had dropped all user messages); LM Studio; Mistral; Kimi; Bedrock.
 _OVERFLOW = re.compile(
     r"prompt is too long"
     r"|exceeds the context window"
@@ -67,6 +74,9 @@ _OVERFLOW = re.compile(
     r"|maximum prompt length"
     r"|reduce the length of the messages"
     r"|exceeds the available context size"
+    r"|longer than the context length"
+    r"|input length exceeds the context length"
+    r"|no user query found in messages"
     r"|greater than the context length"
     r"|exceeded model token limit"
     r"|input is too long for requested model",
@@ -115,10 +125,13 @@ def failure_from_status(
         kind=kind,
         message=message or f"the provider answered with status {status} and said nothing",
         status=status,
-        retryable=_asked_to_retry(headers, default=kind in _RETRYABLE),
+        retryable=_asked_to_retry(headers, default=_may_help(kind, said)),
         retry_after_ms=said.wait_ms if wait_ms is None else wait_ms,
         provider=provider,
         provider_code=said.code,
+        param=said.param,
+        token_quota=said.token_quota,
+        nudge=_nudge(said),
     )
 
 
@@ -130,10 +143,13 @@ def failure_from_payload(payload: Any, provider: str) -> Failure:
         kind=kind,
         message=said.message or "the provider reported an error in the middle of its answer and said nothing about it",
         status=said.number,
-        retryable=kind in _RETRYABLE,
+        retryable=_may_help(kind, said),
         retry_after_ms=said.wait_ms,
         provider=provider,
         provider_code=said.code,
+        param=said.param,
+        token_quota=said.token_quota,
+        nudge=_nudge(said),
     )
 
 
@@ -163,6 +179,16 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
     if isinstance(cause, OSError) or names & {"TransportError", "APIConnectionError"}:
         return _network("network", f"{place} could not be reached ({_plain(cause)})", provider, detail)
     return failure_internal(exc, provider)
+
+
+def advised(failure: Failure, spec: ModelSpec) -> Failure:
+    """The failure with the endpoint's own advice: on a model that it does not have, on a server that does not run."""
+    endpoint, hint = spec.endpoint, ""
+    if failure.kind == "not_found" and "model" in failure.message.lower():
+        hint = endpoint.hint_missing_model.replace("{model}", spec.id)
+    elif failure.detail == "ECONNREFUSED":
+        hint = endpoint.hint_unreachable
+    return replace(failure, message=f"{failure.message}; {hint}") if hint else failure
 
 
 def failure_cut(provider: str, *, started: bool, detail: str = "") -> Failure:
@@ -195,6 +221,33 @@ def failure_proxy(provider: str, message: str, *, retryable: bool) -> Failure:
 def failure_config(provider: str, message: str) -> Failure:
     """The endpoint cannot be used as it is configured."""
     return Failure(kind="config", message=message, provider=provider)
+
+
+def failure_auth(provider: str, message: str) -> Failure:
+    """Nobody could be signed in: no request was made."""
+    return Failure(kind="auth", message=message, provider=provider)
+
+
+def failure_setup(provider: str, error: BadInvocation) -> Failure:
+    """A provider that cannot be asked at all: its key cannot be had, or its settings make no sense."""
+    return Failure(kind=error.kind, message=error.message, provider=provider)
+
+
+def failure_all_refused(provider: str, places: str, last: Failure) -> Failure:
+    """None of several keys is accepted."""
+    return replace(last, kind="auth", message=f"every key was refused ({places}): {last.message}", provider=provider)
+
+
+def failure_all_limited(places: str, seconds: float, last: Failure) -> Failure:
+    """None of several keys can be used now; the soonest can be in `seconds`."""
+    wait_ms = -int(-seconds * 1000 // 1)  # rounded up: a moment too early would find it resting still
+    message = f"every key is at its limit ({places}), the first of them for {seconds:.0f} s more: {last.message}"
+    return replace(last, message=message, retry_after_ms=wait_ms)
+
+
+def failure_expired(last: Failure) -> Failure:
+    """A key ran out in the middle of an answer and another one is at hand: what came is kept, the rest asked for."""
+    return replace(last, kind="stream_interrupted", retryable=True, retry_after_ms=0)
 
 
 def failure_cancelled(provider: str) -> Failure:
@@ -234,6 +287,16 @@ def _kind_in_stream(said: ErrorBody) -> ErrorKind:
         if said.words & words:
             return kind
     return "server"
+
+
+def _may_help(kind: ErrorKind, said: ErrorBody) -> bool:
+    """Could the same request succeed later?"""
+    return kind in _RETRYABLE or bool(said.words & _ANOTHER_TRY)
+
+
+def _nudge(said: ErrorBody) -> str:
+    """What the model is told when it is asked again because its own words were refused."""
+    return f"Your last tool call was refused. {said.message}" if said.words & _ANOTHER_TRY else ""
 
 
 def _too_large_for_window(message: str) -> bool:

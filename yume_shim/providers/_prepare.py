@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from yume_shim.providers._repair import Learned
-from yume_shim.types.blocks import Document, Image, ToolResult
+from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import Notice
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from yume_shim.providers._media import MediaFitter
     from yume_shim.types.blocks import Message
     from yume_shim.types.errors import Failure
     from yume_shim.types.models import Request, WireRequest
+    from yume_shim.types.ports import Cancel
 
     Log = Callable[[str, str], None]
+
+
+TOKENS_PER_CHARACTER = 0.3
+"""As good a figure as any without a tokenizer."""
 
 
 @value
@@ -34,15 +40,26 @@ class Preparer:
         self._learned = Learned()
         self._log = log
         self._told: set[str] = set()
+        self._media: MediaFitter | None = None
 
-    def prepare(self, request: Request) -> Ready:
-        """The request as this endpoint takes it."""
-        notices: list[Notice] = []
+    def prepare(self, request: Request, cancel: Cancel | None = None) -> Ready:
+        """The request as this endpoint takes it. Raises Cancelled."""
         request = self._learned.apply(request)
-        if any(map(_has_media, request.messages)):
-            from yume_shim.providers._media import fit_media
+        notices = list(self._learned.notices())
+        if request.model.endpoint.quirks.flat_results and request.native_tools:
+            from yume_shim.providers._flat import tell_flat
 
-            request, said = fit_media(request)
+            request = tell_flat(request)
+        if request.temperature is not None or request.top_p is not None or request.stop_sequences:
+            from yume_shim.providers._sampling import sampling
+
+            notices.extend(sampling(request)[1])
+        if any(map(_has_media, request.messages)):
+            if self._media is None:
+                from yume_shim.providers._media import MediaFitter
+
+                self._media = MediaFitter()
+            request, said = self._media.fit(request, cancel)
             notices.extend(said)
         by_text = False
         if not request.native_tools:
@@ -57,6 +74,13 @@ class Preparer:
         """The encoded request without what the endpoint refused by name."""
         return self._learned.edit(wire)
 
+    def judge(self, request: Request, failure: Failure) -> Failure:
+        """The failure in the light of what was sent: a prompt above the tokens allowed per minute never gets through,
+        however long one waits, and is too long (Gemini answers 429 for it)."""
+        if not failure.token_quota or _characters(request) * TOKENS_PER_CHARACTER <= failure.token_quota:
+            return failure
+        return replace(failure, kind="context_length", retryable=False, retry_after_ms=None)
+
     def learn(self, request: Request, failure: Failure) -> str | None:
         """What is done differently from now on because of this refusal; None if nothing can be."""
         return self._learned.learn(request, failure)
@@ -67,6 +91,23 @@ class Preparer:
             if notice.text not in self._told:
                 self._told.add(notice.text)
                 yield notice
+
+
+def _characters(request: Request) -> int:
+    """Of the prompt, roughly: system prompt, texts, calls and results."""
+    count = sum(map(len, request.system))
+    for message in request.messages:
+        for block in message.blocks:
+            match block:
+                case Text() | Thinking():
+                    count += len(block.text)
+                case ToolCall():
+                    count += len(str(block.input))
+                case ToolResult():
+                    count += len(block.content) if isinstance(block.content, str) else 0
+                case _:
+                    pass
+    return count
 
 
 def _has_media(message: Message) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from yume_shim.providers._errors import (
     StatusFailed,
+    advised,
     failure_cancelled,
     failure_from_exception,
     failure_protocol,
@@ -95,11 +96,12 @@ class ApiProvider:
                     return
             if failure is None:
                 failure = failure_protocol(self._name, "the decoder ended without a terminal event")
+            failure = self._preparer.judge(request, failure)
             lesson = None if heard else self._preparer.learn(request, failure)
             if lesson is None:
                 break
             self._log("info", f"{failure.message}; sent again: {lesson}")
-        yield ResponseFailed(failure)
+        yield ResponseFailed(advised(failure, request.model))
 
     def close(self) -> None:
         """Let go of kept connections."""
@@ -130,7 +132,7 @@ class ApiProvider:
     def _events(self, request: Request, cancel: Cancel) -> Generator[ModelEvent, None, None]:
         cancel.check()
         tap = self._tap
-        ready = self._preparer.prepare(request)
+        ready = self._preparer.prepare(request, cancel)
         yield from ready.notices
         wire = self._preparer.edit(self._adapter.encode_request(ready.request))
         if tap:

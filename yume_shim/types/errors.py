@@ -57,6 +57,12 @@ class Failure:
     """The provider's own code or error type, e.g. `overloaded_error`, `insufficient_quota`."""
     detail: str = ""
     """Transport detail for people, e.g. `ECONNREFUSED`."""
+    param: str = ""
+    """The parameter that the provider refuses, where it names one apart from its message."""
+    token_quota: int = 0
+    """The input tokens that the provider allows per minute, where that is what was exceeded."""
+    nudge: str = ""
+    """A word to the model that goes along when the request is sent again: its answer failed by its own fault."""
 
 
 class ShimError(Exception):

@@ -1,0 +1,238 @@
+"""What refusals say, as tables: the sentences of vendors with what each teaches, and by API the parameters that a
+request can do without. Loaded when a request was refused, not before.
+
+Sentences are matched without regard to case, anywhere in the message: proxies wrap them in their own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from yume_shim.types.errors import Failure
+
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+"""All levels there are, in order."""
+VARIANTS = ("", "snake", "parameters", "openai")
+"""Ways to declare functions, in the order in which they are tried (see Quirks.declarations)."""
+
+
+@value
+class Row:
+    """A sentence (or a status that says as much) and what is tried because of it, one after the other, until something
+    is new: the name of a lesson, or a quirk and its value."""
+
+    said: str
+    teaches: tuple[str | tuple[str, Any], ...]
+    status: int = 0
+
+
+ROWS = (
+    # Gemini 3; models that the catalogue does not know get their stand-in signatures by this
+    Row(r"missing a thought_?signature", ("stand_ins", "strip", "flat")),
+    Row(r"thought[ _]?signature is (?:not valid|invalid)|invalid thought[ _]?signature", ("strip", "flat")),
+    # Anthropic says so of the block at fault, by its place
+    Row(r"invalid `?signature`? in `?thinking`? block", ("strip",)),
+    Row(r"thinking`? blocks in the latest assistant message cannot be modified", ("strip",)),
+    # Anthropic, after reasoning was taken out in the middle of a chain of calls and thinking is on by budget
+    Row(r"must start with a thinking block|expected `?thinking`? or `?redacted_thinking`?", ("think_later",)),
+    # OpenAI Responses: `invalid_encrypted_content` "The encrypted content gAAA… could not be verified."
+    Row(r"invalid_encrypted_content|encrypted content.{0,300}could not be (?:verified|decrypted)", ("strip",)),
+    Row(r"item with id '?rs_\w+'? not found|item '?rs_\w+'? of type '?reasoning'? was provided without", ("strip",)),
+    # DeepSeek, Kimi
+    Row(r"reasoning_content.{0,60}must be passed back", (("reasoning_echo", "reasoning_content"),)),
+    # DeepSeek's Responses, where a message stands between calls and their outputs
+    Row(r"no tool output found for (?:tool|function) call", (("calls_together", True),)),
+    # Gemini and its proxies
+    Row(r"unknown name \W*parameters_?json_?schema", ("declare_parameters", "declare")),
+    Row(r"required one_of '?tool_type'? must have one initialized field", ("declare",)),
+    Row(r"please use a valid role: user, model", ("flat",)),
+    # Ollama says that "registry.ollama.ai/library/x does not support tools", OpenAI that "tools is not supported in
+    # this model", OpenRouter (with 404) that "No endpoints found that support tool use"
+    Row(
+        r"does not support tools"
+        r"|(?<!parallel )\b(?:tools|tool (?:use|calls?|calling)|function calling)\W? (?:is|are) not (?:support|enabl)ed"
+        r"|no endpoints found that support tool use",
+        (("tools", False),),
+    ),
+    # OpenAI's first o1 knew neither role
+    Row(r"messages\[0\]\.role' does not support 'developer'", (("system_role", "system"), ("system_role", "user"))),
+    Row(r"messages\[0\]\.role' does not support 'system'", (("system_role", "user"),)),
+    # … and said that "'stream' does not support true with this model"
+    Row(
+        r"'?stream'? does not support true|streaming (?:is|are) (?:not supported|unsupported)"
+        r"|does not support streaming|['`\"]?stream['`\"]? must be (?:set to )?false",
+        (("streaming", False),),
+    ),
+    Row(r"does not support thinking|\bthinking is not supported", (("thinking", False),)),
+    # Anthropic refuses 'xhigh' with "Supported levels: high, low, max, medium."
+    Row(r"effort.{0,120}supported (?:levels|values)|supported (?:levels|values).{0,120}effort", ("effort",)),
+    # Anthropic: 413 `request_too_large` counts bytes, not tokens: old images are most of them
+    Row(r"request_too_large|request exceeds the maximum size", ("old_media",), status=413),
+)
+NOTICES: dict[str, tuple[str, str]] = {
+    "streaming": ("no_streaming", "{model} at {endpoint} does not stream: its answers come whole."),
+    "flat_results": (
+        "flat_results",
+        "{model} at {endpoint} refuses earlier tool calls in its API's own form: they are told to it as plain text.",
+    ),
+    "thinking": ("parameter_left_out", "{model} at {endpoint} refuses thinking: it is not asked for."),
+    "prompt_cache": ("parameter_left_out", "{model} at {endpoint} refuses cache_control: it is left out."),
+    "strict_tools": ("parameter_left_out", "{model} at {endpoint} refuses strict: it is left out."),
+}
+"""What the user is told when a quirk was learned: code and sentence. Others change nothing that can be noticed."""
+
+REFUSING = re.compile(
+    r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra[ _](?:inputs|forbidden|fields)|not permitted"
+    r"|not allowed|deprecated|cannot find field|cannot both|invalid|not available|no longer|can't be"
+    r"|only (?:works|enabled)",
+    re.IGNORECASE,
+)
+"""Words of a sentence that refuses the parameter it names."""
+
+_NAMES = re.compile(
+    r"[`'\"]([A-Za-z_][\w.\[\]]*)[`'\"]"  # Unsupported parameter: 'stop'; `temperature` is deprecated
+    r"|(?:arguments? supplied|parameters?|fields?|property):? ([A-Za-z_][\w.]*)"  # argument supplied: reasoning_effort
+    r"|([A-Za-z_][\w.]*): extra inputs"  # output_config.effort: Extra inputs are not permitted
+    r"|\b([a-z]+_[a-z_.]+)\b"  # thinking_config.include_thoughts is only enabled when thinking is enabled
+    r"|\b(temperature)\b",
+    re.IGNORECASE,
+)
+_PHRASES = (
+    (re.compile(r"thinking level", re.IGNORECASE), "thinkingLevel"),
+    (re.compile(r"thinking[ _]budget|budget \d+ is invalid|can't be disabled", re.IGNORECASE), "thinkingBudget"),
+    (re.compile(r"effort parameter", re.IGNORECASE), "effort"),
+    (re.compile(r"`?temperature`? and `?top_p`? cannot both", re.IGNORECASE), "top_p"),
+)
+"""Parameters that are named by a phrase."""
+_CONTENT = frozenset(("messages", "input", "contents", "tools", "system"))
+"""A path that begins here speaks of the conversation: only marks on it are optional, nothing of it is."""
+
+
+def _top(*names: str) -> dict[str, tuple[str, ...]]:
+    return {name: (name,) for name in names}
+
+
+_SAMPLING = ("temperature", "top_p", "top_k")
+_OPTIONAL: dict[str, dict[str, tuple[str, ...]]] = {
+    "anthropic-messages": {
+        **_top(*_SAMPLING, "stop_sequences", "thinking", "output_config", "metadata", "tool_choice", "service_tier"),
+        "effort": ("output_config", "effort"),
+        "display": ("thinking", "display"),
+    },
+    "openai-chat": _top(
+        *_SAMPLING,
+        "stop",
+        "stream_options",
+        "reasoning_effort",
+        "reasoning",
+        "thinking",
+        "enable_thinking",
+        "chat_template_kwargs",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "metadata",
+        "store",
+        "tool_choice",
+        "user",
+    ),
+    "openai-responses": {
+        **_top(*_SAMPLING, "stream_options", "reasoning", "parallel_tool_calls", "prompt_cache_key", "metadata"),
+        **_top("store", "include", "tool_choice", "max_output_tokens", "text", "truncation", "service_tier"),
+        "include_obfuscation": ("stream_options", "include_obfuscation"),
+        "effort": ("reasoning", "effort"),
+        "summary": ("reasoning", "summary"),
+    },
+    "google-genai": {
+        "toolConfig": ("toolConfig",),
+        "thinkingLevel": ("generationConfig", "thinkingConfig", "thinkingLevel"),
+        "thinkingBudget": ("generationConfig", "thinkingConfig", "thinkingBudget"),
+        "includeThoughts": ("generationConfig", "thinkingConfig", "includeThoughts"),
+        **{name: ("generationConfig", name) for name in ("temperature", "topP", "topK", "stopSequences")},
+        "thinkingConfig": ("generationConfig", "thinkingConfig"),
+    },
+    "ollama-chat": {
+        **_top("think", "keep_alive"),
+        **{name: ("options", name) for name in (*_SAMPLING, "stop", "num_ctx")},
+    },
+}
+"""What may be left out of a body, by its name and where it stands."""
+_BY_QUIRK: dict[str, dict[str, tuple[str, Any]]] = {
+    "anthropic-messages": {"cache_control": ("prompt_cache", False), "stream": ("streaming", False)},
+    "openai-chat": {
+        "max_tokens": ("max_tokens_field", "max_completion_tokens"),
+        "max_completion_tokens": ("max_tokens_field", "max_tokens"),
+        "stream": ("streaming", False),
+        "strict": ("strict_tools", False),
+    },
+    "openai-responses": {"stream": ("streaming", False), "strict": ("strict_tools", False)},
+}
+"""Parameters that a quirk keeps out, or sends under their other name."""
+
+
+@value
+class Named:
+    """A parameter that a refusal names: where it stands, or which quirk keeps it out."""
+
+    name: str
+    path: tuple[str, ...] = ()
+    quirk: tuple[str, Any] | None = None
+
+
+def rows_for(failure: Failure) -> Iterator[Row]:
+    """The rows whose sentence the refusal says."""
+    said = f"{failure.provider_code} {failure.message}"
+    for row in ROWS:
+        if (row.status and row.status == failure.status) or re.search(row.said, said, re.IGNORECASE | re.DOTALL):
+            yield row
+
+
+def named_parameters(api: str, failure: Failure) -> Iterator[Named]:
+    """The optional parameters that a refusal names, the surest first."""
+    if failure.param:
+        yield from _named(api, failure.param)
+    if not REFUSING.search(failure.message):
+        return
+    for phrase, name in _PHRASES:
+        if phrase.search(failure.message):
+            yield from _named(api, name)
+    for found in _NAMES.finditer(failure.message):
+        yield from _named(api, next(filter(None, found.groups())))
+
+
+def allowed_efforts(message: str) -> tuple[str, ...]:
+    """The levels that a refusal says are taken."""
+    _, _, listed = re.sub(r"supported (?:levels|values)(?: are)?", "\0", message, flags=re.IGNORECASE).partition("\0")
+    return tuple(level for level in EFFORTS if re.search(rf"\b{level}\b", listed, re.IGNORECASE))
+
+
+def nearest(effort: str, allowed: tuple[str, ...]) -> str:
+    """The allowed level next to `effort`, the lower one of two."""
+    wanted = EFFORTS.index(effort)
+    return min(allowed, key=lambda level: (abs(EFFORTS.index(level) - wanted), EFFORTS.index(level)))
+
+
+def _named(api: str, said: str) -> Iterator[Named]:
+    """`generation_config.thinking_config.thinking_level` names its last step; `tools[0].function.strict` a mark."""
+    steps = [step for step in re.split(r"[.\[\]]+", said) if step]
+    about_content = bool(steps) and steps[0] in _CONTENT
+    for step in reversed(steps):
+        for name, quirk in _BY_QUIRK.get(api, {}).items():
+            if _plain(step) == _plain(name) and (len(steps) == 1 or name in ("strict", "cache_control")):
+                yield Named(name, quirk=quirk)
+                return
+        for name, path in _OPTIONAL.get(api, {}).items():
+            if _plain(step) == _plain(name) and not about_content:
+                yield Named(name, path)
+                return
+
+
+def _plain(name: str) -> str:
+    """`thinking_level` and `thinkingLevel` are one name."""
+    return name.replace("_", "").lower()
