@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import FakeIds, cancel
+from yume_shim.context.repair import repair
 from yume_shim.providers.load import load_adapter
 from yume_shim.providers.pipeline import ApiProvider
 from yume_shim.providers.replay import open_frames, read_wire
@@ -79,6 +80,8 @@ class Case:
         self.endpoint = models.Endpoint(**_tuples(endpoint), quirks=quirks)
         self.model = models.ModelSpec(**{"id": "model-x", **_tuples(table.get("model", {}))}, endpoint=self.endpoint)
         self.request = request_from_json(json.loads((folder / "history.json").read_text("utf-8")), self.model)
+        if table.get("repair"):
+            self.request = replace(self.request, messages=repair(self.request.messages, self.model).messages)
 
     @property
     def adapter(self) -> Adapter:

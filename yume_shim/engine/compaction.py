@@ -102,6 +102,7 @@ class Compactor:
         talk.history[:] = [summary.message, *kept]
         talk.measured = None
         talk.trimming = TrimPlan((0, *talk.trimming.caps[summary.cut :]))  # the summary has no results to cut
+        talk.unbound = len(talk.history)
         added = size_of((summary.message,))
         talk.dropped_tokens += max(0, gone - added)
         after = max(summary.before - gone + added, size_of(talk.history))

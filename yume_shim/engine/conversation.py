@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
     from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import Cancel
 
 
 class Conversation:
@@ -30,10 +31,10 @@ class Conversation:
         parts: Parts,
         spec: ModelSpec,
         session_id: str,
-        resolve: Callable[[str], ModelSpec] | None = None,
+        fallback: Callable[[str], ModelSpec] | None = None,
     ) -> None:
         self.parts = parts
-        self._resolve = resolve
+        self._fallback = fallback
         self.spec = spec
         self.session_id = session_id
         self._begin()
@@ -56,6 +57,10 @@ class Conversation:
         """What the provider counted last; None if the history is no longer what it counted."""
         self.trimming = TrimPlan()
         """How old tool results are cut on their way out; stays the same from step to step."""
+        self.unbound = 0
+        """So many messages were written behind another beginning: their reasoning is no longer sent."""
+        self.beginning: object = None
+        """System prompt, memory note and tools of the last request."""
         self.dropped_tokens = 0
         self.warned_of: set[str] = set()
         """What the user was told once: it is not told again."""
@@ -70,20 +75,28 @@ class Conversation:
         tokens, messages, origin = counted
         self.measured = Measured(tokens, messages, origin) if tokens else None
 
+    def refined(self, cancel: Cancel) -> ModelSpec:
+        """The model of the next turn, with what its endpoint tells about it."""
+        spec = self.spec
+        known = self.parts.refine(spec, cancel)
+        if self.spec is spec:  # the host may have chosen another one meanwhile
+            self.spec = known
+        return known
+
     def has_fallback(self) -> bool:
         """Is there another model to turn to?"""
-        return bool(self.fallbacks) and self._resolve is not None
+        return bool(self.fallbacks) and self._fallback is not None
 
     def next_fallback(self, now: ModelSpec) -> ModelSpec | None:
         """The next model of the chain that is another one and can be resolved."""
-        while self.fallbacks and self._resolve is not None:
+        while self.fallbacks and self._fallback is not None:
             name = self.fallbacks.pop(0)
             try:
-                spec = self._resolve(name)
+                spec = self._fallback(name)
             except BadInvocation as error:
                 self.parts.log("warning", f"fallback model {name}: {error.message}")
                 continue
-            if spec.origin != now.origin:
+            if (spec.origin, spec.endpoint.base_url) != (now.origin, now.endpoint.base_url):
                 return spec
         return None
 

@@ -6,11 +6,15 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from yume_shim.types.models import ModelSpec, Usage
-    from yume_shim.types.ports import Asker, Clock, Emit, Gate, Ids, Provider, Toolbox
+    from yume_shim.types.ports import Asker, Cancel, Clock, Emit, Gate, Ids, Provider, Toolbox
     from yume_shim.types.settings import Settings
+
+
+def _as_it_is(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
+    return spec
 
 
 @value
@@ -27,5 +31,7 @@ class Parts:
     provider_for: Callable[[ModelSpec], Provider]
     cost: Callable[[ModelSpec, Usage], tuple[float, bool]]
     log: Callable[[str, str], None]
-    secrets: tuple[str, ...] = ()
-    """Keys in use: taken out of every tool's output."""
+    secrets: Sequence[str] = ()
+    """Keys in use: taken out of every tool's output. It grows when a key is had later."""
+    refine: Callable[[ModelSpec, Cancel], ModelSpec] = _as_it_is
+    """The model with what its endpoint tells about it, asked for when a turn begins; never raises."""

@@ -27,6 +27,8 @@ KEEP_SHARE = 0.2
 """The part of the window that the newest messages may take behind a summary."""
 OUTPUT_RESERVE = 20_000
 """Tokens that a request leaves for its answer, if the model can write that much."""
+BOUND_REASONING = "adaptive"
+"""Models that think this way bind their reasoning to what stood before it."""
 OVERFLOW_SHARE = 0.7
 """What the provider called too long must come down to this part of its size to be sent again without a summary."""
 
@@ -45,6 +47,8 @@ class Requests:
         """What was done since the last answer because the provider said that a request was too long."""
         self.compactor = Compactor(parts, talk, spec, cancel, self._for_summary)
         self.compactions = 0
+        self.wanted = ""
+        """The one tool that must be called now; "" = the model chooses."""
 
     def for_model(self, spec: ModelSpec) -> Request:
         """The next request, to another model. Raises Stopped."""
@@ -68,6 +72,10 @@ class Requests:
         self._tried = "summary"
         return self._request(self.size()) if self._compact() else None
 
+    def after_full_window(self) -> bool:
+        """The window was full in the middle of an answer: is there room for the rest of it now? Raises Stopped."""
+        return self._parts.settings.auto_compact and not self._stuck and self._compact()
+
     def learn(self, usage: Usage) -> None:
         """Take over what the provider counted, now that its answer is in the history."""
         talk = self._talk
@@ -83,7 +91,7 @@ class Requests:
 
     def _estimate(self) -> int:
         talk = self._talk
-        sent = apply_trim(talk.history, talk.trimming)
+        sent = self._sent()
         rough = frame_size(talk.system, self._tools()) + size_of(sent)
         if rough * 2 < self._trim_budget():  # counting exactly loads a vocabulary: only where it matters
             return rough
@@ -104,7 +112,7 @@ class Requests:
         """One step; returns the tokens it freed."""
         talk, settings = self._talk, self._parts.settings
         step = plan_step(
-            apply_trim(talk.history, talk.trimming),
+            self._sent(),
             size,
             budget,
             keep_turns=settings.keep_recent_user_turns_in_chained_tool_calls,
@@ -113,6 +121,7 @@ class Requests:
         if step is None:
             return 0
         talk.trimming = talk.trimming.joined(step.plan)
+        talk.unbound = len(talk.history)
         if talk.measured is not None:
             talk.measured = replace(talk.measured, tokens=max(0, talk.measured.tokens - step.freed))
         self._parts.log("info", f"history: old tool results cut, about {step.freed} of {size} tokens freed")
@@ -155,13 +164,39 @@ class Requests:
 
     def _request(self, size: int) -> Request:
         longest = room_for_output(self._window(), size, self._longest())
-        return self._of(apply_trim(self._talk.history, self._talk.trimming), longest)
+        self._watch_beginning()
+        spec = self._spec
+        return replace(
+            self._of(self._sent(), longest, self._talk.unbound),
+            tool_choice=self.wanted or "auto",
+            temperature=spec.temperature,
+            top_p=spec.top_p,
+            stop_sequences=spec.stop_sequences,
+        )
+
+    def _sent(self) -> tuple[Message, ...]:
+        """The history, message for message, as it is sent."""
+        return apply_trim(self._talk.history, self._talk.trimming)
+
+    def _watch_beginning(self) -> None:
+        """Another system prompt or other tools: reasoning from before belongs to a beginning that is gone."""
+        talk = self._talk
+        beginning = (talk.system, talk.preamble, self._tools())
+        if talk.beginning not in (None, beginning):
+            talk.unbound = len(talk.history)
+        talk.beginning = beginning
 
     def _for_summary(self, messages: tuple[Message, ...], longest: int) -> Request:
-        return replace(self._of(messages, min(longest, self._spec.max_output)), tool_choice="none")
+        head = messages[:-1]
+        unbound = self._talk.unbound if head == self._sent()[: len(head)] else len(head)
+        return replace(self._of(messages, min(longest, self._spec.max_output), unbound), tool_choice="none")
 
-    def _of(self, messages: tuple[Message, ...], max_tokens: int) -> Request:
+    def _of(self, messages: tuple[Message, ...], max_tokens: int, unbound: int) -> Request:
         settings, talk = self._parts.settings, self._talk
+        if unbound and self._spec.thinking == BOUND_REASONING:
+            from yume_shim.context.bound import without_reasoning
+
+            messages = without_reasoning(messages, unbound)
         repaired = repair(messages, self._spec)
         self._tell(repaired.notes)
         messages = repaired.messages

@@ -50,11 +50,12 @@ class Session:
         session_id: str,
         resolve: Callable[[str], ModelSpec],
         describe: Callable[[ModelSpec, str], SessionInfo],
+        fallback: Callable[[str], ModelSpec] | None = None,
     ) -> None:
         self._parts = parts
         self._resolve = resolve
         self._describe = describe
-        self._talk = Conversation(parts, spec, session_id, resolve)
+        self._talk = Conversation(parts, spec, session_id, fallback or resolve)
         self._locals: LocalCommands | None = None
         self._inbox = Inbox()
         self._lock = threading.Lock()

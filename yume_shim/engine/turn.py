@@ -6,7 +6,7 @@ from yume_shim.engine.answer import FAILOVER_KINDS, Answerer, GaveUp, Stopped
 from yume_shim.engine.budget import BudgetUsedUp, check_budget, warn_of_budget
 from yume_shim.engine.calls import CallRunner, HostSaidStop
 from yume_shim.engine.requests import Requests
-from yume_shim.engine.structured import MAX_TRIES, NUDGE, StructuredOutput
+from yume_shim.engine.structured import MAX_TRIES, NUDGE, TOOL_NAME, StructuredOutput
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled, Failure
@@ -59,7 +59,7 @@ class Turn:
         reason: Callable[[], InterruptReason],
     ) -> None:
         self._parts, self._talk, self._info, self._cancel = parts, talk, info, cancel
-        self._spec = talk.spec  # a tool chain stays on the model that began it
+        self._spec = talk.refined(cancel)  # a tool chain stays on the model that began it
         self._inject, self._reason = inject, reason
         self._answerer = Answerer(parts, cancel, talk.used_ids)
         self._answerer.has_fallback = talk.has_fallback()
@@ -67,6 +67,8 @@ class Turn:
         self._calls = CallRunner(parts, cancel, self._structured)
         more_tools = () if self._structured is None else (self._structured.spec,)
         self._requests = Requests(parts, talk, self._spec, cancel, more_tools)
+        if more_tools and not parts.toolbox.specs():
+            self._requests.wanted = TOOL_NAME  # nothing else can be called
         self._asked = 0
         self._fed_back = 0
         self._usage = Usage()
@@ -160,7 +162,7 @@ class Turn:
                 if settings.max_turns and self._asked >= settings.max_turns:
                     return "max_turns", str(settings.max_turns)
                 continue
-            if answered.stop == "length" and continuations < MAX_CONTINUATIONS:
+            if continuations < MAX_CONTINUATIONS and self._can_go_on(answered):
                 continuations += 1
                 self._go_on(_GO_ON, join=settings.join_continuations)
                 continue
@@ -169,6 +171,7 @@ class Turn:
                 continue
             if self._structured is not None and not self._structured.nudged and answered.stop == "end":
                 self._structured.nudged = True
+                self._requests.wanted = TOOL_NAME
                 self._note(NUDGE)
                 continue
             self._warn_of(answered)
@@ -206,7 +209,7 @@ class Turn:
         spec = None if gave_up.shown or kind not in FAILOVER_KINDS else self._talk.next_fallback(self._spec)
         if spec is None:
             return None
-        self._spec = self._talk.spec = spec
+        self._spec = self._talk.spec = spec = self._parts.refine(spec, self._cancel)
         self._answerer.start_over()
         self._answerer.has_fallback = self._talk.has_fallback()
         self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "model_not_found" if kind == "not_found" else kind))
@@ -240,6 +243,10 @@ class Turn:
             self._talk.history.append(Message("user", results))
 
     # ------------------------------------------------------------ small steps
+
+    def _can_go_on(self, answered: Answered) -> bool:
+        """The answer was cut off by a limit, and there is room for the rest of it: a full window needs a summary."""
+        return answered.stop == "length" or (answered.stop == "window" and self._requests.after_full_window())
 
     def _note(self, text: str) -> None:
         self._fed_back += 1

@@ -52,6 +52,11 @@ class Decoder:
         self._ids = OwnIds(request, new_id)
         self._names = own_names(request.tools)
         self._strict = request.model.endpoint.quirks.strict_tools
+        self._tags: ThinkTags | None = None
+        if request.model.endpoint.quirks.think_tags:
+            from yume_shim.providers.openai_chat.think_tags import ThinkTags
+
+            self._tags = ThinkTags()
         self._blocks = Assembler(API)
         self._keys = 0
         self._last = 0
@@ -101,7 +106,7 @@ class Decoder:
         return [started, *left_out(self._request)]
 
     def _end(self) -> list[ModelEvent]:
-        out: list[ModelEvent] = []
+        out = self._untag()
         for call in self._calls.values():
             out += self._show(call)
         out += self._blocks.end_all()
@@ -112,8 +117,23 @@ class Decoder:
         return [*out, ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
 
     def _fail(self, payload: Any) -> list[ModelEvent]:
+        if isinstance(payload, dict) and payload.get("failed_generation"):
+            from yume_shim.providers.openai_chat.failed_call import failed_call
+
+            if call := failed_call(payload):
+                return self._call_anyway(*call)
         self._over = True
         return [ResponseFailed(failure_from_payload(payload, self._request.model.endpoint.name))]
+
+    def _call_anyway(self, name: str, arguments: str) -> list[ModelEvent]:
+        """Groq stops at a call that does not fit its schema. Given out, it gets the error result that it deserves, and
+        the model can mend it."""
+        out = [] if self._started else self._start({})
+        out += self._close_content()
+        call = _Call(self._next_key())
+        call.name, call.early = name, [arguments]
+        self._calls[-1] = call
+        return out + self._end()
 
     def _side_channel(self, extra: Json) -> list[ModelEvent]:
         """Groq's own object: usage, or why the stream was stopped early."""
@@ -127,12 +147,12 @@ class Decoder:
         out = self._thoughts(delta)
         content = delta.get("content")
         if content:
-            out += self._say("text", content) if isinstance(content, str) else self._parts(content)
+            out += self._content_text(content) if isinstance(content, str) else self._parts(content)
         if refusal := delta.get("refusal"):
             self._refused = True
             out += self._say("text", refusal)
         for place, piece in enumerate(delta.get("tool_calls") or ()):
-            out += self._call_piece(place, piece)
+            out += self._untag() + self._call_piece(place, piece)
         self._usage = choice.get("usage") or self._usage
         word = choice.get("finish_reason")
         if word in FAILED:
@@ -149,6 +169,17 @@ class Decoder:
             return self._blocks.delta(self._last, kind, text)
         out = self._open(kind)
         return out + self._blocks.delta(self._last, kind, text)
+
+    def _content_text(self, text: str) -> list[ModelEvent]:
+        if self._tags is None:
+            return self._say("text", text)
+        return [event for kind, piece in self._tags.feed(text) for event in self._say(kind, piece)]
+
+    def _untag(self) -> list[ModelEvent]:
+        """What was held back because it could have become a tag."""
+        if self._tags is None:
+            return []
+        return [event for kind, piece in self._tags.finish() for event in self._say(kind, piece)]
 
     def _open(self, kind: Literal["text", "thinking"]) -> list[ModelEvent]:
         out = self._close_content()
@@ -304,6 +335,8 @@ def map_usage(usage: Any) -> Usage:
     written = count(details, "cache_write_tokens") or count(usage, "cache_creation_input_tokens")
     prompt, output = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
     reasoning = count(usage.get("completion_tokens_details"), "reasoning_tokens")
+    if count(usage, "total_tokens") == prompt + output:
+        read = min(read, prompt)  # xAI has told of more cached tokens than the prompt has
     if reasoning and count(usage, "total_tokens") == prompt + output + reasoning:
         output += reasoning  # xAI counts reasoning beside the completion, not in it
     return Usage(max(0, prompt - read - written), output, read, written, reasoning)

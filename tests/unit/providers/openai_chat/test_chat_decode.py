@@ -253,6 +253,7 @@ def test_stop_words(word: str, calls: bool, refused: bool, expected: tuple[str, 
         ({"prompt_tokens": 5, "completion_tokens": None}, Usage(5)),
         ({"prompt_tokens": 5, "prompt_cache_hit_tokens": 4, "completion_tokens": 1}, Usage(1, 1, 4)),
         ({"prompt_tokens": 5, "prompt_tokens_details": None, "cached_tokens": 9}, Usage(0, 0, 9)),
+        ({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7, "cached_tokens": 9}, Usage(0, 2, 5)),
         (
             {
                 "prompt_tokens": 5,

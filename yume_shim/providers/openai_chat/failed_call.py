@@ -1,0 +1,30 @@
+"""A call that the server would not pass on because it did not fit the tool's schema: read out of the error it sent."""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.text import codec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Llama's own form, where the server could not read the call at all: <function=name{"a": 1}</function>
+_TAGGED = re.compile(r"<function=([A-Za-z0-9_.:-]+)[^{]*(\{.*\})", re.DOTALL)
+
+
+def failed_call(error: Any) -> tuple[str, str] | None:
+    """(name, arguments) of the call in an error's `failed_generation`; None if no call can be made out."""
+    written = error.get("failed_generation") if isinstance(error, dict) else None
+    if not isinstance(written, str):
+        return None
+    try:
+        call = codec.loads(written)
+    except ValueError:
+        tagged = _TAGGED.search(written)
+        return (tagged.group(1), tagged.group(2)) if tagged else None
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str) or not call["name"]:
+        return None
+    arguments = call.get("arguments") or {}
+    return call["name"], arguments if isinstance(arguments, str) else codec.dumps(arguments).decode()
