@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 _HERE = os.path.dirname(__file__)
+_ON = ("1", "true")
+ANSWER_SHARE = 4
+"""One part in so many of a small context is the most that an answer may take."""
 
 
 class Catalog:
@@ -26,16 +29,25 @@ class Catalog:
         self._settings = settings
         self._has_key = has_key
         self._rows: dict[str, dict[str, Any]] = {**_load("endpoints.json")}
-        for name, row in settings.endpoints.items():
-            self._rows[name] = {**self._rows.get(name, {}), **row}
+        if settings.endpoints:
+            from yume_shim.catalog.rows import merge_rows
+
+            self._rows = merge_rows(self._rows, settings.endpoints)
         data = _load("models.json")
         self._models: dict[str, list[Any]] = data["models"]
         self._families: list[tuple[str, list[Any]]] = data["families"]
         self._history: list[tuple[str, float, float]] = data["history"]
+        self._abilities: list[tuple[str, dict[str, Any]]] = data["abilities"]
         self._long_context: dict[str, tuple[int, float, float]] = {
             name: (row["above"], row["input"], row["output"]) for row in data["long_context"] for name in row["models"]
         }
-        self._vendor_aliases: dict[str, str] = data["aliases"]
+        self._vendor_aliases: dict[str, str] = {
+            alias: settings.env.get(f"ANTHROPIC_DEFAULT_{alias.upper()}_MODEL") or target
+            for alias, target in data["aliases"].items()
+        }
+        self._flagged = ""
+        """The provider that `--api`, `--api-base`, `--api-key-env` and `--compat` are about: the first that was meant.
+        Another one, switched or failed over to, keeps its own address: its key must not go elsewhere."""
 
     def names(self) -> tuple[str, ...]:
         """The providers, for messages."""
@@ -43,29 +55,48 @@ class Catalog:
 
     def resolve(self, text: str, provider: str = "") -> ModelSpec:
         """The model meant by `text` ("" = the default). Raises BadInvocation with the nearest name."""
-        provider = provider or self._settings.provider
+        name, model = self._place(text, provider or self._settings.provider)
+        spec = self._spec(name, model)
+        self._flagged = self._flagged or name
+        return spec
+
+    def fallback(self, text: str) -> ModelSpec:
+        """A model that takes over: `provider/model` means that provider although another one was chosen, if it has a
+        key; otherwise a router's own name such as `vendor/model` is as likely."""
+        text = self._settings.aliases.get(text, text)
+        head, slash, tail = text.partition("/")
+        if slash and (name := self._known(head)) is not None and self._has_key(self.endpoint(name)):
+            return self._spec(name, tail)
+        return self.resolve(text)
+
+    def _place(self, text: str, provider: str) -> tuple[str, str]:
+        """(provider, model) meant by a name."""
         if provider:
             return self._chosen(provider, text)
         text = self._settings.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
         if slash and (name := self._known(head)) is not None:
-            return self._spec(name, tail)
+            return name, tail
         if self._settings.default_provider:
             return self._chosen(self._settings.default_provider, text)
         if slash and not self._foreign_base():
             raise BadInvocation(self._unknown(head, f"model '{text}'"))
         model = self._vendor_aliases.get(text.removesuffix("[1m]") or "default", text)
-        return self._spec(self._by_shape(model), model)
+        return self._by_shape(model), model
 
-    def _chosen(self, provider: str, text: str) -> ModelSpec:
-        name = self._known(provider)
-        if name is None:
-            raise BadInvocation(self._unknown(provider))
-        return self._spec(name, self._local_alias(text, name))
+    def _chosen(self, provider: str, text: str) -> tuple[str, str]:
+        name = self.provider(provider)
+        return name, self._local_alias(text, name)
 
-    def known_models(self) -> tuple[tuple[str, int, int], ...]:
-        """(id, window, longest output) of every model in the data file."""
-        return tuple((name, row[0], row[1]) for name, row in self._models.items())
+    def known_models(self) -> tuple[ModelSpec, ...]:
+        """Every model of the data file, at the vendor that its name means, and those of the config file."""
+        places = [(self._by_shape(name), name) for name in self._models]
+        places += [self._place(name, "") for name in self._settings.models]
+        return tuple(self.at(self.endpoint(name, address=False), model) for name, model in dict.fromkeys(places))
+
+    def aliases(self) -> dict[str, str]:
+        """What short names mean here."""
+        return {**self._vendor_aliases, **self._settings.aliases}
 
     def model_list(self) -> tuple[dict[str, Any], ...]:
         """What hosts offer in a model menu: the aliases, and what each of them means here."""
@@ -77,44 +108,74 @@ class Catalog:
             )
         return tuple(listed)
 
-    def endpoint(self, name: str) -> Endpoint:
-        """One row, with `--api`, `--api-base` and the customary base URL variables applied."""
-        row = self._rows[name]
-        apis = {known["api"] for known in self._rows.values()}
-        if self._settings.api and self._settings.api not in apis:
-            raise BadInvocation(f"unknown API '{self._settings.api}'. Known: {', '.join(sorted(apis))}.")
-        settings, env = self._settings, self._settings.env
-        base = settings.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), row["base_url"])
-        if row["api"] != "replay":
+    def provider(self, name: str) -> str:
+        """The row that a provider's name means. Raises BadInvocation with the nearest name."""
+        known = self._known(name)
+        if known is None:
+            raise BadInvocation(self._unknown(name))
+        return known
+
+    def endpoint(self, name: str, *, address: bool = True) -> Endpoint:
+        """One row, with the customary base URL variables applied, and the flags if they are about it. Requests need
+        an `address`, tables do not."""
+        settings = self._settings if self._flagged in ("", name) else _unflagged(self._settings)
+        row, env = self._rows[name], settings.env
+        own = row.get("base_url", "")
+        base = settings.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), own)
+        api = self._api(settings.api) or row["api"]
+        told = row.get("tells_limits", "") if api == row["api"] else ""
+        if base != own and row.get("tells_limits_when_own"):
+            told = ""
+        # keys that the vendor's programs keep are for the vendor, not for whatever address was put in its place
+        key_files = tuple(row.get("key_files", ())) if base == own else ()
+        if "bare_host_port" in row or "paths" in row:
+            base = _written_by_people(base, row, api)
+        if row["api"] != "replay" and (base or (address and not row.get("address_by_sign_in"))):
             base = _checked_url(base, name)
-        quirks: dict[str, Any] = {
-            key: tuple(given) if isinstance(given, list) else given for key, given in row.get("quirks", {}).items()
-        }
-        unknown = [key for key in quirks if key not in fields(Quirks)]
-        if unknown:
-            raise BadInvocation(f"endpoint '{name}': unknown quirk {', '.join(unknown)}")
         return Endpoint(
             name=name,
-            api=settings.api or row["api"],
+            api=api,
             base_url=base,
             key_vars=(settings.api_key_env,) if settings.api_key_env else tuple(row.get("key_vars", ())),
             base_url_vars=tuple(row.get("base_url_vars", ())),
             headers=row.get("headers", {}),
-            quirks=Quirks(**quirks),
+            quirks=_quirks(row.get("quirks", {}), settings.compat),
             backoff=self._backoff(row.get("backoff", {})),
             key_optional=bool(row.get("key_optional", False)),
             token_vars=() if settings.api_key_env else tuple(row.get("token_vars", ())),
             takes_custom_headers=bool(row.get("takes_custom_headers", False)),
+            tells_limits=told,
+            hint_missing_model=row.get("hint_missing_model", ""),
+            hint_unreachable=row.get("hint_unreachable", ""),
+            key_files=key_files,
+            takes_key_helper=bool(row.get("takes_key_helper", False)),
+            env_first=bool(row.get("env_first", False)),
+            sign_in=row.get("sign_in", ""),
+            address_by_sign_in=bool(row.get("address_by_sign_in", False)),
         )
 
+    def _api(self, name: str) -> str:
+        apis = {known["api"] for known in self._rows.values()}
+        if name and name not in apis:
+            raise BadInvocation(f"unknown API '{name}'. Known: {', '.join(sorted(apis))}.")
+        return name
+
     def _spec(self, name: str, model: str) -> ModelSpec:
-        return self.at(self.endpoint(name), model)
+        return _within_context(self.at(self.endpoint(name), model))
 
     def at(self, endpoint: Endpoint, model: str) -> ModelSpec:
-        """A model at an endpoint, with what the data file knows of it."""
-        bare = model.removesuffix("[1m]").rpartition("/")[2]
+        """A model at an endpoint, with what the data file knows of it and the config file says about it."""
+        spec, settings = self._listed(endpoint, model), self._settings
+        if not settings.models and settings.temperature is settings.top_p is None and not settings.stop_sequences:
+            return spec
+        from yume_shim.catalog.told import as_told
+
+        return as_told(spec, settings)
+
+    def _listed(self, endpoint: Endpoint, model: str) -> ModelSpec:
+        bare = _plain_name(model)
         _, trim_at, compact_at = next(row for row in self._history if _in_family(bare, row[0]))
-        shares: dict[str, Any] = {"trim_at": trim_at, "compact_at": compact_at}
+        shares: dict[str, Any] = {"trim_at": trim_at, "compact_at": compact_at, **self._abilities_of(bare)}
         name = bare if bare in self._models else _undated(bare)
         row = self._models.get(name)
         if row is not None:
@@ -125,6 +186,14 @@ class Catalog:
             if _in_family(bare, start):
                 return ModelSpec(model, endpoint, window, most, None, thinking, known=False, **shares)
         return ModelSpec(model, endpoint, known=False, **shares)
+
+    def _abilities_of(self, model: str) -> dict[str, Any]:
+        """What the data file says that the model cannot do, or does its own way."""
+        found: dict[str, Any] = {}
+        for start, row in self._abilities:
+            if _in_family(model, start):
+                found |= _frozen(row)
+        return found
 
     def _backoff(self, row: Mapping[str, Any]) -> Backoff:
         wishes = self._settings.retry
@@ -158,6 +227,10 @@ class Catalog:
     def _by_shape(self, model: str) -> str:
         rows = self._rows.items()
         default = next(name for name, row in rows if "claude-" in row.get("shapes", ()))
+        wanted = (name for name, row in rows if any(self._settings.env.get(v) in _ON for v in row.get("wanted_by", ())))
+        default = next(wanted, default)  # a cloud that speaks for Claude, named by the Claude CLI's own variable
+        if model.startswith("claude-"):
+            return default
         found = next((name for name, row in rows if any(_has_shape(model, s) for s in row.get("shapes", ()))), default)
         if found != default and self._foreign_base() and not self._has_key(self.endpoint(found)):
             return default
@@ -181,6 +254,38 @@ def _load(name: str) -> dict[str, Any]:
     return loaded
 
 
+def _unflagged(settings: Settings) -> Settings:
+    return replace(settings, api="", api_base="", api_key_env="", compat=())
+
+
+def _quirks(row: Mapping[str, Any], compat: tuple[str, ...]) -> Quirks:
+    if compat:
+        from yume_shim.catalog.rows import compat_quirks
+
+        row = {**row, **compat_quirks(compat)}
+    return Quirks(**_frozen(row))
+
+
+def _frozen(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(given) if isinstance(given, list) else given for key, given in row.items()}
+
+
+def _within_context(spec: ModelSpec) -> ModelSpec:
+    """Where a context is asked for by its size, no more than that can be used, whatever the model's family takes."""
+    size = spec.endpoint.quirks.context_size
+    if spec.known or not 0 < size < spec.window:
+        return spec
+    return replace(spec, window=size, max_output=min(spec.max_output, size // ANSWER_SHARE))
+
+
+def _written_by_people(base: str, row: Mapping[str, Any], api: str) -> str:
+    from yume_shim.catalog.addresses import full_address, with_path
+
+    if "bare_host_port" in row:
+        base = full_address(base, row["bare_host_port"])
+    return with_path(base, row.get("paths", {}), api)
+
+
 def _has_shape(model: str, shape: str) -> bool:
     """`gpt-` is a beginning; `o#` an "o" followed by a digit."""
     if shape.endswith("#"):
@@ -192,6 +297,17 @@ def _has_shape(model: str, shape: str) -> bool:
 def _in_family(model: str, start: str) -> bool:
     """`o` is the family of o3 and o4-mini, not of every name with that letter."""
     return model.startswith(start) and (start != "o" or model[1:2].isdigit())
+
+
+def _plain_name(model: str) -> str:
+    """The name without what clouds and routers put around it: `us.anthropic.claude-x-v1:0`, `claude-x@20250929`,
+    `vendor/claude-x`."""
+    bare = model.removesuffix("[1m]").rpartition("/")[2].replace("@", "-")
+    if "anthropic." in bare:
+        bare = bare.rpartition("anthropic.")[2].partition(":")[0]
+        head, mark, number = bare.rpartition("-v")
+        bare = head if mark and number.isdigit() else bare
+    return bare
 
 
 def _undated(model: str) -> str:

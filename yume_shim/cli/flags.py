@@ -86,6 +86,8 @@ FLAGS: tuple[Flag, ...] = (
     _value("--api", "name", "Wire API to speak, if not the provider's own", ours=True),
     _value("--api-base", "url", "Base URL of the endpoint", ours=True),
     _value("--api-key-env", "name", "Name of the variable that holds the key", ours=True),
+    _value("--compat", "names", "What the endpoint cannot do, e.g. noStreaming,noToolUse", ours=True),
+    _value("--profile", "name", "Named credential of the config file to use", ours=True),
     _value("--transport", "kind", "How requests are sent", choices=("direct", "sdk"), ours=True),
     _value("--fallback-model", "models", "Models that take over when the first is overloaded or unknown"),
     _value("--effort", "level", "Reasoning effort: low, medium, high, xhigh, max"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.config.key_wishes import key_wishes
 from yume_shim.config.settings_files import read_config, read_layers
 from yume_shim.config.wishes import Wishes
 from yume_shim.types.errors import BadInvocation
@@ -23,7 +24,11 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 CLAUDE_CONCURRENCY = 8
 """Read-only calls that may run side by side in the Claude forms; the flat dialect runs one after another."""
 COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
-_UNTRUSTED_ENV = ("_BASE_URL", "_API_KEY", "_TOKEN", "_PROXY")
+_UNTRUSTED_ENV = (
+    *("_BASE_URL", "_API_BASE", "_HOST", "_API_KEY", "_TOKEN", "_PROXY", "_PROFILE"),
+    *("_USE_BEDROCK", "_USE_VERTEX"),
+    *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # where keys are looked for
+)
 
 
 def build_settings(
@@ -97,9 +102,10 @@ class _Builder(Wishes):
             transport=text("transport") or self.conf("transport"),  # type: ignore[arg-type]  # checked by the table
             aliases=self.table("aliases"),
             endpoints=self.table("endpoints"),
-            keys=self.table("keys"),
+            **key_wishes(self, self.layers),
             config_file=self.config_path,
-            fallback_model=text("fallback-model") or "",
+            fallback_model=text("fallback-model") or ",".join(self.conf_texts("fallback")),
+            compat=tuple((text("compat") or self.env.get("YUME_COMPAT", "")).replace(",", " ").split()),
             effort=self.effort(),  # type: ignore[arg-type]  # checked there
             thinking=text("thinking") or "default",  # type: ignore[arg-type]  # the flag table checked the choice
             thinking_budget=self.whole("max-thinking-tokens", "MAX_THINKING_TOKENS"),
@@ -110,6 +116,7 @@ class _Builder(Wishes):
             record=text("record") or "",
             retry=self.retry(),
             timeouts=self.timeouts(),
+            **self.sampling(),
         )
 
     def with_work(self, talk: Settings) -> Settings:

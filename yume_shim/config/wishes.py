@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
+SAMPLING = ("temperature", "top_p", "stop_sequences", "models")
+
 
 class Wishes:
     """The three sources side by side."""
@@ -38,11 +40,27 @@ class Wishes:
             raise BadInvocation(f"{self.config_path}: `{key}` must be a string")
         return found
 
+    def conf_texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts; one text alone will do."""
+        found = self.config.get(key, ())
+        texts = [found] if isinstance(found, str) else found
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) and text for text in texts):
+            raise BadInvocation(f"{self.config_path}: `{key}` must be a list of texts")
+        return tuple(texts)
+
     def table(self, key: str) -> Mapping[str, Any]:
         found = self.config.get(key, NOTHING)
         if not hasattr(found, "items"):
             raise BadInvocation(f"{self.config_path}: `{key}` must be a table")
         return found  # type: ignore[no-any-return]  # TOML tables are dicts
+
+    def sampling(self) -> dict[str, Any]:
+        """What was said about sampling and about single models."""
+        if not self.env.get("YUME_TEMPERATURE") and not any(key in self.config for key in SAMPLING):
+            return {}
+        from yume_shim.config.models import sampling_settings
+
+        return sampling_settings(self)
 
     def number(self, flag: str, variable: str, *, least: float) -> float | None:
         raw = self.text(flag) if flag in self.values else self.env.get(variable) or None

@@ -47,7 +47,7 @@ def test_prices(model: str, usage: Usage, usd: float) -> None:
 
 
 NO_CACHE_WRITES = ("gpt-4", "gpt-5.4", "gpt-5.5", "gemini")
-PRICED = [name for name, _, _ in CATALOG.known_models() if not name.startswith(NO_CACHE_WRITES)]
+PRICED = [spec.id for spec in CATALOG.known_models() if not spec.id.startswith(NO_CACHE_WRITES)]
 SAMPLES: Mapping[str, Usage] = {
     "short": Usage(1_000, 100, 2_000, 300),
     "long": Usage(250_000, 100, 60_000, 300),

@@ -129,19 +129,20 @@ def test_backoff_is_data_and_can_be_overridden() -> None:
 
 def test_custom_headers_reach_only_whom_they_are_for() -> None:
     """They may carry a key: ANTHROPIC_CUSTOM_HEADERS must not go to another vendor."""
-    takers = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.takes_custom_headers}
+    takers = {name for name in catalog().names() if _at(name).endpoint.takes_custom_headers}
     assert takers == {"anthropic"}
 
 
 def test_only_third_parties_are_thought_careless() -> None:
-    careless = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.quirks.careless_arguments}
-    chat = {name for name in catalog().names() if name != "azure" and _at(name).endpoint.api == "openai-chat"}
+    careless = {name for name in catalog().names() if _at(name).endpoint.quirks.careless_arguments}
+    forms = ("openai-chat", "ollama-chat")
+    chat = {name for name in catalog().names() if _at(name).endpoint.api in forms}
     assert careless == chat
     assert not careless & {"anthropic", "openai", "google"}
 
 
 def _at(provider: str) -> ModelSpec:
-    base = "http://localhost:1" if provider == "compatible" else ""
+    base = "http://localhost:1" if provider in ("compatible", "azure", "azure-ad") else ""
     return catalog(provider=provider, api_base=base).resolve("m")
 
 
@@ -157,12 +158,99 @@ def test_endpoints_from_the_config_file() -> None:
         catalog(endpoints=bad).resolve("mine/m")
 
 
+def test_flags_about_an_address_are_about_one_endpoint() -> None:
+    """Another provider's key must not go to the address of the first."""
+    env = {"OPENAI_API_KEY": "k", "MINE": "m"}
+    flags = {"api_base": "http://localhost:9/v1", "api": "openai-chat", "api_key_env": "MINE", "compat": ("noToolUse",)}
+    made = catalog(env, **flags)
+    first = made.resolve("groq/llama").endpoint
+    assert (first.base_url, first.key_vars, first.quirks.tools) == ("http://localhost:9/v1", ("MINE",), False)
+    other = made.resolve("openai/gpt-5.5").endpoint
+    assert (other.base_url, other.api) == ("https://api.openai.com/v1", "openai-responses")
+    assert (other.key_vars, other.quirks.tools) == (("OPENAI_API_KEY",), True)
+    assert made.fallback("openai/gpt-5.5").endpoint == other
+    assert made.resolve("groq/llama").endpoint == first
+
+
+def test_fallbacks_lead_to_other_providers() -> None:
+    made = catalog({"OPENAI_API_KEY": "k"}, provider="openrouter", aliases={"spare": "openai/gpt-5.4"})
+    assert named(made.resolve("openai/gpt-5.5"))[0] == "openrouter"
+    assert named(made.fallback("openai/gpt-5.5")) == ("openai", "openai-responses", "gpt-5.5")
+    assert named(made.fallback("spare")) == ("openai", "openai-responses", "gpt-5.4")
+    no_key = made.fallback("google/gemini-3.5-flash")
+    assert named(no_key) == ("openrouter", "openai-chat", "google/gemini-3.5-flash")
+    assert named(made.fallback("some-model"))[0] == "openrouter"
+
+
+def test_abilities_are_yes_unless_the_data_says_no() -> None:
+    able = catalog().resolve("google/who-knows")
+    assert (able.tools, able.streaming, able.images, able.forced_choice) == (True, True, True, True)
+    for name in ("google/gemma-3-27b-it", "ollama/gemma3:4b", "openrouter/google/gemma-3-12b-it", "openai/o1-mini"):
+        assert not catalog().resolve(name).tools, name
+
+
+def test_the_known_models_stand_at_their_vendors() -> None:
+    known = {spec.id: spec.endpoint.name for spec in catalog().known_models()}
+    assert (known["claude-opus-5-5"], known["gpt-4o"], known["gemini-2.5-pro"]) == ("anthropic", "openai", "google")
+    assert all(spec.known and spec.prices for spec in catalog().known_models())
+
+
+def test_aliases_of_the_config_file_go_first() -> None:
+    assert catalog(aliases={"sonnet": "x/y", "mine": "z"}).aliases() == {
+        **catalog().aliases(),
+        "sonnet": "x/y",
+        "mine": "z",
+    }
+
+
+def test_every_endpoint_the_readme_promises() -> None:
+    promised = {"anthropic", "openai", "google", "openrouter", "ollama", "azure", "groq", "deepseek", "mistral", "xai"}
+    promised |= {"lmstudio", "vllm", "together", "zai", "moonshot", "qwen", "compatible"}
+    promised |= {"bedrock", "vertex", "vertex-gemini", "azure-ad"}
+    assert promised <= set(catalog().names())
+    assert catalog().provider("Kimi") == "moonshot"
+
+
 def test_what_is_known_of_models() -> None:
     spec = catalog().resolve("claude-sonnet-4-5-20250929")
     assert (spec.window, spec.max_output, spec.thinking, spec.known) == (200_000, 64_000, "budget", True)
     spec = catalog().resolve("gpt-9-new")
     assert (spec.window, spec.thinking, spec.known, spec.prices) == (400_000, "effort", False, None)
     assert catalog(provider="groq").resolve("llama").window == 128_000
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "global.anthropic.claude-sonnet-4-5",
+        "claude-sonnet-4-5@20250929",
+    ],
+)
+def test_models_under_their_names_in_clouds(name: str) -> None:
+    spec = catalog(provider="bedrock").resolve(name)
+    plain = catalog().resolve("claude-sonnet-4-5")
+    assert (spec.id, spec.known) == (name, True)
+    assert (spec.window, spec.prices, spec.thinking) == (plain.window, plain.prices, plain.thinking)
+
+
+def test_a_cloud_speaks_for_claude_when_its_variable_says_so() -> None:
+    env = {"CLAUDE_CODE_USE_BEDROCK": "1", "ANTHROPIC_DEFAULT_SONNET_MODEL": "us.anthropic.claude-sonnet-9-v1:0"}
+    spec = catalog(env).resolve("sonnet")
+    assert named(spec) == ("bedrock", "anthropic-messages", "us.anthropic.claude-sonnet-9-v1:0")
+    assert (spec.endpoint.sign_in, spec.endpoint.base_url) == ("bedrock", "")
+    assert named(catalog({"CLAUDE_CODE_USE_VERTEX": "true"}).resolve("claude-x"))[0] == "vertex"
+    assert named(catalog({"CLAUDE_CODE_USE_BEDROCK": "0"}).resolve("claude-x"))[0] == "anthropic"
+    assert named(catalog(env).resolve("gpt-5.5"))[0] == "openai"
+
+
+def test_an_address_of_a_cloud_can_be_given() -> None:
+    env = {"ANTHROPIC_BEDROCK_BASE_URL": "https://bedrock.example.test/x"}
+    assert catalog(env).resolve("bedrock/m").endpoint.base_url == "https://bedrock.example.test/x"
+    with pytest.raises(BadInvocation, match="no address of its own"):
+        catalog().resolve("azure-ad/my-deployment")
 
 
 def test_costs() -> None:

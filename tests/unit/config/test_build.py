@@ -187,10 +187,11 @@ def test_an_untrusted_folder_may_deny_but_not_allow(start: Start) -> None:
 
 
 def test_a_project_never_redirects_requests(start: Start) -> None:
-    start.settings_file("project", {"env": {"ANTHROPIC_BASE_URL": "http://evil", "OPENAI_API_KEY": "k"}})
+    evil = dict.fromkeys(("ANTHROPIC_BASE_URL", "YUME_API_BASE", "OLLAMA_HOST"), "http://evil")
+    start.settings_file("project", {"env": {**evil, "OPENAI_API_KEY": "k"}})
     start.trust()
     s = start()
-    assert "ANTHROPIC_BASE_URL" not in s.env
+    assert not evil.keys() & s.env.keys()
     assert "OPENAI_API_KEY" not in s.env
 
 
@@ -268,3 +269,21 @@ def test_single_values(start: Start) -> None:
     assert (s.session_id, s.system_prompt, s.append_system_prompt) == (SID, "", "from file")
     assert s.custom_headers == {"X-A": "1", "X-B": "2:3"}
     assert (s.max_output_tokens, s.thinking_budget) == (77, None)
+
+
+def test_the_configured_chain_is_weaker_than_the_flag(start: Start) -> None:
+    assert start().fallback_model == ""
+    start.config('fallback = ["openai/gpt-5.4", "google/gemini-3.5-flash"]')
+    assert start().fallback_model == "openai/gpt-5.4,google/gemini-3.5-flash"
+    assert start("--fallback-model", "haiku").fallback_model == "haiku"
+    start.config('fallback = "haiku"')
+    assert start().fallback_model == "haiku"
+
+
+def test_compat_flags(start: Start) -> None:
+    assert start().compat == ()
+    assert start(YUME_COMPAT="noStreaming, tools=false").compat == ("noStreaming", "tools=false")
+    assert start("--compat", "noToolUse,noStopSequences", YUME_COMPAT="noStreaming").compat == (
+        "noToolUse",
+        "noStopSequences",
+    )

@@ -1,0 +1,139 @@
+"""Endpoint rows and compat flags as people write them: taken over, translated, or refused with a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from yume_shim.catalog import rows
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.models import Backoff, Quirks
+from yume_shim.types.settings import Settings
+from yume_shim.types.value import fields, replace
+
+DATA = Path(rows.__file__).parent
+BUILT_IN: dict[str, Any] = json.loads((DATA / "endpoints.json").read_text("utf-8"))
+
+
+def quirks(**given: Any) -> Quirks:
+    row = {"api": "openai-chat", "base_url": "http://h/v1", "quirks": given}
+    made = Catalog(Settings(env={}, endpoints={"acme": row}), lambda endpoint: True)
+    return made.endpoint("acme").quirks
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("noSystemRole", {"system_role": "user"}),
+        ("noStreaming", {"streaming": False}),
+        ("noToolUse", {"tools": False}),
+        ("noTemperature", {"temperature": False}),
+        ("stringifyToolArgs", {"stringify_arguments": True}),
+        ("noStopSequences", {"stop_sequences": False}),
+    ],
+)
+def test_the_six_compat_names(name: str, changes: dict[str, Any]) -> None:
+    assert quirks(**{name: True}) == replace(Quirks(), **changes)
+    asked = Catalog(Settings(env={}, provider="groq", compat=(name,)), lambda endpoint: True).resolve("m")
+    plain = Catalog(Settings(env={}, provider="groq"), lambda endpoint: True).resolve("m")
+    assert asked.endpoint == replace(plain.endpoint, quirks=replace(plain.endpoint.quirks, **changes))
+
+
+def test_a_compat_name_can_be_denied() -> None:
+    assert quirks(stringifyToolArgs=False) == Quirks(stringify_arguments=False)
+    assert quirks(noStreaming=False, noSystemRole=False) == Quirks()
+
+
+def test_quirks_have_their_own_names_too() -> None:
+    given = {"schema_drop": ["format"], "extra_body": {"a": 1}, "temperature_max": 1, "image_bytes": 5}
+    assert quirks(**given) == Quirks(schema_drop=("format",), extra_body={"a": 1}, temperature_max=1, image_bytes=5)
+
+
+def test_compat_flags_may_have_values() -> None:
+    words = ("tools=false", "system_role=developer", "image_side=800", "temperature_max=1.5", "noStreaming=no")
+    expected = {
+        "tools": False,
+        "system_role": "developer",
+        "image_side": 800,
+        "temperature_max": 1.5,
+        "streaming": True,
+    }
+    assert rows.compat_quirks(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"noStreaming": "yes"}, "noStreaming must be true or false, not 'yes'"),
+        ({"streaming": 0}, "streaming must be true or false, not 0"),
+        ({"stringify_arguments": "yes"}, "stringify_arguments must be true or false"),
+        ({"system_role": "boss"}, "system_role must be one of system, developer, user, not 'boss'"),
+        ({"image_bytes": 1.5}, "image_bytes must be a whole number, not 1.5"),
+        ({"image_bytes": -1}, "image_bytes must be a whole number, not -1"),
+        ({"temperature_max": "2"}, "temperature_max must be a number, not '2'"),
+        ({"schema_drop": "format"}, "schema_drop must be a list of texts, not 'format'"),
+        ({"extra_body": [1]}, "extra_body must be a table, not [1]"),
+        ({"id_pattern": 9}, "id_pattern must be a text, not 9"),
+        ({"tool": False}, "unknown quirk tool. Did you mean 'tools'?"),
+        ({"zzzzzz": 1}, "unknown quirk zzzzzz"),
+    ],
+)
+def test_quirks_that_make_no_sense(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadInvocation) as refused:
+        quirks(**given)
+    assert refused.value.message.startswith("[endpoints.acme]: quirks: ")
+    assert words in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("x", "[endpoints.acme] must be a table"),
+        ({}, "[endpoints.acme]: `api` is missing. Known: anthropic-messages"),
+        ({"api": "openai-char"}, "[endpoints.acme]: 'openai-char' is not an API"),
+        ({"api": "openai-chat", "url": "http://h"}, "[endpoints.acme]: unknown key url"),
+        ({"api": "openai-chat", "base_url": 1}, "base_url must be a text, not 1"),
+        ({"api": "openai-chat", "key_vars": ["A", 1]}, 'key_vars must be a list of texts, not ["A",1]'),
+        ({"api": "openai-chat", "headers": {"X": 1}}, "headers.X must be a text, not 1"),
+        ({"api": "openai-chat", "key_optional": "no"}, "key_optional must be true or false, not 'no'"),
+        ({"api": "openai-chat", "backoff": {"retry": 1}}, "backoff does not know retry"),
+        ({"api": "openai-chat", "backoff": {"retries": "1"}}, "backoff.retries must be a number of at least 0"),
+        ({"api": "openai-chat", "quirks": []}, "quirks must be a table, not []"),
+    ],
+)
+def test_rows_that_make_no_sense(row: Any, words: str) -> None:
+    with pytest.raises(BadInvocation) as refused:
+        rows.merge_rows(BUILT_IN, {"acme": row})
+    assert words in refused.value.message
+
+
+def test_a_row_without_an_address_needs_one() -> None:
+    made = Catalog(Settings(env={}, endpoints={"acme": {"api": "openai-chat"}}), lambda endpoint: True)
+    with pytest.raises(BadInvocation, match="--api-base"):
+        made.resolve("acme/m")
+
+
+def test_built_in_rows_are_changed_field_by_field() -> None:
+    change = {"Mistral": {"base_url": "http://h/v1", "quirks": {"noStreaming": True}, "backoff": {"retries": 9}}}
+    before = Catalog(Settings(env={}), lambda endpoint: True).endpoint("mistral")
+    after = Catalog(Settings(env={}, endpoints=change), lambda endpoint: True).resolve("mistral/m").endpoint
+    assert after.base_url == "http://h/v1"
+    assert after.quirks == replace(before.quirks, streaming=False)
+    assert (after.backoff, after.key_vars) == (Backoff(retries=9), before.key_vars)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_built_in_rows_pass_the_same_checks(name: str) -> None:
+    assert rows.merge_rows(BUILT_IN, {name: BUILT_IN[name]}) == BUILT_IN
+
+
+def test_compat_names_and_choices_speak_of_quirks() -> None:
+    data = json.loads((DATA / "compat.json").read_text("utf-8"))
+    assert tuple(data["names"]) == rows.compat_names()
+    assert {entry["quirk"] for entry in data["names"].values()} | set(data["choices"]) <= set(fields(Quirks))
+    for name, words in data["choices"].items():
+        assert getattr(Quirks(), name) in words

@@ -1,0 +1,151 @@
+"""`yume-shim models`, run as people run it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers import child
+from tests.helpers.fake_server import LoopbackServer
+from yume_shim.providers.model_lists import read_ids
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.helpers.child import Ended
+    from tests.helpers.fake_server import Exchange
+
+OPENAI = {"object": "list", "data": [{"id": "b", "object": "model"}, {"id": "a", "object": "model"}]}
+GEMINI = {"models": [{"name": "models/gemini-x", "inputTokenLimit": 9}]}
+OLLAMA = {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}, {"name": "llava:latest"}]}
+TOGETHER = [{"id": "meta-llama/x", "type": "chat"}]
+
+
+def run(home: Path, *words: str, config: str = "", **env: str) -> Ended:
+    (home / ".yume").mkdir(exist_ok=True)
+    (home / ".yume" / "config.toml").write_text(config, "utf-8")
+    return child.run(["models", *words], [], cwd=home, env=child.clean_environment(home, **env))
+
+
+def said(home: Path, *words: str, **more: str) -> str:
+    ended = run(home, *words, **more)
+    assert (ended.code, ended.stderr) == (0, b"")
+    return ended.stdout.decode()
+
+
+def facts(home: Path, *words: str, **more: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(said(home, *words, "--json", **more))
+    return told
+
+
+def test_everything_at_a_glance(tmp_path: Path) -> None:
+    text = said(tmp_path, OPENAI_API_KEY="sk-secret-secret", YUME_MODEL="gpt-5.4")
+    assert "sk-secret" not in text
+    lines = text.splitlines()
+    assert lines[0] == "providers:"
+    assert "  openai        openai-responses    https://api.openai.com/v1, key from OPENAI_API_KEY" in lines
+    assert "  groq          openai-chat         https://api.groq.com/openai/v1, no key: $GROQ_API_KEY" in lines
+    assert "  azure         openai-responses    no address: give --api-base or $AZURE_OPENAI_BASE_URL" in lines
+    assert "  bedrock       anthropic-messages  address by region and project, signs in by bedrock" in lines
+    (model,) = [line for line in lines if line.startswith("  openai/gpt-4o ")]
+    assert model.split() == ["openai/gpt-4o", "window", "128,000", "output", "16,384", "$2.5", "in,", "$10", "out"]
+    assert "  sonnet        claude-sonnet-5-5" in lines
+    (pdf,) = [line for line in lines if line.startswith("  PDF input")]
+    assert set(pdf.split()[2:]) == {"+", "!"}
+    assert not [line for line in lines if "replay" in line]
+
+
+def test_one_provider(tmp_path: Path) -> None:
+    lines = said(tmp_path, "gemini").splitlines()
+    assert lines[0].startswith("google: google-genai, https://generativelanguage.googleapis.com, no key: ")
+    assert next(line.split()[0] for line in lines if "window" in line).startswith("gemini-")
+    mistral = said(tmp_path, "mistral").splitlines()
+    assert "  PDF input                warning    their text is sent instead" in mistral
+
+
+def test_for_programs(tmp_path: Path) -> None:
+    config = (
+        '[endpoints.acme]\napi = "openai-chat"\nbase_url = "http://h/v1"\n[endpoints.acme.quirks]\nnoToolUse = true'
+    )
+    told = facts(tmp_path, "acme", config=config, ACME_API_KEY="k")
+    (provider,) = told["providers"]
+    assert {key: provider[key] for key in ("name", "api", "baseUrl", "hasKey")} == {
+        "name": "acme",
+        "api": "openai-chat",
+        "baseUrl": "http://h/v1",
+        "hasKey": False,
+    }
+    assert provider["features"]["text streaming"] == {"level": "full"}
+    assert provider["features"]["tool calls"] == {
+        "level": "simulated",
+        "text": "by a text protocol in the prompt, with one warning",
+    }
+    assert told["models"] == []
+    everything = facts(tmp_path)
+    (model,) = [model for model in everything["models"] if model["id"] == "gpt-4o"]
+    assert model == {
+        "id": "gpt-4o",
+        "provider": "openai",
+        "contextWindow": 128_000,
+        "maxOutputTokens": 16_384,
+        "pricesPerMillion": {"input": 2.5, "output": 10, "cacheRead": 1.25, "cacheWrite": 2.5},
+        "thinking": "",
+        "tools": True,
+        "streaming": True,
+        "images": True,
+    }
+    assert everything["aliases"]["default"] == "claude-opus-5-5"
+    assert len(everything["providers"]) > 15
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable", "path", "body", "ids"),
+    [
+        ("anthropic", "ANTHROPIC_BASE_URL", "/v1/models?limit=1000", {"data": [{"id": "claude-x"}]}, ["claude-x"]),
+        ("openai", "OPENAI_BASE_URL", "/models", OPENAI, ["a", "b"]),
+        ("google", "GOOGLE_GEMINI_BASE_URL", "/v1beta/models?pageSize=1000", GEMINI, ["gemini-x"]),
+        ("openrouter", "OPENROUTER_BASE_URL", "/models", TOGETHER, ["meta-llama/x"]),
+        ("ollama", "OLLAMA_BASE_URL", "/api/tags", OLLAMA, ["llava:latest", "qwen3:8b"]),
+    ],
+)
+def test_what_a_provider_has_now(
+    provider: str, variable: str, path: str, body: Any, ids: list[str], tmp_path: Path
+) -> None:
+    def answer(exchange: Exchange) -> bool:
+        exchange.reply(200, {"Content-Type": "application/json"}, json.dumps(body).encode())
+        return False
+
+    keys = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"), "k-secret")
+    with LoopbackServer(answer) as server:
+        told = facts(tmp_path, provider, "--live", **{variable: server.url}, **keys)
+        text = said(tmp_path, provider, "--live", **{variable: server.url}, **keys)
+    assert told["live"] == ids
+    assert f"models there now ({len(ids)}):\n" + "".join(f"  {name}\n" for name in ids) in text
+    assert [(request.method, request.path) for request in server.requests] == [("GET", path)] * 2
+
+
+def test_what_cannot_be_asked_is_told(tmp_path: Path) -> None:
+    def refuse(exchange: Exchange) -> bool:
+        exchange.reply(401, {"Content-Type": "application/json"}, b'{"error": {"message": "Bad key."}}')
+        return False
+
+    with LoopbackServer(refuse) as server:
+        refused = run(tmp_path, "openai", "--live", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="k")
+    assert (refused.code, refused.stdout) == (2, b"")
+    assert refused.stderr == b"yume-shim: provider 'openai' did not tell its models: Bad key.\n"
+    for words, sentence in (
+        (("openai", "--live"), b"no key for provider 'openai'"),
+        (("--live",), b"--live asks one provider"),
+        (("opnai",), b"Did you mean 'openai'?"),
+        (("compatible", "--live"), b"give --api-base"),
+    ):
+        ended = run(tmp_path, *words)
+        assert ended.code == 2
+        assert sentence in ended.stderr
+
+
+@pytest.mark.parametrize("body", [{}, {"data": None}, {"data": [1, {"id": 2}, {}]}, {"!bad": "no json"}])
+def test_lists_that_make_no_sense_are_empty(body: Any) -> None:
+    assert read_ids([body]) == ()

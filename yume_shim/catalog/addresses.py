@@ -1,0 +1,43 @@
+"""Addresses as people write them for a server of their own: a bare host, the address it listens on, with or without the
+path of one of its APIs. Only for rows that have `bare_host_port` or `paths`."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "": "127.0.0.1"}
+"""Addresses that a server listens on and nobody can connect to -> where it is then found."""
+
+
+def full_address(text: str, port: int) -> str:
+    """`host`, `host:port`, `:port`, `0.0.0.0`, `[::1]:port` or a whole URL -> a URL. The port is for those without a
+    scheme; `http://host` means port 80, as the server's own client reads it."""
+    text = text.strip().strip("\"'")
+    scheme, mark, rest = text.partition("://")
+    if not mark:
+        scheme, rest = "http", text
+    where, slash, path = rest.partition("/")
+    if where.count(":") > 1 and not where.startswith("["):
+        where = f"[{where}]"  # an IPv6 address without its brackets
+    host, given = (where, "") if where.endswith("]") else _cut_port(where)
+    host = EVERYWHERE.get(host, host)
+    if not mark and not given:
+        given = str(port)
+    return f"{scheme}://{host}{':' if given else ''}{given}{slash}{path}"
+
+
+def with_path(base: str, paths: Mapping[str, str], api: str) -> str:
+    """The address under which the server speaks that API: the path of another one is taken off, its own put on."""
+    base = base.rstrip("/")
+    for path in paths.values():
+        if path and base.endswith(path):
+            base = base.removesuffix(path)
+            break
+    return base + paths.get(api, "")
+
+
+def _cut_port(where: str) -> tuple[str, str]:
+    host, colon, port = where.rpartition(":")
+    return (host, port) if colon else (where, "")
