@@ -235,6 +235,7 @@ GROWING = [
 HISTORY = {
     "anthropic-messages": "messages",
     "google-genai": "contents",
+    "ollama-chat": "messages",
     "openai-chat": "messages",
     "openai-responses": "input",
 }

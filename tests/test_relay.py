@@ -31,6 +31,7 @@ VARIABLES = {
     "GOOGLE_GEMINI_BASE_URL": "",
     "OPENAI_BASE_URL": "/v1",
     "OPENROUTER_BASE_URL": "/v1",
+    "OLLAMA_BASE_URL": "",
 }
 KEYS = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")
 
@@ -108,6 +109,11 @@ FUNCTION = {"id": "t", "type": "function", "function": {"name": "Read", "argumen
         ("openai-responses", {"input": [{"type": "function_call_output", "call_id": "c", "output": "x"}]}),
         ("openai-chat", {"messages": [{"role": "assistant", "content": None, "tool_calls": [FUNCTION]}]}),
         ("openai-chat", {"messages": [{"role": "tool", "tool_call_id": "t", "content": "x"}]}),
+        ("ollama-chat", {"messages": [{"role": "user", "content": "x"}]}),
+        (
+            "ollama-chat",
+            {"messages": [{"role": "assistant", "content": "", "tool_calls": [FUNCTION]}], "options": {"num_ctx": 1}},
+        ),
     ],
 )
 def test_the_rules_bite(api: str, body: dict[str, Any]) -> None:
@@ -131,6 +137,7 @@ def test_a_conversation_goes_round_all_apis_and_comes_home(tmp_path: Path) -> No
         ("google/gemini-3.5-flash", [[call("Read", file_path="dot.png")], [say("A grey dot.")]]),
         ("openai/gpt-5.4", [[think("Hm."), call("Glob", pattern="*.txt")], [think("So."), say("Two texts.")]]),
         ("openrouter/some/model", [[call("Read", file_path="missing.txt")], [say("It is not there.")]]),
+        ("ollama/qwen3:8b", [[think("Two."), call("LS"), call("Read", file_path="dot.png")], [say("Still a dot.")]]),
         ("anthropic/claude-sonnet-4-5", [[call("Read", file_path="a.txt")], [say("Home again.")]]),
     ]
     answers = [answer for _, leg in legs for answer in leg]
@@ -147,12 +154,19 @@ def test_a_conversation_goes_round_all_apis_and_comes_home(tmp_path: Path) -> No
         assert server.refused == []
         assert ends == [
             (SESSION, False, said)
-            for said in ("They say alpha and beta.", "A grey dot.", "Two texts.", "It is not there.", "Home again.")
+            for said in (
+                "They say alpha and beta.",
+                "A grey dot.",
+                "Two texts.",
+                "It is not there.",
+                "Still a dot.",
+                "Home again.",
+            )
         ]
         last = heard(server.requests[-1])
-        assert [text for text in last.said if text.startswith("leg")] == [f"leg {number}" for number in range(5)]
+        assert [text for text in last.said if text.startswith("leg")] == [f"leg {number}" for number in range(6)]
         assert image["data"] in last.images
-        assert len(last.results) == 6
+        assert len(last.results) == 8
         # what the first model thought is given back to it, signature and all, and to nobody else
         (thought,) = [
             block

@@ -11,10 +11,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from tests.helpers.body_rules import broken_parts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.models import ModelSpec
 
     Rules = Callable[[Json, Collection[str]], Iterator[str]]
 
@@ -29,6 +32,17 @@ def broken_rules(api: str, body: Json, issued: Collection[str] = ()) -> list[str
     return list(_RULES[api](body, issued))
 
 
+def broken_request(body: Json, spec: ModelSpec, issued: Collection[str] = ()) -> list[str]:
+    """The same, and everything about parameters, tools and media, for the dialect that the model's endpoint speaks."""
+    api, quirks = spec.endpoint.api, spec.endpoint.quirks
+    broken = broken_rules(api, body, issued)
+    if spec.thinking != "level" and not quirks.checks_signatures:  # Gemini 2.5 leaves signatures to the client
+        broken = [rule for rule in broken if "missing a thought_signature" not in rule]
+    if quirks.stringify_arguments and api == "ollama-chat":  # a server that wants what Ollama itself refuses
+        broken = [rule for rule in broken if "ToolCallFunctionArguments" not in rule]
+    return broken + broken_parts(api, body, quirks)
+
+
 # ---------------------------------------------------------------- Anthropic Messages
 
 
@@ -38,7 +52,7 @@ def _anthropic(body: Json, issued: Collection[str]) -> Iterator[str]:
     messages = body["messages"]
     if not messages or messages[0]["role"] != "user":
         yield "messages: first message must use the user role"
-    if messages and messages[-1]["role"] != "user":
+    if messages and messages[-1]["role"] != "user" and not _paused(messages[-1]):
         yield "This model does not support assistant message prefill."
     seen: set[str] = set()
     for place, message in enumerate(messages):
@@ -50,7 +64,7 @@ def _anthropic(body: Json, issued: Collection[str]) -> Iterator[str]:
             yield from _anthropic_block(where, message["role"], block, issued)
         calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
         for call in calls:
-            if not ANTHROPIC_ID.fullmatch(call):
+            if not ANTHROPIC_ID.fullmatch(call) and call not in issued:
                 yield f"{where}.tool_use.id: String should match pattern"
             if call in seen:
                 yield f"{where}: `tool_use` ids must be unique"
@@ -64,6 +78,11 @@ def _anthropic(body: Json, issued: Collection[str]) -> Iterator[str]:
         for block in blocks:
             if block["type"] == "tool_result" and block["tool_use_id"] not in asked:
                 yield f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {block['tool_use_id']}"
+
+
+def _paused(message: Json) -> bool:
+    """An answer that stopped with `pause_turn` amid a server's own tools is sent back as it is."""
+    return any(block["type"] == "server_tool_use" for block in _as_blocks(message["content"]))
 
 
 def _anthropic_block(where: str, role: str, block: Json, issued: Collection[str]) -> Iterator[str]:
@@ -109,7 +128,7 @@ def _google(body: Json, issued: Collection[str]) -> Iterator[str]:
         where = f"contents[{place}]"
         if content["role"] not in ("user", "model"):
             yield f"{where}: Please use a valid role: user, model."
-        if place and contents[place - 1]["role"] == content["role"]:
+        if place and contents[place - 1]["role"] == content["role"] and not _behind_results(contents, place):
             yield f"{where}: Please ensure that multiturn requests alternate between user and model."
         if not content["parts"]:
             yield f"{where}.parts: must not be empty."
@@ -125,6 +144,13 @@ def _google(body: Json, issued: Collection[str]) -> Iterator[str]:
             place and any("functionCall" in part for part in contents[place - 1]["parts"])
         ):
             yield f"{where}: function response turn comes immediately after a function call turn"
+
+
+def _behind_results(contents: list[Json], place: int) -> bool:
+    """What the user says right after function results stands in a content of its own: beside them it would be counted
+    with them (google-gemini/gemini-cli#16135)."""
+    answers = [["functionResponse" in part for part in contents[at]["parts"]] for at in (place - 1, place)]
+    return all(answers[0]) and not any(answers[1])
 
 
 def _google_part(where: str, part: Json, issued: Collection[str]) -> Iterator[str]:
@@ -165,7 +191,7 @@ def _responses(body: Json, issued: Collection[str]) -> Iterator[str]:
     for place, item in enumerate(items):
         where = f"input[{place}]"
         kind = item.get("type", "message")
-        if kind not in ("function_call", "function_call_output", "reasoning") and open_calls:
+        if kind == "message" and item["role"] != "assistant" and open_calls:
             yield f"{where}: No tool output found for function call {open_calls[0]}."
             open_calls = []
         match kind:
@@ -187,11 +213,13 @@ def _responses(body: Json, issued: Collection[str]) -> Iterator[str]:
                     yield f"{where}: The encrypted content could not be verified (invalid_encrypted_content)."
                 if "summary" not in item:
                     yield f"Missing required parameter: '{where}.summary'."
-                follower = items[place + 1].get("type", "message") if place + 1 < len(items) else ""
-                if follower not in ("function_call", "message", "reasoning"):
+                follower = items[place + 1] if place + 1 < len(items) else {"role": "nobody"}
+                if follower.get("type") == "function_call_output" or follower.get("role", "assistant") != "assistant":
                     yield f"{where}: reasoning was provided without its required following item."
-            case _:
+            case "message":
                 yield from _responses_message(where, item)
+            case _:
+                pass  # what the server's own tools left
     if open_calls:
         yield f"No tool output found for function call {open_calls[0]}."
 
@@ -208,12 +236,12 @@ def _responses_message(where: str, item: Json) -> Iterator[str]:
             yield f"{where}.content: Invalid value: '{part['type']}'. Supported values are: {allowed}"
 
 
-def _openai_call(where: str, call_id: str, name: str, arguments: str, longest: int) -> Iterator[str]:
+def _openai_call(where: str, call_id: str, name: str, arguments: Any, longest: int) -> Iterator[str]:
     if not 0 < len(call_id) <= longest:
         yield f"{where}: id '{call_id}': string too long. Expected max {longest}"
     if not NAME.fullmatch(name):
         yield f"{where}: Invalid function name '{name}'"
-    if not isinstance(json.loads(arguments), dict):
+    if not isinstance(json.loads(arguments) if isinstance(arguments, str) else arguments, dict):
         yield f"{where}: arguments must be an object"
 
 
@@ -253,9 +281,47 @@ def _chat(body: Json, issued: Collection[str]) -> Iterator[str]:
         yield f"tool_call_ids did not have response messages: {waiting}"
 
 
+# ---------------------------------------------------------------- Ollama
+
+
+def _ollama(body: Json, issued: Collection[str]) -> Iterator[str]:
+    """The server decodes into Go structs: a value of another type is a 400 that names the field."""
+    called: list[str] = []
+    for place, message in enumerate(body["messages"]):
+        where = f"messages[{place}]"
+        if message["role"] not in ("system", "user", "assistant", "tool"):
+            yield f"{where}.role: unknown role {message['role']!r}"
+        if not isinstance(message.get("content"), str):
+            yield f"{where}: json: cannot unmarshal into Go struct field ChatRequest.messages.content of type string"
+        if message["role"] == "tool":
+            if message.get("tool_name") not in called:
+                yield f"{where}: a result of {message.get('tool_name')!r}, which was not called"
+            else:
+                called.remove(message["tool_name"])
+            continue
+        if called:
+            yield f"{where}: calls without their results: {called}"
+            called = []
+        if not message.get("content") and not message.get("tool_calls") and not message.get("images"):
+            yield f"{where}: nothing is said"
+        for call in message.get("tool_calls", []):
+            called.append(call["function"]["name"])
+            if not isinstance(call["function"]["arguments"], dict):
+                yield f"{where}: json: cannot unmarshal string into ToolCallFunctionArguments"
+        if "images" in message and message["role"] != "user":
+            yield f"{where}: only the user shows images"
+        if any(image.startswith(("data:", "http")) for image in message.get("images", [])):
+            yield f"{where}: illegal base64 data at input byte 4"
+    if called:
+        yield f"calls without their results: {called}"
+    if not isinstance(body.get("options", {}).get("num_ctx"), int):
+        yield "no num_ctx: the front of a long conversation would be dropped in silence"
+
+
 _RULES: dict[str, Rules] = {
     "anthropic-messages": _anthropic,
     "google-genai": _google,
     "openai-responses": _responses,
     "openai-chat": _chat,
+    "ollama-chat": _ollama,
 }

@@ -103,9 +103,24 @@ def _gemini(api: str, body: Any, path: str) -> Heard:
     )
 
 
+def _ollama(api: str, body: Any, path: str) -> Heard:
+    messages = body["messages"]
+    said = [message for message in messages if message["role"] == "user"]
+    return Heard(
+        api,
+        body["model"],
+        "\n".join(message["content"] for message in messages if message["role"] == "system"),
+        tuple(tool["function"]["name"] for tool in body.get("tools", [])),
+        tuple(message["content"] for message in said if message["content"]),
+        tuple(message["content"] for message in messages if message["role"] == "tool"),
+        tuple(image for message in said for image in message.get("images", [])),
+    )
+
+
 _READERS = {
     "anthropic-messages": _anthropic,
     "openai-responses": _responses,
     "openai-chat": _chat,
     "google-genai": _gemini,
+    "ollama-chat": _ollama,
 }

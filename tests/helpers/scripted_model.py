@@ -25,6 +25,13 @@ PIECES = 3
 """Into how many deltas content is split, unless told."""
 
 
+SHOWN: Json = {
+    "capabilities": ["completion", "tools", "thinking", "vision"],
+    "model_info": {"general.architecture": "scripted", "scripted.context_length": 131_072},
+}
+"""What Ollama tells about a model (`/api/show`)."""
+
+
 class Cue(NamedTuple):
     """Something that happens to the connection; `frame` is the wire file's word for it."""
 
@@ -94,7 +101,16 @@ class ModelServer(FakeServer):
         """Answers that nobody asked for."""
         return len(self._answers)
 
+    def tells(self, exchange: Exchange) -> bool:
+        """Was it only a question about the model? Then it is answered."""
+        if not exchange.request.path.endswith("/api/show"):
+            return False
+        exchange.reply(200, {"Content-Type": "application/json"}, json.dumps(SHOWN).encode())
+        return True
+
     def _play(self, exchange: Exchange) -> bool:
+        if self.tells(exchange):
+            return True
         api = api_of(exchange.request.path)
         if not api:
             exchange.reply(404, {"Content-Type": "application/json"}, b'{"error":{"message":"no such path"}}')
@@ -114,6 +130,7 @@ def api_of(path: str) -> str:
         ("/responses", "openai-responses"),
         ("/chat/completions", "openai-chat"),
         (":streamGenerateContent", "google-genai"),
+        ("/api/chat", "ollama-chat"),
     ):
         if path.endswith(ending):
             return api
@@ -165,6 +182,8 @@ def _refusal(api: str, step: Refuse) -> Json:
             details = [{"@type": kind, "retryDelay": f"{step.retry_after}s"}]
         error = {"code": step.status, "message": step.message, "status": google_word, "details": details}
         body = {"error": error}
+    elif api == "ollama-chat":
+        body = {"error": step.message}
     else:
         code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(step.status)
         body = {"error": {"message": step.message, "type": word, "param": None, "code": code}}

@@ -27,6 +27,8 @@ class StrictModel(ModelServer):
         super().__init__()
 
     def _play(self, exchange: Exchange) -> bool:
+        if self.tells(exchange):
+            return True
         api = api_of(exchange.request.path)
         issued = self.issued.setdefault(api, set())
         broken = broken_rules(api, exchange.request.json(), issued)

@@ -229,9 +229,36 @@ class GeminiWriter:
         return [{**self._chunk({"text": ""}, finishReason="STOP"), "usageMetadata": usage}]
 
 
+class OllamaWriter:
+    """/api/chat: lines that are messages, the last one with the counts; calls are whole."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def _line(self, **message: Any) -> Json:
+        head: Json = {"model": "scripted", "created_at": f"2026-01-01T00:00:{self._number:02d}Z"}
+        return {**head, "message": {"role": "assistant", "content": "", **message}, "done": False}
+
+    def start(self) -> Iterable[Json]:
+        return []
+
+    def content(self, index: int, step: Content) -> Parts:
+        if isinstance(step, Say):
+            return [self._line(content=piece) for piece in pieces_of(step.text, step.pieces)], []
+        if isinstance(step, Think):
+            return [self._line(thinking=step.text)], []
+        function = {"index": 0, "name": step.name, "arguments": step.given}
+        return [self._line(tool_calls=[{"id": f"call_{self._number}_{index}", "function": function}])], []
+
+    def end(self, called: bool) -> Iterable[Json]:
+        counts = {"prompt_eval_count": INPUT_TOKENS, "eval_count": OUTPUT_TOKENS}
+        return [{**self._line(), "done": True, "done_reason": "stop", **counts}]
+
+
 WRITERS: dict[str, Callable[[int], Writer]] = {
     "anthropic-messages": AnthropicWriter,
     "openai-responses": ResponsesWriter,
     "openai-chat": ChatWriter,
     "google-genai": GeminiWriter,
+    "ollama-chat": OllamaWriter,
 }

@@ -125,6 +125,17 @@ class Quirks:
     """OpenAI APIs: `prompt_cache_key` is understood."""
     context_size: int = 0
     """ollama-chat: the largest `num_ctx` that is asked for; 0 = the adapter's own."""
+    think_tags: bool = False
+    """openai-chat: a `<think>…</think>` at the very start of the content is reasoning (older local models)."""
+    calls_together: bool = False
+    """openai-responses: what was said between calls goes before them, so that outputs follow the calls at once."""
+    checks_signatures: bool = False
+    """google-genai: calls without a thought signature are refused (Gemini 3 is known for it by its way of thinking)."""
+    effort_field: str = "reasoning_effort"
+    """openai-chat: how thinking is asked for: "reasoning_effort", "reasoning" ({effort}), "thinking" ({type}),
+    "enable_thinking", "chat_template_kwargs" ({enable_thinking}), "" = not at all."""
+    image_urls: bool = True
+    """Images may be given by their address; otherwise words stand in their place."""
 
 
 @value
@@ -148,6 +159,18 @@ class Endpoint:
     """A cloud's own sign-in, done by the vendor's SDK: "bedrock", "vertex", "azure-ad"; "" = by key or token."""
     tells_limits: str = ""
     """Which question it answers about its models' limits (providers/limits.py); "" = none."""
+    key_files: tuple[Mapping[str, str], ...] = ()
+    """Where the vendor's programs keep API keys: `root_var`, `root`, `file`, `format` (json, env, text), `field`."""
+    takes_key_helper: bool = False
+    """`apiKeyHelper` of the settings files is meant for it."""
+    env_first: bool = False
+    """Variables go before helper and files, as in the vendor's own program."""
+    hint_missing_model: str = ""
+    """What to do about a model that it does not have; `{model}` stands for its name."""
+    hint_unreachable: str = ""
+    """What to do when nobody listens at its address."""
+    address_by_sign_in: bool = False
+    """Without a base URL the SDK of the sign-in works the address out from region and project."""
 
 
 @value
@@ -181,6 +204,8 @@ class ModelSpec:
     stop_sequences: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
     """The effort levels it takes; () = not known, all are sent."""
+    always_thinks: bool = False
+    """Thinking cannot be switched off: asking for that is refused."""
 
     @property
     def origin(self) -> str:
@@ -195,6 +220,8 @@ class Credential:
     key: str
     kind: Literal["key", "token", "none"]
     source: str
+    also_bearer: bool = False
+    """A key that is sent as a bearer token besides, for gateways that look there."""
 
     def __repr__(self) -> str:
         return f"Credential(kind={self.kind!r}, source={self.source!r})"

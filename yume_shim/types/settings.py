@@ -128,8 +128,8 @@ class Settings:
     """The answer must fit this JSON Schema (`--json-schema`)."""
     session_states: bool = False
     """Tell the host when the session runs, waits for it, or is idle (`session_state_changed`)."""
-    keys: Mapping[str, str] = NOTHING
-    """Keys from the config file, by endpoint name."""
+    keys: Mapping[str, Any] = NOTHING
+    """Keys from the config file, by endpoint name: one text or a list of them."""
     config_file: str = ""
     default_provider: str = ""
     """From environment or config file: weaker than `provider/model` names and aliases, unlike `provider`."""
@@ -187,3 +187,5 @@ class Settings:
     """The config file's `[profiles.NAME]` tables."""
     key_helper: str = ""
     """A command that prints a key (`apiKeyHelper` of a trusted settings file)."""
+    compat: tuple[str, ...] = ()
+    """Quirks of the endpoint at `api_base` (`--compat`, YUME_COMPAT): `noStreaming`, `tools=false`, …"""

@@ -1,4 +1,4 @@
-"""DirectTransport: one streaming POST per request, connections kept between them, no retries of its own."""
+"""DirectTransport: one streaming POST (or a GET) per request, connections kept between them, no retries of its own."""
 
 from __future__ import annotations
 
@@ -90,7 +90,11 @@ class DirectTransport:
         except ValueError as exc:
             raise ProviderFailed(failure_config(self._name, f"base URL: {exc}")) from None
         headers = self._headers(wire)
-        body = codec.dumps(wire.body)
+        body = b""
+        if wire.method == "POST":
+            body = codec.dumps(wire.body)
+        else:
+            headers.pop("content-type", None)
         patience = Patience(self._timeouts, self._name)
         for _ in range(MAX_REDIRECTS + 1):
             stream = self._exchange(url, headers, body, patience, cancel)
@@ -360,7 +364,9 @@ def _request_head(url: Url, headers: Mapping[str, tuple[str, str]], length: int,
         target, more = f"{url.scheme}://{url.authority}{url.target}", proxy_auth(via)
     if url.userinfo and "authorization" not in headers:
         more["Authorization"] = basic_auth(url.userinfo)
-    lines = [f"POST {target} HTTP/1.1", f"Host: {url.authority}"]
+    method = "POST" if length else "GET"  # the body of a POST is at least `{}`
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {url.authority}"]
     lines += [f"{name}: {text}" for name, text in (*headers.values(), *more.items())]
-    lines.append(f"Content-Length: {length}")
+    if length:
+        lines.append(f"Content-Length: {length}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
