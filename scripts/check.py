@@ -43,7 +43,9 @@ def main() -> int:
         "pyright": lambda: tool("pyright"),
         "import contracts": lambda: command([script("lint-imports")]),
         "sizes": sizes,
-        "README flags": lambda: command([sys.executable, os.path.join("scripts", "readme_flags.py"), "--check"]),
+        "tables in documents": lambda: command(
+            [sys.executable, os.path.join("scripts", "doc_tables.py"), "--check"]
+        ),
         "nothing private": nothing_private,
     }
     table = []

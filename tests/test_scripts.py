@@ -30,8 +30,8 @@ def test_the_demo_tells_its_story_to_the_end() -> None:
     assert "sencha" in done.stdout
 
 
-def test_the_flag_list_of_the_readme_is_in_step() -> None:
-    done = run("readme_flags.py", "--check")
+def test_the_tables_of_the_documents_are_in_step() -> None:
+    done = run("doc_tables.py", "--check")
     assert done.returncode == 0, done.stderr
 
 

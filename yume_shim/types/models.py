@@ -76,6 +76,7 @@ class Quirks:
     documents: bool = True
     """PDFs are taken natively."""
     strict_tools: bool = False
+    """OpenAI APIs: schemas go in the strict form where they can be said in it."""
     schema_drop: tuple[str, ...] = ()
     """JSON Schema keywords the endpoint refuses."""
     empty_content: str = "null"
@@ -99,7 +100,9 @@ class Quirks:
     temperature_max: float = 2.0
     """The end of its range; ours ends at 2.0."""
     top_p: bool = True
+    """`top_p` may be sent."""
     stop_sequences: bool = True
+    """Stop sequences may be sent."""
     stop_sequences_max: int = 0
     """How many are taken; 0 = no limit."""
     stringify_arguments: bool | None = None
@@ -115,6 +118,7 @@ class Quirks:
     images: bool = True
     """Images are seen at all; otherwise words stand in their place."""
     image_formats: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
+    """What images may be; others are converted to PNG."""
     image_bytes: int = 0
     """The largest image file; 0 = no limit. Larger ones are scaled down."""
     image_side: int = 0

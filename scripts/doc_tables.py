@@ -1,0 +1,124 @@
+"""Keep the tables of the documents in step with the code: rewrites them, or with `--check` only looks.
+
+The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
+yume_shim/types/models.py and yume_shim/catalog/endpoints.json.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+
+import _venv
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODELS = os.path.join(_venv.ROOT, "yume_shim", "types", "models.py")
+ENDPOINTS = os.path.join(_venv.ROOT, "yume_shim", "catalog", "endpoints.json")
+
+
+def main() -> int:
+    """Exit code 1 when a table was out of step and only looked at."""
+    _venv.ready()
+    tables = {
+        "README.md": {"flags": flags()},
+        os.path.join("docs", "providers.md"): {"endpoints": endpoints(), "quirks": quirks()},
+    }
+    wrong = 0
+    for name, sections in tables.items():
+        path = os.path.join(_venv.ROOT, name)
+        with open(path, encoding="utf-8") as file:
+            old = new = file.read()
+        for section, text in sections.items():
+            new = replaced(new, section, text)
+        if new == old:
+            continue
+        if "--check" in sys.argv[1:]:
+            print(f"{name}: a table is out of step; run scripts/doc_tables.py", file=sys.stderr)
+            wrong = 1
+            continue
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(new)
+        print(f"{name}: tables rewritten")
+    return wrong
+
+
+def replaced(text: str, section: str, table: str) -> str:
+    """The document with one section written anew."""
+    begin, end = f"<!-- {section}: written by scripts/doc_tables.py -->", f"<!-- end of {section} -->"
+    head, mark, rest = text.partition(begin)
+    _, close, tail = rest.partition(end)
+    if not mark or not close:
+        raise SystemExit(f"no place for the {section}: {begin} … {end}")
+    return f"{head}{begin}\n{table}{end}{tail}"
+
+
+def flags() -> str:
+    """Our own flags, the Claude CLI's that do something, and one line each for the rest."""
+    from yume_shim.cli.flags import FLAGS
+
+    ours = [flag for flag in FLAGS if flag.ours]
+    theirs = [flag for flag in FLAGS if not flag.ours and flag.status == "honoured"]
+    lines = ["", "Flags of this program:", "", "| flag | meaning |", "|---|---|"]
+    lines += [flag_row(flag.usage, flag.help, flag.choices) for flag in ours]
+    lines += ["", "Flags of the Claude CLI that work here:", "", "| flag | meaning |", "|---|---|"]
+    lines += [flag_row(flag.usage, flag.help, flag.choices) for flag in theirs]
+    for status, words in (("accepted", "Taken without effect"), ("refused", "Refused with a clear message")):
+        names = [f"`{flag.names[0]}`" for flag in FLAGS if flag.status == status]
+        lines += ["", f"{words}: {', '.join(names)}."]
+    return "\n".join(lines) + "\n\n"
+
+
+def flag_row(usage: str, meaning: str, choices: tuple[str, ...]) -> str:
+    """One line of a table."""
+    listed = f" ({', '.join(choices)})" if choices else ""
+    return f"| `{usage}` | {meaning}{listed} |"
+
+
+def endpoints() -> str:
+    """Every built-in provider: API, address, where its key is looked for."""
+    with open(ENDPOINTS, encoding="utf-8") as file:
+        rows = json.load(file)
+    lines = ["", "| provider | API | address | key |", "|---|---|---|---|"]
+    for name, row in rows.items():
+        names = ", ".join(f"`{other}`" for other in (name, *row.get("names", ())))
+        address = f"`{row['base_url']}`" if row["base_url"] else "by region and project" if row.get("address_by_sign_in") else "–"
+        if row.get("base_url_vars"):
+            address += "; " + ", ".join(f"`{variable}`" for variable in row["base_url_vars"])
+        keys = [f"`{variable}`" for variable in (*row.get("key_vars", ()), *row.get("token_vars", ()))]
+        keys += [f"`{place['root'].rstrip('/')}/{place['file']}`" for place in row.get("key_files", ())]
+        if row.get("sign_in"):
+            keys.append(f"sign-in ({row['sign_in']})")
+        if row.get("key_optional"):
+            keys.append("none needed")
+        lines.append(f"| {names} | `{row['api']}` | {address} | {', '.join(keys)} |")
+    return "\n".join(lines) + "\n\n"
+
+
+def quirks() -> str:
+    """Every quirk with its default and what is written below it in the code."""
+    lines = ["", "| quirk | default | meaning |", "|---|---|---|"]
+    for name, default, meaning in quirk_fields():
+        shown = default.replace("NOTHING", "{}").replace("|", "\\|")
+        lines.append(f"| `{name}` | `{shown}` | {' '.join(meaning.split()).replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n\n"
+
+
+def quirk_fields() -> Iterator[tuple[str, str, str]]:
+    """(name, default, the text under it)."""
+    with open(MODELS, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Quirks")
+    for field, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is not None:
+            told = after.value if isinstance(after, ast.Expr) else None
+            meaning = told.value if isinstance(told, ast.Constant) and isinstance(told.value, str) else ""
+            yield field.target.id, ast.unparse(field.value), meaning
+
+
+if __name__ == "__main__":
+    sys.exit(main())
