@@ -44,6 +44,8 @@ NEVER = [
     "mcp",
     "openai",
     "pathspec",
+    "PIL",
+    "pypdf",
     "pydantic",
     "requests",
     "ssl",

@@ -115,11 +115,22 @@ def _document(item: Json, place: int) -> Document | Other:
     title = clean_model_text(title) if isinstance(title, str) else ""
     match source.get("type"):
         case "base64":
-            return Document(_media_type(source), _data(source, "data", item, place), title)
+            kind, data = _media_type(source), _data(source, "data", item, place)
+            return Document(kind, _plain(data) if kind == "text/plain" else data, title)
         case "text":
             return Document("text/plain", clean_model_text(_data(source, "data", item, place)), title)
         case _:
             return Other("", item)
+
+
+def _plain(data: str) -> str:
+    """Text that came as base64; as it is, if it is none."""
+    from base64 import b64decode
+
+    try:
+        return clean_model_text(b64decode(data, validate=True).decode("utf-8"))
+    except ValueError:
+        return clean_model_text(data)
 
 
 def _source_of(item: Json, place: int) -> Json:

@@ -32,6 +32,14 @@ PDF = {"type": "document", "title": "T", "source": {"type": "base64", "media_typ
             Document("text/plain", "words"),
         ),
         (
+            {"type": "document", "source": {"type": "base64", "media_type": "text/plain", "data": "d8O2cnRlcg=="}},
+            Document("text/plain", "wörter"),
+        ),
+        (
+            {"type": "document", "source": {"type": "base64", "media_type": "text/plain", "data": "just words"}},
+            Document("text/plain", "just words"),
+        ),
+        (
             {"type": "document", "source": {"type": "url", "url": "u"}},
             Other("", {"type": "document", "source": {"type": "url", "url": "u"}}),
         ),

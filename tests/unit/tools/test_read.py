@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
+from yume_shim.text.image_head import dimensions
 from yume_shim.tools import _files, _media
 from yume_shim.tools.read import MAX_LARGE_BYTES
 from yume_shim.types.blocks import ToolCall
@@ -124,13 +125,17 @@ VP8 = b"RIFF\0\0\0\0WEBPVP8 " + bytes(10) + struct.pack("<HH", 320, 240)
         (b"\xff\xd8\xff\xe0\x00\x00" * 9, "image/jpeg", None),
         (b"GIF89a", "image/gif", None),
         (b"RIFF\0\0\0\0WEBPnone" + bytes(20), "image/webp", None),
+        (b"BM" + bytes(16) + struct.pack("<ii", 40, -30), "image/bmp", (40, 30)),
+        (b"BM" + bytes(8), "image/bmp", None),
+        (b"II*\0" + bytes(9), "image/tiff", None),
+        (b"BMW and others", "", None),
     ],
 )
 def test_dimensions(data: bytes, kind: str, extent: tuple[int, int] | None) -> None:
-    assert (_media.kind_of(data), _media.dimensions(kind, data)) == (kind, extent)
+    assert (_media.kind_of(data), dimensions(kind, data)) == (kind, extent)
 
 
 def test_an_image_too_big_to_send(tools: Toolbox, tmp_path: Path) -> None:
     (tmp_path / "i.gif").write_bytes(GIF + bytes(_media.MAX_IMAGE_BYTES))
-    with pytest.raises(ToolFailed, match=r"^Image is too large \(3\.6MB, at most 3\.6MB\): i\.gif$"):
+    with pytest.raises(ToolFailed, match=r"^Image is too large \(20MB, at most 20MB\): i\.gif$"):
         call(tools, "Read", {"file_path": "i.gif"})

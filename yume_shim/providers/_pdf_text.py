@@ -1,0 +1,94 @@
+"""The text of a PDF, for endpoints that take none: bounded in pages, characters and time. Never raises."""
+
+from __future__ import annotations
+
+import time
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MAX_PAGES = 300
+MAX_CHARACTERS = 400_000
+"""About 100,000 tokens."""
+MAX_SECONDS = 20.0
+HEAD = 1_024
+"""A PDF's mark may stand anywhere in so many bytes (ISO 32000 readers take it so)."""
+
+
+@value
+class PdfText:
+    """What was found: the text, and what has to be said about it ("" = it is all there)."""
+
+    text: str
+    note: str = ""
+
+
+def is_pdf(data: bytes) -> bool:
+    """Does it begin as PDFs do?"""
+    return b"%PDF-" in data[:HEAD]
+
+
+def is_encrypted(data: bytes) -> bool:
+    """Its trailer names a dictionary of keys: no API takes such a file ("standard PDF, no passwords or encryption")."""
+    return b"/Encrypt" in data
+
+
+def page_count(data: bytes) -> int:
+    """How many pages it has; 0 if that cannot be told."""
+    try:
+        return len(_opened(data).pages)
+    except Exception:  # as below; whoever is sent it may read it all the same
+        return 0
+
+
+def pdf_text(data: bytes, seconds: float = MAX_SECONDS) -> PdfText:
+    """The text, page by page, as far as the time goes."""
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = _opened(data)
+        if reader.is_encrypted and not reader.decrypt(""):
+            return PdfText("", "it is encrypted and needs a password")
+        return _pages(reader, time.monotonic() + seconds)
+    except PyPdfError as error:
+        return PdfText("", f"it is broken ({type(error).__name__})")
+    except Exception as error:  # broken files make the reader raise anything at all, and none of it is ours to mend
+        return PdfText("", f"it cannot be read ({type(error).__name__})")
+
+
+def _opened(data: bytes) -> Any:
+    import logging
+    from io import BytesIO
+
+    from pypdf import PdfReader
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every flaw it mends, on stderr
+    return PdfReader(BytesIO(data))
+
+
+def _pages(reader: Any, until: float) -> PdfText:
+    count = len(reader.pages)
+    parts: list[str] = []
+    size = 0
+    note = f"only the first {MAX_PAGES} of its {count} pages" if count > MAX_PAGES else ""
+    for number, page in enumerate(reader.pages, 1):
+        if number > MAX_PAGES:
+            break
+        if time.monotonic() > until:
+            if not parts:
+                return PdfText("", "reading it took too long")
+            note = f"only the first {number - 1} of its {count} pages: reading it took too long"
+            break
+        words = page.extract_text().strip()
+        if words:
+            parts.append(f"[page {number}]\n{words[: MAX_CHARACTERS - size]}")
+            size += len(words)
+        if size >= MAX_CHARACTERS:
+            note = f"only the first {MAX_CHARACTERS} characters, {number} of its {count} pages"
+            break
+    if not parts:
+        return PdfText("", "it holds no text, only pictures" if count else "it has no pages")
+    return PdfText("\n\n".join(parts), note)
