@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 TOOL_NAME = "StructuredOutput"
 MAX_TRIES = 5
 """How many outputs that do not fit are sent back before the turn gives up."""
+MAX_DEPTH = 32
+"""How deep defaults are looked for."""
 ACCEPTED = "Structured output provided successfully"
 NUDGE = f"You have not delivered your answer yet: call the {TOOL_NAME} tool with it now."
 
@@ -43,6 +45,8 @@ class StructuredOutput:
             raise ToolFailed("Output does not match required schema: root: the arguments are not valid JSON")
         output = call.input.get("output") if self._wrapped else call.input
         problem = self._problem(output)
+        if problem and not self._problem(full := _with_defaults(output, self._schema, 0)):
+            output, problem = full, ""  # endpoints that refuse `default` never told the model about it
         if problem:
             self.failures += 1
             raise ToolFailed(f"Output does not match required schema: {problem}")
@@ -55,6 +59,20 @@ class StructuredOutput:
         validator = validator_for(self._schema)(self._schema)
         errors = list(validator.iter_errors(output))[:5]
         return "; ".join(f"{error.json_path.replace('$', 'root', 1)}: {error.message}" for error in errors)
+
+
+def _with_defaults(output: Any, schema: Any, depth: int) -> Any:
+    """The output with the schema's defaults for properties that are missing."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(output, dict) or not isinstance(properties, dict) or depth > MAX_DEPTH:
+        return output
+    missing = {
+        name: part["default"]
+        for name, part in properties.items()
+        if name not in output and isinstance(part, dict) and "default" in part
+    }
+    full = {**output, **missing}
+    return {name: _with_defaults(item, properties.get(name), depth + 1) for name, item in full.items()}
 
 
 def _as_object(schema: Json) -> Json:

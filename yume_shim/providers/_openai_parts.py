@@ -1,10 +1,13 @@
-"""What the two OpenAI APIs share: names, ids, arguments, media and effort on the way out, ids on the way in."""
+"""What the two OpenAI APIs share, and Ollama's, which is made after them: names, ids, arguments, media and effort
+on the way out, ids on the way in."""
 
 from __future__ import annotations
 
 import re
 
+from yume_shim.providers._call_ids import without_thought
 from yume_shim.providers._schema import object_schema, reduce_schema, strict_schema, without_nulls
+from yume_shim.providers._thinking import asked_effort, least_effort, switched_off
 from yume_shim.text import codec
 from yume_shim.types.blocks import Document, Image, Text, ToolCall, ToolResult
 from yume_shim.types.events import BlockEnded, Notice
@@ -51,9 +54,9 @@ def own_names(tools: tuple[ToolSpec, ...]) -> dict[str, str]:
 
 def parameters(tool: ToolSpec, quirks: Quirks) -> tuple[Json, bool]:
     """A tool's schema as this endpoint takes it, and whether it is in the strict form."""
-    schema = object_schema(reduce_schema(tool.schema, quirks.schema_drop))
+    schema = reduce_schema(tool.schema, quirks.schema_drop)
     strict = strict_schema(schema) if quirks.strict_tools else None
-    return (schema, False) if strict is None else (strict, True)
+    return (object_schema(schema), False) if strict is None else (strict, True)
 
 
 def relax(events: list[ModelEvent], request: Request) -> list[ModelEvent]:
@@ -67,10 +70,14 @@ def relax(events: list[ModelEvent], request: Request) -> list[ModelEvent]:
     ]
 
 
+def arguments_object(call: ToolCall) -> Json:
+    """A call's arguments. Text that was no JSON goes back inside an object: many servers parse it."""
+    return dict(call.input) if call.broken is None else {"invalid_json": call.broken}
+
+
 def arguments_text(call: ToolCall) -> str:
-    """A call's arguments as JSON text. Text that was no JSON goes back inside an object: many servers parse it."""
-    given = call.input if call.broken is None else {"invalid_json": call.broken}
-    return codec.dumps(given).decode()
+    """The same as JSON text."""
+    return codec.dumps(arguments_object(call)).decode()
 
 
 # ---------------------------------------------------------------- call ids
@@ -129,7 +136,7 @@ class OwnIds:
             self._used = {
                 block.id for message in self._messages for block in message.blocks if isinstance(block, ToolCall)
             }
-        own = vendors
+        own = without_thought(vendors)
         for _ in range(MINT_TRIES):
             if CALL_ID.fullmatch(own) and own not in self._used:
                 break
@@ -235,8 +242,7 @@ def effort_of(request: Request) -> str | None:
     """How hard the model should think. None = its own default."""
     if not thinks(request):
         return None
-    # "none" and "minimal" each fail at half of the models; "low" is the least that all of them take.
-    return "low" if request.thinking == "disabled" else request.effort
+    return least_effort(request) if switched_off(request) else asked_effort(request)
 
 
 def with_extra(body: Json, extra: Mapping[str, Any]) -> Json:

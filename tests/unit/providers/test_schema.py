@@ -126,9 +126,9 @@ def test_references_are_written_out_and_cycles_end() -> None:
         (
             {"description": "d", "anyOf": [{"type": "null"}, {"type": "string", "description": "e"}]},
             ("anyOf",),
-            {"description": "d", "type": "string"},
+            {"description": "d", "type": ["string", "null"]},
         ),
-        ({"oneOf": [{"type": "null"}]}, ("oneOf",), {}),
+        ({"oneOf": [{"type": "null"}]}, ("oneOf",), {"anyOf": [{"type": "null"}]}),
         (
             {
                 "properties": {"a": {"type": "string"}},
@@ -138,7 +138,12 @@ def test_references_are_written_out_and_cycles_end() -> None:
             ("allOf",),
             {"properties": {"b": {}, "a": {"type": "string"}}, "required": ["a", "b"]},
         ),
-        ({"items": [{"title": "x"}, False], "not": {"title": "y"}}, ("title",), {"items": [{}, False], "not": {}}),
+        (
+            {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {}, "additionalProperties": True}]},
+            ("anyOf",),
+            {"type": "object", "properties": {"a": {}}},  # the second branch takes any `a`
+        ),
+        ({"items": [{"title": "x"}, False], "not": {"title": "y"}}, ("title",), {"items": [{}, False]}),
     ],
 )
 def test_what_a_dropped_keyword_said_is_said_otherwise(schema: Any, drop: tuple[str, ...], expected: Any) -> None:
@@ -182,7 +187,7 @@ def test_the_strict_form_and_the_way_back() -> None:
         "type": "object",
         "properties": {
             "path": {"type": "string"},
-            "mode": {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]},
+            "mode": {"anyOf": [{"enum": ["a", "b"], "type": "string"}, {"type": "null"}]},
             "maybe": {"type": ["string", "null"]},
             "edits": {
                 "type": "array",
@@ -209,8 +214,19 @@ def test_the_strict_form_and_the_way_back() -> None:
         {"type": "object", "properties": {"env": {"type": "object"}}},
         {"type": "object", "properties": {"env": {"type": "object", "additionalProperties": {"type": "string"}}}},
         {"type": "object", "properties": {"x": {"patternProperties": {"^a": {}}}}},
-        {"type": "object"},
     ],
 )
 def test_free_keys_cannot_be_strict(schema: Any) -> None:
     assert strict_schema(schema) is None
+
+
+def test_closed_objects_open_with_what_names_their_keys() -> None:
+    """Without `patternProperties` nobody says any more which further keys are taken: none must be refused."""
+    closed = {"type": "object", "patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": False}
+    assert "additionalProperties" not in reduce_schema(closed, ("patternProperties",))
+    other = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+    merged = object_schema({"anyOf": [closed, other]})
+    jsonschema.validate({"x-one": "1"}, merged)
+    jsonschema.validate({"a": 1}, merged)
+    both_closed = object_schema({"anyOf": [other, {**other, "properties": {"b": {"type": "integer"}}}]})
+    assert both_closed["additionalProperties"] is False

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.providers._schema import reduce_schema
+from yume_shim.providers._choice import settle_choice
+from yume_shim.providers._schema import object_schema, reduce_schema
+from yume_shim.providers._thinking import asked_effort, nearest_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import WireRequest
 
@@ -26,14 +28,19 @@ CACHED_TAILS = 2
 
 _BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _EPHEMERAL = {"type": "ephemeral"}
-_UNIONS = ("oneOf", "anyOf", "allOf")
+_WITHOUT_THINKING = ("low", "medium", "high")
 _NOTHING_SAID = "(no content)"
+_ATTACHED = "[attached after the results]"
 
 
 def encode_request(request: Request) -> WireRequest:
     """The POST for a request."""
     model, quirks = request.model, request.model.endpoint.quirks
-    body: Json = {"model": model.id, "max_tokens": request.max_tokens, "stream": True}
+    thinking = _encode_thinking(request)
+    # Budgeted thinking and a forced call exclude each other, and models that think adaptively are not forced either.
+    forcing = thinking is None or thinking["type"] == "disabled"
+    request = settle_choice(request, lambda name: wire_names(request.tools)[name], forcing=forcing)
+    body: Json = {"model": model.id, "max_tokens": request.max_tokens, "stream": request.streaming}
     system: list[Json] = [{"type": "text", "text": text} for text in request.system if text.strip()]
     tools = encode_tools(request.tools, quirks)
     messages = encode_messages(request)
@@ -44,16 +51,16 @@ def encode_request(request: Request) -> WireRequest:
     if tools:
         body["tools"] = tools
     body["messages"] = messages
-    thinking = _encode_thinking(request)
-    choice = _encode_choice(request, tools, thinking)
-    if choice is not None:
+    if choice := _encode_choice(request):
         body["tool_choice"] = choice
-        if choice["type"] == "tool":
-            thinking = None  # budgeted thinking and a forced call exclude each other
     if thinking is not None:
         body["thinking"] = thinking
-    if request.effort is not None:
-        body["output_config"] = {"effort": request.effort}
+    if effort := _encode_effort(request):
+        body["output_config"] = {"effort": effort}
+    if request.temperature is not None or request.top_p is not None or request.stop_sequences:
+        from yume_shim.providers._sampling import sampling
+
+        body.update(sampling(request)[0])
     if request.session_id:
         body["metadata"] = {"user_id": request.session_id}
     body.update(quirks.extra_body)
@@ -83,7 +90,9 @@ def _encode_message(message: Message, request: Request, ids: _Ids, names: dict[s
                 results.append(_encode_result(block, ids, quirks, rest))
             case ToolCall():
                 name = names.get(block.name) or _wire_name(block.name)
-                rest.append({"type": "tool_use", "id": ids.call(block.id), "name": name, "input": block.input})
+                vendors = block.opaque.get(API, {}).get("id", "") if own else ""
+                wire_id = ids.call(block.id, vendors)
+                rest.append({"type": "tool_use", "id": wire_id, "name": name, "input": block.input})
             case Other():
                 if block.api == API:
                     rest.append(dict(block.data))
@@ -122,16 +131,18 @@ def _document_as_text(block: Document) -> str:
 
 
 def _encode_result(block: ToolResult, ids: _Ids, quirks: Quirks, after: list[Json]) -> Json:
-    """One result; images that may not stand inside move `after` it."""
+    """One result; images and documents that may not stand inside move `after` it."""
     result: Json = {"type": "tool_result", "tool_use_id": ids.result(block.call_id)}
     if isinstance(block.content, str):
         result["content"] = block.content
     else:
-        inside: list[Json] = []
-        for item in block.content:
-            moved = isinstance(item, Image) and not quirks.images_in_results
-            (after if moved else inside).extend(_encode_content(item, quirks))
-        result["content"] = inside
+        parts = [part for item in block.content for part in _encode_content(item, quirks)]
+        moved = [] if quirks.images_in_results else [part for part in parts if part["type"] != "text"]
+        if moved:
+            after.extend(moved)
+            parts = [part for part in parts if part["type"] == "text"]
+            parts.append({"type": "text", "text": _ATTACHED})
+        result["content"] = parts
     if block.is_error is not None:
         result["is_error"] = block.is_error
     return result
@@ -154,7 +165,7 @@ def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
         {
             "name": names[tool.name],
             "description": tool.description,
-            "input_schema": reduce_schema(_object_schema(tool.schema), quirks.schema_drop),
+            "input_schema": reduce_schema(object_schema(tool.schema, named=False), quirks.schema_drop),
         }
         for tool in tools
     ]
@@ -172,7 +183,8 @@ def auth_headers(credential: Credential) -> dict[str, str]:
     """Keys have a header of their own, tokens are bearers'."""
     match credential.kind:
         case "key":
-            return {"x-api-key": credential.key}
+            bearer = {"Authorization": f"Bearer {credential.key}"} if credential.also_bearer else {}
+            return {"x-api-key": credential.key, **bearer}
         case "token":
             return {"Authorization": f"Bearer {credential.key}"}
         case "none":
@@ -190,7 +202,7 @@ def _encode_thinking(request: Request) -> Json | None:
         style = "budget" if wish == "enabled" else "adaptive" if wish == "adaptive" else ""
     if not style:
         return None
-    if wish == "disabled" or budget == 0:
+    if switched_off(request) and not spec.always_thinks:
         return {"type": "disabled"}
     if style == "adaptive":
         display = {"display": request.thinking_display} if request.thinking_display else {}
@@ -201,37 +213,24 @@ def _encode_thinking(request: Request) -> Json | None:
     return {"type": "enabled", "budget_tokens": tokens} if tokens >= MIN_BUDGET else None
 
 
-def _encode_choice(request: Request, tools: list[Json], thinking: Json | None) -> Json | None:
-    """A forced call is an error on models that always think adaptively: they are left to choose."""
-    if not tools or request.tool_choice == "auto":
+def _encode_effort(request: Request) -> str | None:
+    """Models with budgets do not know efforts, but for those that list some. Without thinking, "high" is the most."""
+    if request.model.thinking == "budget" and not request.model.efforts:
         return None
-    if request.tool_choice == "none":
-        return {"type": "none"}
-    if thinking is not None and thinking["type"] == "adaptive":
-        return {"type": "auto"}
-    return {"type": "tool", "name": wire_names(request.tools).get(request.tool_choice, request.tool_choice)}
+    effort = asked_effort(request)
+    if effort is None or request.model.always_thinks or not switched_off(request):
+        return effort
+    return nearest_effort(effort, _WITHOUT_THINKING)
 
 
-def _object_schema(schema: Json) -> Json:
-    """The API refuses `oneOf`, `allOf` and `anyOf` at the top, and one such tool spoils every request: the branches
-    are merged into one object, asking only for what all of them ask for (`allOf`: what any does)."""
-    if schema.get("type") == "object" and not any(name in schema for name in _UNIONS):
-        return schema
-    merged: Json = {name: part for name, part in schema.items() if name not in _UNIONS}
-    properties: Json = dict(merged.get("properties", {}))
-    required = set(merged.get("required", ()))
-    for union in _UNIONS:
-        branches = [branch for branch in schema.get(union, ()) if isinstance(branch, dict)]
-        for branch in branches:
-            for name, part in branch.get("properties", {}).items():
-                properties.setdefault(name, part)
-        wanted = [set(branch.get("required", ())) for branch in branches]
-        if wanted:
-            required |= set.union(*wanted) if union == "allOf" else set.intersection(*wanted)
-    merged.update(type="object", properties=properties)
-    if required:
-        merged["required"] = sorted(required)
-    return merged
+def _encode_choice(request: Request) -> Json | None:
+    match request.tool_choice:
+        case "auto":
+            return None
+        case "none":
+            return {"type": "none"} if request.tools else None
+        case name:
+            return {"type": "tool", "name": wire_names(request.tools)[name]}
 
 
 def _mark_cache(tools: list[Json], system: list[Json], messages: list[Json]) -> None:
@@ -252,8 +251,10 @@ class _Ids:
         self._used: set[str] = set()
         self._latest: dict[str, str] = {}
 
-    def call(self, call_id: str) -> str:
-        wire = _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_NAME)
+    def call(self, call_id: str, vendors: str = "") -> str:
+        """`vendors` is the endpoint's own id, where it differs from ours: it wants that one back."""
+        wire = vendors if vendors and vendors not in self._used else ""
+        wire = wire or _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_NAME)
         self._used.add(wire)
         self._latest[call_id] = wire
         return wire

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.providers._assemble import Assembler
+from yume_shim.providers._call_ids import without_thought
 from yume_shim.providers._errors import failure_from_payload, failure_incomplete
 from yume_shim.providers.google_genai.encode import API, wire_name
 from yume_shim.providers.google_genai.partial_arguments import PartialArguments
@@ -44,8 +45,14 @@ _REFUSALS = frozenset(
         "NO_IMAGE",
     )
 )
-_STUMBLES = frozenset(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"))
-"""The model tripped over itself; asking again usually helps."""
+NUDGES = {
+    "MALFORMED_FUNCTION_CALL": "Your last function call could not be read. Call the function again, by its exact name, "
+    "with arguments that fit its schema.",
+    "UNEXPECTED_TOOL_CALL": "Your last answer called a function that does not exist. Call only declared functions.",
+    "TOO_MANY_TOOL_CALLS": "Your last answer called too many functions at once. Call fewer of them.",
+    "MALFORMED_RESPONSE": "Your last answer could not be read. Answer again.",
+}
+"""The model tripped over itself; asking again usually helps, more so with a word about what was wrong."""
 REFUSED: tuple[Stop, str] = ("refusal", "refusal")
 
 
@@ -75,6 +82,8 @@ class Decoder:
         self._blocked = ""
         self._message = ""
         self._usage: Json = {}
+        self._token = ""
+        """With this the model goes on where it paused."""
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """Take one chunk."""
@@ -100,6 +109,7 @@ class Decoder:
                 out.extend(self._part(part))
         self._reason = candidate.get("finishReason") or self._reason
         self._message = candidate.get("finishMessage") or self._message
+        self._token = candidate.get("continuationToken") or self._token
         return out
 
     def finish(self) -> list[ModelEvent]:
@@ -114,8 +124,11 @@ class Decoder:
         if ending is None:
             said = self._message or f"the model ended its answer with {reason}"
             payload = {"error": {"status": reason, "message": said}}
-            return [ResponseFailed(failure_from_payload(payload, self._provider))]
+            failure = failure_from_payload(payload, self._provider)
+            return [ResponseFailed(replace(failure, nudge=NUDGES.get(reason, "")))]
         stop, word = ending
+        if stop == "pause" and self._token and self._open is not None:
+            self._blocks.attach(self._open[1], continuation=self._token)
         return [*self._close(), ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
 
     # ------------------------------------------------------------ parts
@@ -179,10 +192,10 @@ class Decoder:
 
     def _call_id(self, given: Any) -> str:
         """Gemini's own id where it has one that we can use; 2.5 gives none."""
-        own = isinstance(given, str) and _OUR_IDS.fullmatch(given) and given not in self._ids
-        made = given if own else self._new_id()
+        plain = without_thought(given) if isinstance(given, str) else ""
+        made = plain if _OUR_IDS.fullmatch(plain) and plain not in self._ids else self._new_id()
         self._ids.add(made)
-        return str(made)
+        return made
 
     def _other(self, part: Json) -> list[ModelEvent]:
         """inlineData, executableCode, codeExecutionResult and the like: kept for replay as they are."""
@@ -227,7 +240,7 @@ def map_stop(reason: str, calls: int, blocks: int) -> tuple[Stop, str] | None:
         return REFUSED
     if reason == "CONTINUATION":
         return "pause", "pause_turn"
-    if reason in _STUMBLES or not blocks:
+    if reason in NUDGES or not blocks:
         return None
     return ("tool_calls", "tool_use") if calls else ("end", "end_turn")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.providers._schema import reduce_schema
+from yume_shim.providers._choice import settle_choice
+from yume_shim.providers._schema import object_schema, openapi_schema, reduce_schema
+from yume_shim.providers._thinking import least_effort, nearest_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import WireRequest
 
@@ -24,9 +26,7 @@ UNCHECKED_SIGNATURE = "skip_thought_signature_validator"
 MAX_NAME = 64
 """Newer backends take 128 characters, older ones 64."""
 
-LEVELS: dict[Effort, str] = {"low": "LOW", "medium": "MEDIUM", "high": "HIGH", "xhigh": "HIGH", "max": "HIGH"}
-LOWEST_LEVEL = "LOW"
-"""Thinking by level cannot be switched off; MINIMAL is refused by the larger models, LOW by none."""
+LEVELS: dict[Effort, str] = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 BUDGETS: dict[Effort, int] = {"low": 1_024, "medium": 8_192, "high": 24_576, "xhigh": 24_576, "max": 24_576}
 BUDGET_RANGE = (512, 24_576)
 """What every model with a thinking budget takes; 0 is off, -1 lets the model decide."""
@@ -36,13 +36,14 @@ _NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
 
 
 def encode_request(request: Request) -> WireRequest:
-    """The POST for a streamed answer."""
+    """The POST for an answer."""
+    request = settle_choice(request, wire_name)
     body: Json = {"contents": encode_messages(request)}
     system = [{"text": part} for part in request.system if part.strip()]
     if system:
         body["systemInstruction"] = {"parts": system}
     if request.tools:
-        body["tools"] = [{"functionDeclarations": encode_tools(request)}]
+        body["tools"] = encode_tools(request)
         choice = _tool_choice(request)
         if choice:
             body["toolConfig"] = {"functionCallingConfig": choice}
@@ -50,7 +51,14 @@ def encode_request(request: Request) -> WireRequest:
     thinking = _thinking(request)
     if thinking:
         config["thinkingConfig"] = thinking
+    if request.temperature is not None or request.top_p is not None or request.stop_sequences:
+        from yume_shim.providers._sampling import sampling
+
+        names = {"top_p": "topP", "stop_sequences": "stopSequences"}
+        config.update({names.get(name, name): item for name, item in sampling(request)[0].items()})
     body["generationConfig"] = config
+    if token := continuation(request):
+        body["continuationToken"] = token
     return WireRequest(_path(request), _merged(body, request.model.endpoint.quirks.extra_body))
 
 
@@ -64,7 +72,8 @@ def _path(request: Request) -> str:
         from urllib.parse import quote
 
         name = quote(name, safe="/@:")
-    return f"{version}/{name}:streamGenerateContent?alt=sse"
+    method = "streamGenerateContent?alt=sse" if request.streaming else "generateContent"
+    return f"{version}/{name}:{method}"
 
 
 def _tool_choice(request: Request) -> Json:
@@ -82,12 +91,14 @@ def _thinking(request: Request) -> Json:
     how = request.model.thinking
     if how not in ("level", "budget") or not request.model.endpoint.quirks.thinking:
         return {}
-    if request.thinking == "disabled" or request.thinking_budget == 0:
-        return {"thinkingLevel": LOWEST_LEVEL} if how == "level" else {"thinkingBudget": 0}
+    if switched_off(request):
+        if how == "level":
+            return {"thinkingLevel": least_effort(request).upper()}
+        return {"thinkingBudget": BUDGET_RANGE[0] if request.model.always_thinks else 0}
     config: Json = {"includeThoughts": request.thinking_display != "omitted"}
     if how == "level":
         if request.effort:
-            config["thinkingLevel"] = LEVELS[request.effort]
+            config["thinkingLevel"] = nearest_effort(LEVELS[request.effort], request.model.efforts).upper()
     elif request.thinking_budget is not None:
         config["thinkingBudget"] = min(max(request.thinking_budget, BUDGET_RANGE[0]), BUDGET_RANGE[1])
     elif request.effort:
@@ -116,13 +127,24 @@ def encode_messages(request: Request) -> list[Json]:
     calls before it, and other parts beside them have been counted too (google-gemini/gemini-cli#16135).
     """
     history = _History(request)
-    for message in request.messages:
+    messages = request.messages[:-1] if continuation(request) else request.messages
+    for message in messages:
         if message.role == "assistant":
             history.add("model", history.model_parts(message))
         else:
             history.add("results", history.result_parts(message))
             history.add("user", history.user_parts(message))
     return history.contents()
+
+
+def continuation(request: Request) -> str:
+    """The token with which the model goes on where it paused (`finishReason: CONTINUATION`), in place of the answer so
+    far. "" if the last answer did not pause."""
+    last = request.messages[-1] if request.messages else None
+    if last is None or last.role != "assistant" or last.origin != request.model.origin or not last.blocks:
+        return ""
+    end = last.blocks[-1]
+    return str(_private(end).get("continuation", "")) if isinstance(end, Text | Thinking) else ""
 
 
 class _History:
@@ -132,8 +154,9 @@ class _History:
         quirks = request.model.endpoint.quirks
         self._origin = request.model.origin
         # Gemini 3 is told by level; it alone checks signatures and takes media inside function responses.
-        self._checks_signatures = request.model.thinking == "level"
-        self._media_in_results = self._checks_signatures and quirks.images_in_results
+        newest = request.model.thinking == "level"
+        self._checks_signatures = newest or quirks.checks_signatures
+        self._media_in_results = newest and quirks.images_in_results
         self._documents = quirks.documents
         self._calls: dict[str, tuple[str, str]] = {}
         self._turns: list[tuple[str, list[Json]]] = []
@@ -266,14 +289,31 @@ def _signed_text(block: Text | Thinking, own: bool) -> list[Json]:
 
 
 def encode_tools(request: Request) -> list[Json]:
-    """Function declarations. `parametersJsonSchema` takes plain JSON Schema; the older `parameters` field refuses
-    keywords it does not know ("Unknown name … Cannot find field")."""
-    return [_declaration(tool, request.model.endpoint.quirks.schema_drop) for tool in request.tools]
+    """Function declarations, in the form that the endpoint reads. `parametersJsonSchema` takes plain JSON Schema; the
+    older `parameters` field refuses keywords it does not know ("Unknown name … Cannot find field"). Proxies that answer
+    "required one_of 'tool_type' must have one initialized field" want the key spelled otherwise, or OpenAI's form."""
+    quirks = request.model.endpoint.quirks
+    variant = quirks.declarations
+    declared = [_declaration(tool, variant, quirks.schema_drop) for tool in request.tools]
+    match variant:
+        case "openai":
+            return [{"type": "function", "function": function} for function in declared]
+        case "snake":
+            return [{"function_declarations": declared}]
+        case _:
+            return [{"functionDeclarations": declared}]
 
 
-def _declaration(tool: ToolSpec, drop: tuple[str, ...]) -> Json:
+def _declaration(tool: ToolSpec, variant: str, drop: tuple[str, ...]) -> Json:
+    declared: Json = {"name": wire_name(tool.name), "description": tool.description}
     schema = reduce_schema(tool.schema, drop)
-    return {"name": wire_name(tool.name), "description": tool.description, "parametersJsonSchema": schema}
+    match variant:
+        case "":
+            return {**declared, "parametersJsonSchema": schema}
+        case "openai":
+            return {**declared, "parameters": object_schema(schema)}
+        case _:
+            return {**declared, "parameters": openapi_schema(schema)}
 
 
 def wire_name(name: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from yume_shim.providers._choice import settle_choice
 from yume_shim.providers._openai_parts import (
     WireIds,
+    arguments_object,
     arguments_text,
     bearer,
     data_url,
     document_text,
-    effort_of,
     file_name,
     is_plain,
     parameters,
@@ -16,6 +17,7 @@ from yume_shim.providers._openai_parts import (
     wire_name,
     with_extra,
 )
+from yume_shim.providers.openai_chat.thinking import thinking_fields
 from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import WireRequest
 
@@ -35,14 +37,15 @@ BRIDGE = "Understood."
 
 def encode_request(request: Request) -> WireRequest:
     """The POST for a request."""
+    request = settle_choice(request, wire_name)
     quirks = request.model.endpoint.quirks
     body: Json = {
         "model": request.model.id,
         "messages": encode_messages(request),
-        "stream": True,
+        "stream": request.streaming,
         quirks.max_tokens_field: request.max_tokens,
     }
-    if quirks.usage_in_stream:
+    if quirks.usage_in_stream and request.streaming:
         body["stream_options"] = {"include_usage": True}
     if request.tools:  # several servers refuse an empty list
         body["tools"] = encode_tools(request.tools, quirks)
@@ -50,8 +53,14 @@ def encode_request(request: Request) -> WireRequest:
             body["tool_choice"] = "none"
         elif request.tool_choice != "auto":
             body["tool_choice"] = {"type": "function", "function": {"name": wire_name(request.tool_choice)}}
-    if effort := effort_of(request):
-        body["reasoning_effort"] = effort
+    body.update(thinking_fields(request))
+    if request.temperature is not None or request.top_p is not None or request.stop_sequences:
+        from yume_shim.providers._sampling import sampling
+
+        fields = sampling(request)[0]
+        body.update({"stop" if name == "stop_sequences" else name: item for name, item in fields.items()})
+    if request.session_id and quirks.cache_key:
+        body["prompt_cache_key"] = request.session_id
     return WireRequest("/chat/completions", with_extra(body, quirks.extra_body))
 
 
@@ -73,7 +82,7 @@ def encode_messages(request: Request) -> list[Json]:
 
 def _encode_assistant(message: Message, ids: WireIds, quirks: Quirks, *, own: bool) -> list[Json]:
     texts = [block.text for block in message.blocks if isinstance(block, Text) and block.text.strip()]
-    calls = [_encode_call(block, ids, own=own) for block in message.blocks if isinstance(block, ToolCall)]
+    calls = [_encode_call(block, ids, quirks, own=own) for block in message.blocks if isinstance(block, ToolCall)]
     if not texts and not calls:
         return []
     encoded: Json = {"role": "assistant"}
@@ -104,8 +113,10 @@ def _own_details(message: Message) -> list[Any]:
     ]
 
 
-def _encode_call(call: ToolCall, ids: WireIds, *, own: bool) -> Json:
-    function = {"name": wire_name(call.name), "arguments": arguments_text(call)}
+def _encode_call(call: ToolCall, ids: WireIds, quirks: Quirks, *, own: bool) -> Json:
+    as_text = quirks.stringify_arguments is not False  # the API's own form; templates of some servers want the object
+    function: Json = {"name": wire_name(call.name)}
+    function["arguments"] = arguments_text(call) if as_text else arguments_object(call)
     encoded: Json = {"id": ids[call.id], "type": "function", "function": function}
     if own and (extra := call.opaque.get(API, {}).get("extra_content")):
         encoded["extra_content"] = extra  # Gemini's compatible endpoint keeps its thought signatures here

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # Llama's own form, where the server could not read the call at all: <function=name{"a": 1}</function>
 _TAGGED = re.compile(r"<function=([A-Za-z0-9_.:-]+)[^{]*(\{.*\})", re.DOTALL)
+_TAG = "<function="
 
 
 def failed_call(error: Any) -> tuple[str, str] | None:
@@ -22,7 +23,7 @@ def failed_call(error: Any) -> tuple[str, str] | None:
     try:
         call = codec.loads(written)
     except ValueError:
-        tagged = _TAGGED.search(written)
+        tagged = _TAGGED.match(written, max(written.find(_TAG), 0))  # only the first: trying each takes for ever
         return (tagged.group(1), tagged.group(2)) if tagged else None
     if not isinstance(call, dict) or not isinstance(call.get("name"), str) or not call["name"]:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.providers._choice import settle_choice
 from yume_shim.providers._openai_parts import (
     WireIds,
     arguments_text,
@@ -32,12 +33,13 @@ MIN_OUTPUT_TOKENS = 16
 
 def encode_request(request: Request) -> WireRequest:
     """The POST for a request."""
+    request = settle_choice(request, wire_name)
     quirks = request.model.endpoint.quirks
     body: Json = {
         "model": request.model.id,
         "input": encode_messages(request),
-        "stream": True,
-        "stream_options": {"include_obfuscation": False},
+        "stream": request.streaming,
+        **({"stream_options": {"include_obfuscation": False}} if request.streaming else {}),
         "store": False,
         "max_output_tokens": max(MIN_OUTPUT_TOKENS, request.max_tokens),
     }
@@ -57,7 +59,11 @@ def encode_request(request: Request) -> WireRequest:
             reasoning["summary"] = "auto"
         if reasoning:
             body["reasoning"] = reasoning
-    if request.session_id:
+    if request.temperature is not None or request.top_p is not None or request.stop_sequences:
+        from yume_shim.providers._sampling import sampling
+
+        body.update(sampling(request)[0])
+    if request.session_id and quirks.cache_key:
         body["prompt_cache_key"] = request.session_id
     return WireRequest("/responses", with_extra(body, quirks.extra_body))
 
@@ -68,7 +74,8 @@ def encode_messages(request: Request) -> list[Json]:
     items: list[Json] = []
     for message in request.messages:
         if message.role == "assistant":
-            items += _encode_assistant(message, ids, own=message.origin == request.model.origin)
+            said = _encode_assistant(message, ids, own=message.origin == request.model.origin)
+            items += _calls_last(said) if request.model.endpoint.quirks.calls_together else said
         else:
             items += _encode_user(message, ids, request.model.endpoint.quirks)
     return items
@@ -103,6 +110,11 @@ def _encode_assistant(message: Message, ids: WireIds, *, own: bool) -> list[Json
             case _:
                 pass  # blank text, foreign reasoning
     return items
+
+
+def _calls_last(items: list[Json]) -> list[Json]:
+    """DeepSeek: "No tool output found for tool call" where anything stands between a call and the outputs."""
+    return sorted(items, key=lambda item: item.get("type") == "function_call")
 
 
 def _encode_user(message: Message, ids: WireIds, quirks: Quirks) -> list[Json]:
