@@ -143,6 +143,33 @@ def test_an_address_given_by_flag_is_not_for_the_fallback(tmp_path: Path) -> Non
     assert "key-o" not in str(world.first.requests)
 
 
+def test_an_address_given_by_the_environment_is_not_for_the_model_of_a_resumed_session(tmp_path: Path) -> None:
+    world = World(tmp_path, BUSY, CHAT, GEMINI)
+    flags = ("--model", "openrouter/spare-1")
+    lines, _ = world.run(*flags)
+    resume = ("--output-format", "flat", "--resume", lines[0]["session_id"])
+    addresses = {"OPENROUTER_BASE_URL": f"{world.second.url}/v1", "YUME_API_BASE": world.first.url}
+    env = child.clean_environment(tmp_path, **KEYS, **addresses)
+    ended = child.run(resume, [{"type": "user", "content": "And?"}], cwd=tmp_path, env=env)
+    world.close()
+    assert ending(ended.lines) == (False, "Spare.")
+    assert world.asked() == (0, 2, 0)
+
+
+@pytest.mark.parametrize("said", [{}, {"YUME_PROVIDER": "compatible"}, {"YUME_MODEL": "compatible/m"}])
+def test_a_resumed_session_of_a_provider_without_an_address_takes_the_one_that_is_given(
+    said: dict[str, str], tmp_path: Path
+) -> None:
+    world = World(tmp_path, BUSY, CHAT, GEMINI)
+    lines, _ = world.run("--provider", "compatible", "--api-base", f"{world.second.url}/v1", "--model", "spare-1")
+    resume = ("--output-format", "flat", "--resume", lines[0]["session_id"], "--api-base", f"{world.second.url}/v1")
+    env = child.clean_environment(tmp_path, **KEYS, **said)
+    ended = child.run(resume, [{"type": "user", "content": "And?"}], cwd=tmp_path, env=env)
+    world.close()
+    assert ending(ended.lines) == (False, "Spare.")
+    assert world.second.requests[1].json()["model"] == "spare-1"
+
+
 def test_the_same_model_at_another_vendor_is_another_one(tmp_path: Path) -> None:
     world = World(tmp_path, CHAT, CHAT_BUSY, GEMINI)
     config = f"""

@@ -12,7 +12,7 @@ if sys.platform == "win32":
 from tests.helpers import session_cases
 
 RUNS = [(case, dialect) for case in session_cases.cases() for dialect in case.dialects]
-APIS = ("anthropic-messages", "google-genai", "openai-chat", "openai-responses")
+APIS = ("anthropic-messages", "google-genai", "ollama-chat", "openai-chat", "openai-responses")
 SCENARIOS = (
     "auth-failure",
     "interrupt",

@@ -59,8 +59,13 @@ def calls(told: Iterable[Line]) -> list[tuple[str, str, Any]]:
     found = []
     for line in told:
         parts = [line] if line["type"] == "tool_use" else blocks(line) if line["type"] == "assistant" else []
-        found += [(part["id"], part["name"], part["input"]) for part in parts if part["type"] == "tool_use"]
+        found += [(part["id"], part["name"], _readable(part["input"])) for part in parts if part["type"] == "tool_use"]
     return found
+
+
+def _readable(given: Line) -> Line:
+    """The Claude CLI shows arguments that are no JSON under a key of its own; the flat dialect shows none."""
+    return {} if "__unparsedToolInput" in given else given
 
 
 def results(told: Iterable[Line]) -> list[tuple[str, str, bool]]:
@@ -159,7 +164,10 @@ def test_both_dialects_tell_the_same_story(case: session_cases.Case) -> None:
         assert one["is_error"] == other["is_error"]
         assert one["permission_denials"] == other["permission_denials"]
         if not one["is_error"]:
-            assert one["result"] == other["result"]
+            if case.continued:  # the Claude forms tell the last part of such an answer, flat all of it
+                assert one["result"].endswith(other["result"])
+            else:
+                assert one["result"] == other["result"]
         if case.wire("flat") == case.wire("nested"):  # else the dialects ask different questions after a cut
             assert one["num_turns"] == other["num_turns"]
             assert one["total_cost_usd"] == other["total_cost_usd"]
@@ -226,6 +234,7 @@ def test_the_agent_sdk_reads_the_transcript(
     past = load(str(path))
     assert past is not None
     told = [entry for entry in stored if entry["uuid"] in past.chain]  # what was shown and dropped leads nowhere
+    told = [entry for entry in told if not entry.get("isMeta")]  # words of the program to the model are not shown
     assert [(message.type, message.uuid) for message in read] == [(entry["type"], entry["uuid"]) for entry in told]
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers import child
-from tests.helpers.fake_server import FakeServer
+from tests.helpers.fake_server import FakeServer, LoopbackServer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.helpers.child import Ended
+    from tests.helpers.fake_server import Exchange
     from yume_shim.types.blocks import Json
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are written for a POSIX shell")
@@ -124,6 +125,54 @@ def test_a_limited_key_leaves_the_request_to_the_next_and_no_key_is_ever_shown(t
     assert TWO.encode() not in shown
 
 
+@pytest.mark.parametrize("form", [("--output-format", "flat"), ("-p", "--output-format", "stream-json", "--verbose")])
+def test_a_server_that_quotes_the_key_it_refuses_does_not_make_us_show_it(
+    tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    def quote(exchange: Exchange) -> bool:
+        key = exchange.request.headers["x-api-key"]
+        body = {"type": "error", "error": {"type": f"no_{key}", "message": f"bad key {key}"}}
+        exchange.reply(401, {"Content-Type": "application/json"}, json.dumps(body).encode())
+        return True
+
+    with LoopbackServer(quote) as server:
+        env = child.clean_environment(tmp_path, ANTHROPIC_API_KEY=ONE, ANTHROPIC_BASE_URL=server.url, YUME_LOG="debug")
+        argv = (*form, "--record", str(tmp_path / "tape"), "Hello")
+        ended = child.run(argv, (), cwd=tmp_path, env=env)
+    assert b"bad key [redacted]" in ended.stdout
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"bad key [redacted]" in kept
+    assert ONE.encode() not in ended.stdout + ended.stderr + kept
+
+
+def test_a_key_in_a_wrong_place_is_not_told_back(tmp_path: Path) -> None:
+    key = "sk-ant-0123456789abcdefghij"
+    world = World(tmp_path, answer("Never."))
+    world.config("")
+    with world.server:
+        by_flag = world.run(HELLO, argv=("--api-key-env", key))
+        world.config("", f'key_vars = "{key}"')
+        by_row = world.run(HELLO)
+    assert (by_flag.code, by_row.code) == (2, 2)
+    for ended in (by_flag, by_row):
+        assert b"[redacted]" in ended.stdout
+        assert b"[redacted]" in ended.stderr
+        assert key.encode() not in ended.stdout + ended.stderr
+
+
+def test_what_one_key_taught_and_told_holds_for_the_next(tmp_path: Path) -> None:
+    unable = refusal(400, "invalid_request_error", "messages.0: no tools here: this model does not support tools")
+    world = World(tmp_path, unable, LIMITED, answer("From two."))
+    world.config(f'[keys]\nacme = ["{ONE}", "{TWO}"]\n')
+    with world.server:
+        ended = world.run(HELLO)
+    assert results(ended) == [("success", "From two.")]
+    assert world.sent() == [ONE, ONE, TWO]
+    assert ["tools" in received.json() for received in world.server.requests] == [True, False, False]
+    codes = warnings(ended)
+    assert len(codes) == len(set(codes)) == 2, codes
+
+
 def test_when_all_rest_the_shortest_rest_is_waited_for(tmp_path: Path) -> None:
     later = refusal(429, "rate_limit_error", "slow down", **{"retry-after": "50"})
     world = World(tmp_path, later, LIMITED, answer("Two again."))
@@ -213,6 +262,26 @@ def test_the_helper_of_the_settings_speaks_for_anthropic_and_its_key_stays_out_o
     assert b"helper-secret" not in ended.stdout + ended.stderr
 
 
+def test_limits_are_asked_for_with_the_key_of_the_command(tmp_path: Path) -> None:
+    def serve(exchange: Exchange) -> bool:
+        if exchange.request.method == "GET":
+            body = {"data": [{"id": "m", "max_model_len": 50_000}]}
+            exchange.reply(200, {"Content-Type": "application/json"}, json.dumps(body).encode())
+        else:
+            exchange.reply(400, {"Content-Type": "application/json"}, b'{"error": {"message": "No."}}')
+        return True
+
+    (tmp_path / ".yume").mkdir()
+    with LoopbackServer(serve) as server:
+        row = f'[endpoints.acme]\napi = "openai-chat"\nbase_url = "{server.url}"\ntells_limits = "vllm-models"\n'
+        profile = f'[profiles.vault]\nprovider = "acme"\nkey_command = """{COUNTING}"""\n'
+        (tmp_path / ".yume" / "config.toml").write_text(row + profile)
+        env = child.clean_environment(tmp_path)
+        child.run(("--output-format", "flat", "--model", "acme/m", "Hello"), (), cwd=tmp_path, env=env)
+    sent = [(received.method, received.headers["authorization"]) for received in server.requests]
+    assert sent == [("GET", "Bearer helper-secret-1"), ("POST", "Bearer helper-secret-1")]
+
+
 def test_a_helper_that_fails_is_an_auth_failure_that_names_it(tmp_path: Path) -> None:
     world = World(tmp_path, answer("Never."))
     world.config('[profiles.vault]\nprovider = "acme"\nkey_command = "echo secret-word >&2; exit 7"\n')
@@ -296,3 +365,22 @@ def test_an_unknown_profile_is_told_before_anything_starts(tmp_path: Path) -> No
     [line] = ended.lines
     assert line["message"].startswith("there is no profile 'nobody' in ")
     assert line["message"].endswith(": it has work, own, other")
+
+
+@pytest.mark.parametrize("form", [("--output-format", "flat"), ("-p", "--output-format", "stream-json", "--verbose")])
+def test_a_session_whose_key_is_gone_says_which_or_goes_on_with_another_and_says_so(
+    tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    world = World(tmp_path, answer("Hi."))
+    world.config("", 'key_vars = ["ACME_KEY"]')
+    with world.server:
+        begun = world.run(HELLO, ACME_KEY=ONE)
+        again = (*form, "--resume", begun.lines[0]["session_id"], "Hello")
+        alone = child.run(again, (), cwd=tmp_path, env=child.clean_environment(tmp_path))
+        others = {"ANTHROPIC_API_KEY": TWO, "ANTHROPIC_BASE_URL": world.server.url}
+        other = child.run(again, (), cwd=tmp_path, env=child.clean_environment(tmp_path, **others))
+    assert alone.code != 0
+    assert b"no key for provider 'acme'" in alone.stdout
+    assert results(other) == [("success", "Hi.")]
+    assert b"there is no key for acme/m, the model of this session: it goes on with anthropic/" in other.stderr
+    assert world.sent() == [ONE, TWO]

@@ -217,3 +217,39 @@ def test_a_resumed_session_keeps_its_model_and_its_costs(tmp_path: Path) -> None
     assert costs[2] > costs[1] > 0
     (since,) = [line["model_usage_since_last_result"] for line in second if line["type"] == "result"]
     assert since["gemini-3.5-flash"]["inputTokens"] == 12
+
+
+def test_calls_by_text_and_calls_of_the_api_follow_each_other(tmp_path: Path) -> None:
+    """What was called by text is called and answered natively by the next model, and the other way round."""
+
+    def by_text(name: str) -> Answer:
+        return [say(f'Looking.\n<tool_call>\n{{"name": "Read", "arguments": {{"file_path": "{name}"}}}}\n</tool_call>')]
+
+    text, native = ("--compat", "tools=false"), ()
+    legs: list[tuple[str, tuple[str, ...], Answer]] = [
+        ("anthropic/claude-sonnet-4-5", text, by_text("a.txt")),
+        ("openai/gpt-5.4", native, [think("Hm."), call("Read", file_path="b.txt")]),
+        ("google/gemini-3.5-flash", text, by_text("b.txt")),
+        ("ollama/qwen3:8b", native, [call("Read", file_path="a.txt")]),
+        ("openrouter/some/model", text, by_text("missing.txt")),
+        ("anthropic/claude-sonnet-4-5", native, [think("So."), call("Read", file_path="dot.png")]),
+        ("openai/gpt-5.4", text, by_text("a.txt")),
+        ("google/gemini-3.5-flash", native, [call("Read", file_path="a.txt"), call("Read", file_path="b.txt")]),
+    ]
+    answers = [answer for number, (*_, leg) in enumerate(legs) for answer in (leg, [say(f"Done {number}.")])]
+    with StrictModel(*answers) as server:
+        place = Place(tmp_path, server)
+        for number, (model, how, _) in enumerate(legs):
+            names = ("--resume" if number else "--session-id", SESSION)
+            lines = place.run(*names, *how, "--model", model, prompts=(f"leg {number}",))
+            assert ending(lines) == (SESSION, False, f"Done {number}."), number
+        assert server.refused == []
+        bodies = [codec.dumps(request.json()).decode() for request in server.requests]
+        assert [("<tool_response" in body, "functionResponse" in body) for body in bodies[-4:]] == [
+            (True, False),
+            (True, False),
+            (False, True),
+            (False, True),
+        ]
+        assert bodies[-3].count('<tool_response name=\\"Read\\"') == 7
+        assert bodies[-1].count("functionResponse") == 9

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.api_rules import broken_request
+from tests.helpers.media_files import b64, picture, saved
 from tests.helpers.wild_histories import TOOLS, wild
 from tests.helpers.wire_cases import cases
 from yume_shim.context.compact import choose_cut, rejoin
@@ -91,6 +92,13 @@ LEGAL: dict[str, dict[str, Any]] = {
         ],
         "tools": [{"functionDeclarations": [{"name": "Read", "description": "", "parametersJsonSchema": READ}]}],
         "generationConfig": {"maxOutputTokens": 4096},
+    },
+    "ollama-chat": {
+        "model": "m",
+        "stream": True,
+        "options": {"num_ctx": 32768, "num_predict": 4096},
+        "tools": [{"type": "function", "function": {"name": "Read", "description": "", "parameters": READ}}],
+        "messages": [{"role": "user", "content": "Look.", "images": [PIXEL]}],
     },
     "openai-chat": {
         "model": "m",
@@ -175,6 +183,15 @@ def test_legal_requests_pass(api: str) -> None:
             {},
         ),
         ("google-genai", {}, {"image_formats": ("image/jpeg",)}),
+        ("ollama-chat", {"tools": []}, {}),
+        ("ollama-chat", {"max_tokens": 5}, {}),
+        ("ollama-chat", {"options": {}}, {}),
+        ("ollama-chat", {}, {"images": False}),
+        ("ollama-chat", {}, {"image_formats": ("image/jpeg",)}),
+        ("ollama-chat", {"messages": [{"role": "developer", "content": "x"}]}, {}),
+        ("ollama-chat", {"messages": [{"role": "user", "content": ["x"]}]}, {}),
+        ("ollama-chat", {"messages": [{"role": "user", "content": "", "images": ["https://x"]}]}, {}),
+        ("ollama-chat", {"messages": [{"role": "tool", "content": "x", "tool_name": "Read"}]}, {}),
         ("openai-chat", {"tools": []}, {}),
         ("openai-chat", {"max_tokens": 0}, {}),
         ("openai-chat", {"max_completion_tokens": 5}, {}),
@@ -200,8 +217,13 @@ def test_the_rules_bite(api: str, change: dict[str, Any], quirks: dict[str, Any]
 @pytest.mark.parametrize("api", LEGAL)
 def test_media_are_looked_into(api: str) -> None:
     text = json.dumps(LEGAL[api])
-    assert broken_request(json.loads(text.replace("image/png", "image/jpeg")), spec_of(api)) != []
+    if "image/png" in text:  # one API has the bytes alone
+        assert broken_request(json.loads(text.replace("image/png", "image/jpeg")), spec_of(api)) != []
     assert broken_request(json.loads(text.replace(PIXEL, "%%%")), spec_of(api)) != []
+    assert broken_request(LEGAL[api], spec_of(api, image_bytes=20)) != []
+    wide = json.loads(text.replace(PIXEL, b64(saved(picture(30, 2), "PNG"))))
+    assert broken_request(wide, spec_of(api, image_side=30)) == []
+    assert broken_request(wide, spec_of(api, image_side=29)) != []
 
 
 # ---------------------------------------------------------------- generated histories

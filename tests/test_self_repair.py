@@ -135,6 +135,15 @@ def test_a_call_that_nobody_can_read_is_asked_for_again(tmp_path: Path) -> None:
     ] * 2
 
 
+def test_what_was_said_before_such_a_call_is_kept_and_the_model_told_why(tmp_path: Path) -> None:
+    malformed = gemini({"text": "Let me look."}, reason="MALFORMED_FUNCTION_CALL")
+    lines, bodies = turn(tmp_path, "google-genai", [malformed, gemini({"text": " Hello."})])
+    assert results(lines) == [("success", "Let me look. Hello.")]
+    said, told = (content["parts"][-1]["text"] for content in bodies[1]["contents"][-2:])
+    assert said == "Let me look."
+    assert told.startswith("Your last function call could not be read. ")
+
+
 def test_a_model_that_never_gets_its_call_right_fails(tmp_path: Path) -> None:
     lines, bodies = turn(tmp_path, "google-genai", [gemini(reason="MALFORMED_FUNCTION_CALL")])
     assert len(bodies) == 1 + MAX_NUDGES

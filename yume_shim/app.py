@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from yume_shim import CLAUDE_VERSION
 from yume_shim.config.build import build_settings
@@ -57,7 +58,7 @@ def run(values: Values, words: tuple[str, ...], errors: tuple[str, ...], *, flat
         program.tell_other_model()
         return program.run()
     except BadInvocation as error:
-        return refuse(error, flat=flat)
+        return refuse(error, flat=flat, settings=settings)
 
 
 class Program:
@@ -90,6 +91,8 @@ class Program:
         self._approvals = Approvals(
             front.outlet.emit, front.ids, settings.timeouts.approval, enabled=settings.input_format == "lines"
         )
+        self._choosing = threading.Lock()
+        """Held while a provider is made or a profile chosen: the host may choose one at any time."""
         self._providers: dict[str, Provider] = {}
         self._left_behind: list[Provider] = []
         self._asked: dict[str, ModelSpec] = {}
@@ -222,14 +225,15 @@ class Program:
     def _provider_for(self, spec: ModelSpec) -> Provider:
         self._asked[spec.id] = spec
         key = f"{spec.endpoint.name} {spec.origin}"
-        if key not in self._providers:
-            keys = self._front.keys(spec)
-            if not keys:
-                from yume_shim.config.credentials import missing_key
+        with self._choosing:
+            if key not in self._providers:
+                keys = self._front.keys(spec)
+                if not keys:
+                    from yume_shim.config.credentials import missing_key
 
-                return _Keyless(missing_key(spec.endpoint, self._front.settings).message)
-            self._providers[key] = self._with_keys(spec, keys)
-        return self._providers[key]
+                    return _Keyless(missing_key(spec.endpoint, self._front.settings).message)
+                self._providers[key] = self._with_keys(spec, keys)
+            return self._providers[key]
 
     def _with_keys(self, spec: ModelSpec, keys: tuple[KeySource, ...]) -> Provider:
         make = self._maker(spec)
@@ -241,15 +245,16 @@ class Program:
 
     def _use_profile(self, name: str) -> None:
         """The host picks another credential; what is under way ends with the one it began with."""
-        self._front.use_profile(name)
-        self._left_behind += self._providers.values()
-        self._providers = {}
+        with self._choosing:
+            self._front.use_profile(name)
+            self._left_behind += self._providers.values()
+            self._providers = {}
 
     def _refine(self, spec: ModelSpec, cancel: Cancel) -> ModelSpec:
         """A model that the catalogue does not know, as its endpoint describes it, where that can be asked."""
         if spec.known or not spec.endpoint.tells_limits:
             return spec
-        credential = self._front.credential(spec)
+        credential = self._front.credential_now(spec, cancel)
         if credential is None:
             return spec
         if self._limits is None:
@@ -278,16 +283,13 @@ class Program:
                 streaming=spec.streaming and quirks.streaming,
             )
 
-        def make(credential: Credential) -> Provider:
-            if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
-                from yume_shim.providers.replay import ReplayProvider
+        if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
+            from yume_shim.providers.replay import ReplayProvider
 
-                return ReplayProvider(settings.cassette, ids, self._log, tap)
-            from yume_shim.providers.load import load_provider
+            return lambda credential: ReplayProvider(settings.cassette, ids, self._log, tap)
+        from yume_shim.providers.load import provider_maker
 
-            return load_provider(spec, credential, settings, ids, self._log, tap)
-
-        return make
+        return provider_maker(spec, settings, ids, self._log, tap)
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, tools = self._gate, self._toolbox
@@ -362,8 +364,6 @@ class _Hearing:
         Signals(self._heard.put, shutdown).install()
 
     def pass_on_to(self, on_signal: Callable[[str], None]) -> None:
-        import threading
-
         threading.Thread(target=lambda: on_signal(self._heard.get()), name="signal", daemon=True).start()
 
 

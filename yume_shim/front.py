@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from yume_shim import CLAUDE_VERSION, __version__
 from yume_shim.catalog.resolve import Catalog
@@ -15,7 +16,7 @@ from yume_shim.host.writer import STDOUT, LineWriter
 from yume_shim.past import NoConversation, begin
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.registry import chosen_specs
-from yume_shim.types.errors import BadInvocation
+from yume_shim.types.errors import BadInvocation, Cancelled
 from yume_shim.types.events import BlockDelta, ResumeFailed, SessionInfo, StartFailed
 from yume_shim.types.shapes import timestamp
 from yume_shim.types.value import replace
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Tagged
     from yume_shim.types.models import Credential, Endpoint, ModelSpec
     from yume_shim.types.past import Past
-    from yume_shim.types.ports import Clock, Dialect, Ids, KeySource
+    from yume_shim.types.ports import Cancel, Clock, Dialect, Ids, KeySource
     from yume_shim.types.settings import OutputFormat, Settings
 
 FLAT_LINE_BYTES = 98_304
@@ -59,14 +60,16 @@ class Front:
         self.secrets: list[str] = []
         """Every key known so far; log, recorder and redaction look here, and it grows."""
         self._notes = list(self.start.notes)
-        self._keys: dict[str, tuple[KeySource, ...]] = {}
+        self._looking = threading.Lock()
+        """Held while keys are looked for: the host may choose a profile at any time."""
+        self._keys: dict[tuple[str, str, tuple[str, ...]], tuple[KeySource, ...]] = {}
         self.catalog = Catalog(settings, lambda endpoint: bool(self._keys_at(endpoint)))
-        self.spec = self._model_of_the_past() or self.resolve(settings.model)
+        self.spec = self._first_model()
         credential = self.credential(self.spec)
         if credential is None and flat:
             raise missing_key(self.spec.endpoint, settings)
         self.secrets[:0] = secrets_of(settings, credential)
-        where, source = self.spec.endpoint.base_url, credential.source if credential else "nowhere"
+        where, source = _shown(self.spec.endpoint.base_url), credential.source if credential else "nowhere"
         self.log = Log(
             self.spec.endpoint.name,
             settings.log_level,
@@ -105,9 +108,22 @@ class Front:
         found = self.catalog.at(at, made_with.id)
         return replace(found, tools=found.tools and made_with.tools, streaming=found.streaming and made_with.streaming)
 
+    def _first_model(self) -> ModelSpec:
+        """A resumed session keeps its model, unless a flag names one or it cannot be had here."""
+        past = self._model_of_the_past()
+        if past is not None and self.credential(past) is not None:
+            return past
+        spec = self.resolve(self.settings.model)
+        if past is None:
+            return spec
+        if self.credential(spec) is None:
+            return past  # neither has a key: the one that is missed is that of the session's own
+        names = [f"{each.endpoint.name}/{each.id}" for each in (past, spec)]
+        self._notes.append(f"there is no key for {names[0]}, the model of this session: it goes on with {names[1]}")
+        return spec
+
     def _model_of_the_past(self) -> ModelSpec | None:
-        """A resumed session keeps its model, unless a flag names one or it cannot be had here. A model that another
-        program used is kept only where this one was told nothing of its own."""
+        """A model that another program used counts only where this one was told nothing of its own."""
         settings, past = self.settings, self.start.past
         if past is None or settings.model_chosen:
             return None
@@ -115,17 +131,26 @@ class Front:
         name = past.model or ("" if own_wish else past.foreign_model)
         if not name:
             return None
+        self.catalog.settle(name)
         try:
             spec = self.resolve(name)
         except BadInvocation:
             return None
-        usable = (past.model or spec.known) and self.credential(spec) is not None
-        return spec if usable else None
+        return spec if past.model or spec.known else None
 
     def credential(self, spec: ModelSpec) -> Credential | None:
         """The key for a model's endpoint; None if it needs one and there is none."""
         found = self._keys_at(spec.endpoint)
         return found[0].known() if found else None
+
+    def credential_now(self, spec: ModelSpec, cancel: Cancel) -> Credential | None:
+        """As `credential`, with the key itself, which a command may have to be asked for. None also if it cannot be
+        had: the request will tell."""
+        found = self._keys_at(spec.endpoint)
+        try:
+            return found[0].get(cancel) if found else None
+        except (BadInvocation, Cancelled):
+            return None
 
     def keys(self, spec: ModelSpec) -> tuple[KeySource, ...]:
         """All keys for a model's endpoint, to be used in turn; asked for when a request is about to be made."""
@@ -142,13 +167,17 @@ class Front:
             from yume_shim.config.key_wishes import unknown_profile
 
             raise BadInvocation(unknown_profile(name, tuple(self.settings.profiles), self.settings.config_file))
-        self.settings = replace(self.settings, profile=name)
-        self._keys = {}
+        with self._looking:
+            self.settings = replace(self.settings, profile=name)
+            self._keys = {}
 
     def _keys_at(self, endpoint: Endpoint) -> tuple[KeySource, ...]:
-        if endpoint.name not in self._keys:
-            self._keys[endpoint.name] = find_keys(endpoint, self.settings, self._notes.append, self._learn)
-        return self._keys[endpoint.name]
+        """Kept per address and variables too: flags change both for one provider, and which one is found out late."""
+        at = (endpoint.name, endpoint.base_url, endpoint.key_vars)
+        with self._looking:
+            if at not in self._keys:
+                self._keys[at] = find_keys(endpoint, self.settings, self._notes.append, self._learn)
+            return self._keys[at]
 
     def _learn(self, key: str) -> None:
         if key not in self.secrets:
@@ -212,8 +241,12 @@ def host_answers(settings: Settings) -> bool:
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
     """Nothing can start: one message on stderr; in the flat dialect also a `system/error` line in place of init. A
     Claude form that finds no conversation to continue ends with a `result` all the same."""
+    from yume_shim.text.redact import redact
+
+    # what stands where something else belongs may be a key: `--api-key-env sk-…`
+    message = redact(error.message, secrets_of(settings, None) if settings is not None else ())
     try:
-        os.write(2, (error.message + "\n").encode("utf-8", "replace"))
+        os.write(2, (message + "\n").encode("utf-8", "replace"))
     except OSError:
         pass  # stderr is closed: the exit code must say it alone
     ids = RandomIds()
@@ -221,10 +254,10 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
         if isinstance(error, NoConversation) and settings is not None:
             writer = LineWriter(STDOUT, NESTED_LINE_BYTES, wide_escapes=True)
             outlet = Outlet(SystemClock(), ids, _dialect(settings, ids, NESTED_LINE_BYTES), writer)
-            outlet.emit(ResumeFailed(error.message, error.session_id))
+            outlet.emit(ResumeFailed(message, error.session_id))
         return 1
     writer = LineWriter(STDOUT, FLAT_LINE_BYTES, wide_escapes=False)
-    Outlet(SystemClock(), ids, _flat_dialect(ids, FLAT_LINE_BYTES), writer).emit(StartFailed(error.message, error.kind))
+    Outlet(SystemClock(), ids, _flat_dialect(ids, FLAT_LINE_BYTES), writer).emit(StartFailed(message, error.kind))
     return 2
 
 
@@ -252,6 +285,14 @@ def _flat_dialect(ids: Ids, cap: int) -> Dialect:
     from yume_shim.dialects.flat import FlatDialect
 
     return FlatDialect(__version__, ids, cap)
+
+
+def _shown(address: str) -> str:
+    if "@" not in address and "?" not in address:
+        return address
+    from yume_shim.text.redact import shown_address
+
+    return shown_address(address)
 
 
 def _nothing() -> None:

@@ -12,6 +12,8 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Any
 
+from yume_shim.text.image_head import dimensions
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -61,8 +63,8 @@ def _only(body: Json, *names: str) -> Iterator[str]:
             yield f"{name}: Extra inputs are not permitted"
 
 
-def _file(where: str, media_type: str, data: str, allowed: tuple[str, ...]) -> Iterator[str]:
-    """The bytes are there, are base64, and are what they are called."""
+def _file(where: str, media_type: str, data: str, allowed: tuple[str, ...], quirks: Quirks) -> Iterator[str]:
+    """The bytes are there, are base64, are what they are called, and not too many."""
     if media_type not in allowed:
         yield f"{where}: media type {media_type!r} is not one of {allowed}"
     try:
@@ -74,13 +76,17 @@ def _file(where: str, media_type: str, data: str, allowed: tuple[str, ...]) -> I
         yield f"{where}: no data"
     if not found.startswith(_MAGIC.get(media_type, b"")):
         yield f"{where}: specified using the {media_type} media type, but it appears to be something else"
+    if media_type in IMAGES and 0 < quirks.image_bytes < len(found):
+        yield f"{where}: image exceeds {quirks.image_bytes} bytes maximum"
+    if 0 < quirks.image_side < max(dimensions(media_type, found) or (0,)):
+        yield f"{where}: image dimensions exceed max allowed size: {quirks.image_side} pixels"
 
 
-def _address(where: str, url: str, allowed: tuple[str, ...]) -> Iterator[str]:
+def _address(where: str, url: str, allowed: tuple[str, ...], quirks: Quirks) -> Iterator[str]:
     """A `data:` URL with a file of its kind, or somewhere to fetch it."""
     head, comma, data = url.partition(";base64,")
     if comma and head.startswith("data:"):
-        yield from _file(where, head[5:], data, allowed)
+        yield from _file(where, head[5:], data, allowed, quirks)
     elif not url.startswith(("http://", "https://")):
         yield f"{where}: Expected a base64-encoded data URL or an address, got {url[:40]!r}"
 
@@ -176,14 +182,14 @@ def _anthropic_media(where: str, block: Json, quirks: Quirks, *, inside: bool = 
             if not quirks.images or (inside and not quirks.images_in_results):
                 yield f"{where}: no images are taken here"
             if source["type"] == "url":
-                yield from _address(where, source["url"], ())
+                yield from _address(where, source["url"], (), quirks)
             else:
-                yield from _file(where, source["media_type"], source["data"], IMAGES)
+                yield from _file(where, source["media_type"], source["data"], IMAGES, quirks)
         case "document":
             if not quirks.documents or (inside and not quirks.images_in_results):
                 yield f"{where}: no documents are taken here"
             if source["type"] == "base64":
-                yield from _file(where, source["media_type"], source["data"], ("application/pdf",))
+                yield from _file(where, source["media_type"], source["data"], ("application/pdf",), quirks)
             elif source["type"] != "text" or source["media_type"] != "text/plain":
                 yield f"{where}: document source {source['type']}"
         case "tool_result":
@@ -271,14 +277,14 @@ def _openai_part(where: str, part: Json, quirks: Quirks) -> Iterator[str]:
             url = part["image_url"]
             if not quirks.images:
                 yield f"{where}: unknown variant `image_url`, expected `text`"
-            yield from _address(where, url["url"] if isinstance(url, dict) else url, quirks.image_formats)
+            yield from _address(where, url["url"] if isinstance(url, dict) else url, quirks.image_formats, quirks)
         case "input_file" | "file":
             file = part.get("file", part)
             if not quirks.documents:
                 yield f"{where}: files are not taken here"
             if not file["filename"]:
                 yield f"{where}: a file needs a name"
-            yield from _address(where, file["file_data"], ("application/pdf",))
+            yield from _address(where, file["file_data"], ("application/pdf",), quirks)
         case "refusal":
             pass
         case kind:
@@ -401,7 +407,7 @@ def _google_part(where: str, part: Json, quirks: Quirks) -> Iterator[str]:
         if (kind == "application/pdf" and not quirks.documents) or (kind.startswith("image/") and not quirks.images):
             yield f"{where}: {kind} is not taken here"
         allowed = (*quirks.image_formats, "application/pdf")
-        yield from _file(where, kind, part["inlineData"]["data"], allowed)
+        yield from _file(where, kind, part["inlineData"]["data"], allowed, quirks)
     if "functionCall" in part:
         yield from _names(where, [part["functionCall"]["name"]], GOOGLE_NAME)
         if not isinstance(part["functionCall"].get("args", {}), dict):
@@ -426,8 +432,8 @@ def _ollama(body: Json, quirks: Quirks) -> Iterator[str]:
         if message.get("images") and not quirks.images:
             yield f"messages[{place}]: this model does not support image input"
         for data in message.get("images", ()):
-            found = base64.b64decode(data, validate=True)
-            if not any(found.startswith(_MAGIC[kind]) for kind in quirks.image_formats if kind in _MAGIC):
+            formats = quirks.image_formats
+            if all(any(_file("", kind, data, formats, quirks)) for kind in formats):
                 yield f"messages[{place}]: image: unknown format"
 
 

@@ -63,6 +63,11 @@ class Case:
         prompts = sum(step.get("type") == "user" for step in self.script(dialect))
         return int(self.facts.get("results", {}).get(dialect, prompts))
 
+    @property
+    def continued(self) -> bool:
+        """The answer came in parts, with a word of ours between them: `continued = true`."""
+        return bool(self.facts.get("continued", False))
+
     def script(self, dialect: str) -> list[dict[str, Any]]:
         """What the host says: stdin.DIALECT.jsonl, else stdin.jsonl."""
         own = self.path / f"stdin.{dialect}.jsonl"

@@ -19,13 +19,14 @@ def full_address(text: str, port: int) -> str:
     if not mark:
         scheme, rest = "http", text
     where, slash, path = rest.partition("/")
+    login, at, where = where.rpartition("@")
     if where.count(":") > 1 and not where.startswith("["):
         where = f"[{where}]"  # an IPv6 address without its brackets
     host, given = (where, "") if where.endswith("]") else _cut_port(where)
     host = EVERYWHERE.get(host, host)
     if not mark and not given:
         given = str(port)
-    return f"{scheme}://{host}{':' if given else ''}{given}{slash}{path}"
+    return f"{scheme}://{login}{at}{host}{':' if given else ''}{given}{slash}{path}"
 
 
 def with_path(base: str, paths: Mapping[str, str], api: str) -> str:

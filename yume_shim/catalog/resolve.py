@@ -60,6 +60,21 @@ class Catalog:
         self._flagged = self._flagged or name
         return spec
 
+    def settle(self, past: str) -> None:
+        """Before the model of a stored session is resolved: address and key given by flags are about what the flags,
+        the environment and the config file mean. Where those say nothing, they are about a provider of the past that
+        has no address of its own."""
+        settings = self._settings
+        chosen = settings.provider or settings.default_provider
+        before = self._rows.get(self._known(past.partition("/")[0]) or "", {})
+        if not (chosen or settings.model or before.get("base_url")):
+            return
+        try:
+            name = self._place(settings.model, settings.provider)[0]
+        except BadInvocation:
+            name = self._known(chosen) or ""
+        self._flagged = self._flagged or name
+
     def fallback(self, text: str) -> ModelSpec:
         """A model that takes over: `provider/model` means that provider although another one was chosen, if it has a
         key; otherwise a router's own name such as `vendor/model` is as likely."""
@@ -152,6 +167,7 @@ class Catalog:
             env_first=bool(row.get("env_first", False)),
             sign_in=row.get("sign_in", ""),
             address_by_sign_in=bool(row.get("address_by_sign_in", False)),
+            names=tuple(row.get("names", ())),
         )
 
     def _api(self, name: str) -> str:
@@ -177,7 +193,8 @@ class Catalog:
         _, trim_at, compact_at = next(row for row in self._history if _in_family(bare, row[0]))
         shares: dict[str, Any] = {"trim_at": trim_at, "compact_at": compact_at, **self._abilities_of(bare)}
         name = bare if bare in self._models else _undated(bare)
-        row = self._models.get(name)
+        # What is served where the context is ours to choose is another model, whatever it was named after.
+        row = None if endpoint.quirks.context_size else self._models.get(name)
         if row is not None:
             window, most, *prices, thinking = row
             tier = self._long_context.get(name)
@@ -316,14 +333,21 @@ def _undated(model: str) -> str:
     return head if dash and len(tail) == 8 and tail.isdigit() else model
 
 
+def _without_login(url: str) -> str:
+    from yume_shim.text.redact import shown_address
+
+    return shown_address(url)
+
+
 def _checked_url(url: str, name: str) -> str:
     if not url:
         raise BadInvocation(f"provider '{name}' has no address of its own: give --api-base URL")
     scheme, mark, rest = url.partition("://")
     host = rest.partition("/")[0]
     if scheme.lower() not in ("http", "https") or not mark or not host or any(c in url for c in " \t\r\n"):
-        raise BadInvocation(f"bad base URL '{url}': it must look like http://host[:port]/path or https://host/path")
+        shown = _without_login(url)
+        raise BadInvocation(f"bad base URL '{shown}': it must look like http://host[:port]/path or https://host/path")
     port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
     if port and not (port.isdigit() and 0 < int(port) < 65536):
-        raise BadInvocation(f"bad base URL '{url}': '{port}' is not a port number")
+        raise BadInvocation(f"bad base URL '{_without_login(url)}': '{port}' is not a port number")
     return url.rstrip("/")

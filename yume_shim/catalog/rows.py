@@ -19,19 +19,15 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-NAMES = (
-    "names",
-    "shapes",
-    "tells_limits_when_own",
-    "bare_host_port",
-    "paths",
-    "key_files",
-    "takes_key_helper",
-    "wanted_by",
-)
+NAMES = ("shapes", "tells_limits_when_own", "bare_host_port", "paths", "wanted_by")
 """What a row may hold besides the fields of an Endpoint."""
 _LISTS = ("key_vars", "base_url_vars", "token_vars", "names", "shapes", "wanted_by")
 _TABLES = ("headers", "quirks", "backoff")
+_SWITCHES = (
+    *("key_optional", "takes_custom_headers", "takes_key_helper", "env_first", "address_by_sign_in"),
+    "tells_limits_when_own",
+)
+_TEXTS = ("api", "base_url", "sign_in", "tells_limits", "hint_missing_model", "hint_unreachable")
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -104,9 +100,14 @@ def _checked_row(row: Any, what: str) -> Row:
         elif key == "key_files":
             good = isinstance(item, list) and all(map(_is_key_file, item))
             _need(good, what, key, "a list of tables with root, file and format (json, env or text)", item)
-        elif key in ("api", "base_url"):
+        elif key == "paths":
+            good = isinstance(item, dict) and all(isinstance(path, str) for path in item.values())
+            _need(good, what, key, "a table of texts", item)
+        elif key == "bare_host_port":
+            _need(type(item) is int and 0 < item < 65536, what, key, "a port number", item)
+        elif key in _TEXTS:
             _need(isinstance(item, str), what, key, "a text", item)
-        elif key == "key_optional":
+        elif key in _SWITCHES:
             _need(isinstance(item, bool), what, key, "true or false", item)
     for name, text in checked.get("headers", {}).items():
         _need(isinstance(text, str), what, f"headers.{name}", "a text", text)

@@ -15,6 +15,7 @@ from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_credential
 from yume_shim.host.log import Log
 from yume_shim.host.writer import STDOUT, LineWriter
+from yume_shim.text.redact import redact, shown_address
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from yume_shim.types.settings import Settings
+
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
 
 
 def run_command(argv: Sequence[str]) -> int:
@@ -36,6 +41,8 @@ def run_command(argv: Sequence[str]) -> int:
     except BadInvocation as error:
         _complain(error.message)
         return 2
+    except click.Abort:
+        return INTERRUPTED
     return 0
 
 
@@ -59,7 +66,7 @@ def _doctor(model: str, provider: str) -> None:
         ("provider", spec.endpoint.name),
         ("model", spec.id if spec.known else f"{spec.id} (not in the catalogue: window {spec.window}, price unknown)"),
         ("wire API", spec.endpoint.api),
-        ("address", spec.endpoint.base_url),
+        ("address", shown_address(spec.endpoint.base_url)),
         ("key", found),
         ("config file", settings.config_file + ("" if os.path.exists(settings.config_file) else " (not there)")),
         ("ripgrep", _which("rg") or "not found: Grep searches by itself"),
@@ -87,7 +94,7 @@ def _say(text: str) -> None:
 
 
 def _complain(text: str) -> None:
-    os.write(2, f"yume-shim: {text}\n".encode())
+    os.write(2, f"yume-shim: {redact(text)}\n".encode("utf-8", "replace"))
 
 
 add_sessions(_group, _settings, _say)

@@ -9,6 +9,7 @@ from yume_shim.catalog.resolve import Catalog
 from yume_shim.config.credentials import find_credential
 from yume_shim.providers.load import known_apis
 from yume_shim.text.codec import dumps
+from yume_shim.text.redact import shown_address
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
@@ -65,15 +66,15 @@ class _Models:
             self._say("".join(_everything(endpoints, specs, catalog, settings)))
 
     def _live(self, endpoint: Endpoint, catalog: Catalog, settings: Settings) -> tuple[str, ...]:
-        from yume_shim.config.credentials import missing_key
+        from yume_shim.config.credentials import find_keys, missing_key
         from yume_shim.engine.cancel import CancelSignal
         from yume_shim.host.log import Log
         from yume_shim.providers.model_lists import list_models
 
-        credential = find_credential(endpoint, settings)
-        if credential is None:
+        keys, cancel = find_keys(endpoint, settings), CancelSignal()
+        if not keys:
             raise missing_key(endpoint, settings)
-        return list_models(catalog.at(endpoint, ""), credential, settings, CancelSignal(), Log(endpoint.name))
+        return list_models(catalog.at(endpoint, ""), keys[0].get(cancel), settings, cancel, Log(endpoint.name))
 
 
 def _everything(
@@ -108,12 +109,12 @@ def _state(endpoint: Endpoint, settings: Settings) -> str:
         named = " or ".join(("--api-base", *(f"${name}" for name in endpoint.base_url_vars)))
         return f"no address: give {named}"
     if endpoint.sign_in:
-        return f"{endpoint.base_url or 'address by region and project'}, signs in by {endpoint.sign_in}"
-    credential = find_credential(endpoint, settings)
+        return f"{shown_address(endpoint.base_url) or 'address by region and project'}, signs in by {endpoint.sign_in}"
+    credential, address = find_credential(endpoint, settings), shown_address(endpoint.base_url)
     if credential is None:
-        return f"{endpoint.base_url}, no key: ${endpoint.key_vars[0] if endpoint.key_vars else '?'}"
+        return f"{address}, no key: ${endpoint.key_vars[0] if endpoint.key_vars else '?'}"
     key = "needs no key" if credential.kind == "none" else f"key from {credential.source}"
-    return f"{endpoint.base_url}, {key}"
+    return f"{address}, {key}"
 
 
 def _model_row(spec: ModelSpec, name: str) -> str:
@@ -142,7 +143,7 @@ def _all_facts(
             {
                 "name": endpoint.name,
                 "api": endpoint.api,
-                "baseUrl": endpoint.base_url,
+                "baseUrl": shown_address(endpoint.base_url),
                 "hasKey": find_credential(endpoint, settings) is not None,
                 "features": {
                     cell.feature: {"level": cell.level} | ({"text": cell.text} if cell.text else {})

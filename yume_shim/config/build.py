@@ -26,7 +26,7 @@ CLAUDE_CONCURRENCY = 8
 COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
 _UNTRUSTED_ENV = (
     *("_BASE_URL", "_API_BASE", "_HOST", "_API_KEY", "_TOKEN", "_PROXY", "_PROFILE"),
-    *("_USE_BEDROCK", "_USE_VERTEX"),
+    *("_USE_BEDROCK", "_USE_VERTEX", "_ACCESS_KEY", "_ACCESS_KEY_ID", "_CREDENTIALS", "_CUSTOM_HEADERS"),
     *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # where keys are looked for
 )
 
@@ -60,7 +60,7 @@ class _Builder(Wishes):
         config_dir = env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
         named = self.text("config") or env.get("YUME_CONFIG", "")
         self.config_path = named or os.path.join(home, ".yume", "config.toml")
-        self.config = read_config(self.config_path, required=bool(named))
+        self.config = read_config(self.config_path, log, required=bool(named))
         sources = self.text("setting-sources")
         self.sources = (
             ("user", "project", "local")
@@ -398,7 +398,7 @@ class _Builder(Wishes):
                 from_project = layer.name in ("project", "local")
                 for name, given in extra.items():
                     # a repository must not redirect requests or swap keys, trusted or not
-                    if from_project and name.upper().endswith(_UNTRUSTED_ENV):
+                    if from_project and (name.upper() == "HOME" or name.upper().endswith(_UNTRUSTED_ENV)):
                         continue
                     merged[str(name)] = str(given)
         for name, given in self.table("env").items():

@@ -14,7 +14,8 @@ from yume_shim.types.models import Credential
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
     from yume_shim.config.key_places import Learn
     from yume_shim.types.models import Endpoint
@@ -74,7 +75,10 @@ def missing_key(endpoint: Endpoint, settings: Settings) -> BadInvocation:
 
 def secrets_of(settings: Settings, credential: Credential | None) -> tuple[str, ...]:
     """Every secret in reach, for redaction."""
-    found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= 8]
+    found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= LEAST_SECRET]
+    rows = (row.get("headers") for row in settings.endpoints.values() if isinstance(row, dict))
+    for headers in (settings.custom_headers, *rows):
+        found.extend(_written_in(headers) if isinstance(headers, dict) else ())
     if settings.keys or settings.profiles:
         from yume_shim.config.profiles import texts, written_keys
 
@@ -85,20 +89,36 @@ def secrets_of(settings: Settings, credential: Credential | None) -> tuple[str, 
     return tuple(dict.fromkeys(found))
 
 
-SECRET_MARKS = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN", "_SECRET_KEY", "_SECRET_ACCESS_KEY")
-"""Endings of the variables that hold model providers' keys."""
+SECRET_MARKS = (
+    *("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN", "_SECRET_KEY", "_SECRET_ACCESS_KEY"),
+    *("_CLIENT_SECRET", "_CERTIFICATE_PASSWORD"),
+)
+"""Endings of the variables that hold model providers' keys, and of those that clouds sign in with."""
 SECRET_NAMES = (
     "ANTHROPIC_CUSTOM_HEADERS",
     "GOOGLE_APPLICATION_CREDENTIALS",
     "AWS_SESSION_TOKEN",
     "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AZURE_PASSWORD",
 )
+SECRET_HEADERS = ("key", "token", "secret", "auth", "cookie")
+"""What is in the name of a header that holds a key."""
+LEAST_SECRET = 8
+"""Shorter values are placeholders."""
 
 
 def is_secret_name(name: str) -> bool:
     """Does a variable of this name hold a provider's key? Such variables never reach a tool's environment."""
     upper = name.upper()
     return upper.endswith(SECRET_MARKS) or upper in SECRET_NAMES
+
+
+def _written_in(headers: Mapping[str, Any]) -> Iterator[str]:
+    """The keys in headers that people wrote; of `Bearer x` also the `x` alone."""
+    for name, text in headers.items():
+        if isinstance(text, str) and any(mark in name.lower() for mark in SECRET_HEADERS):
+            yield from (part for part in {text, text.rpartition(" ")[2]} if len(part) >= LEAST_SECRET)
 
 
 def tool_environment(settings: Settings) -> dict[str, str]:
@@ -127,7 +147,7 @@ def _chosen_profile(endpoint: Endpoint, settings: Settings, learn: Learn) -> Loo
         return None
     from yume_shim.config.profiles import look_at_profile, profiles_of
 
-    for profile in profiles_of(endpoint.name, settings):
+    for profile in profiles_of(endpoint, settings):
         if profile.name == settings.profile:
             return look_at_profile(profile, settings, learn)
     return None
@@ -138,13 +158,13 @@ def _config_file(endpoint: Endpoint, settings: Settings, learn: Learn) -> Look:
     place = f"[keys] {endpoint.name} in {settings.config_file or 'the config file'}"
     if not settings.keys and not settings.profiles:
         return Look(place)
-    from yume_shim.config.profiles import fixed_keys, look_at_profile, profiles_of, texts
+    from yume_shim.config.profiles import fixed_keys, look_at_profile, means, profiles_of, texts
 
     sources: list[KeySource] = []
-    written = settings.keys.get(endpoint.name)
-    if written is not None:
-        sources += fixed_keys(texts(written, "[keys]"), f"config file [keys] {endpoint.name}", "key", learn)
-    looks = [look_at_profile(profile, settings, learn) for profile in profiles_of(endpoint.name, settings)]
+    for name, written in settings.keys.items():
+        if means(name, endpoint):
+            sources += fixed_keys(texts(written, "[keys]"), f"config file [keys] {name}", "key", learn)
+    looks = [look_at_profile(profile, settings, learn) for profile in profiles_of(endpoint, settings)]
     for looked in looks:
         sources += looked.sources
     warning = "; ".join(looked.warning for looked in looks if looked.warning)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 COMMAND_SECONDS = 30.0
 """How long such a command may take: some of them open a vault over the network."""
 OUTPUT_BYTES = 65_536
+LEFTOVER_SECONDS = 0.2
+"""How long the rest of the output is waited for when the command itself has ended."""
 DEFAULT_TTL_MS = 300_000
 """As the Claude CLI has it: asked again after five minutes, or when the key was refused."""
 TTL_VARIABLE = "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"
@@ -113,18 +115,16 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
     timer = threading.Timer(limit, stop)
     timer.daemon = True
     timer.start()
+    reader = _Reader(process)
+    reader.start()
     try:
-        assert process.stdout is not None
-        with process.stdout as pipe, cancel.guard(lambda: _end(process)):
-            output = pipe.read(OUTPUT_BYTES + 1)
-            if len(output) > OUTPUT_BYTES:
-                _end(process)
+        with cancel.guard(lambda: _end(process)):
             code = process.wait()
     finally:
         timer.cancel()
-        if process.returncode is None:
+        if process.returncode is None:  # the waiting itself was broken off
             _end(process)
-            process.wait()
+        output = reader.take(0.0 if cancel.is_set() else LEFTOVER_SECONDS)
     cancel.check()
     if late.is_set():
         raise _failed(place, f"did not end within {limit:g} seconds")
@@ -133,6 +133,47 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
     if code != 0:
         raise _failed(place, f"ended with exit code {code}")
     return output
+
+
+class _Reader(threading.Thread):
+    """Reads what a command prints. Its own end does not wait for that of the pipe: what the command has left running
+    (an agent, a daemon with a session of its own) may hold that for days."""
+
+    def __init__(self, process: Popen[bytes]) -> None:
+        super().__init__(name="key-command", daemon=True)
+        self._process = process
+        self._output = bytearray()
+        self._enough = False
+
+    def run(self) -> None:
+        pipe = self._process.stdout
+        assert pipe is not None
+        with pipe:
+            while not self._enough and len(self._output) <= OUTPUT_BYTES:
+                if _has_something(pipe.fileno()):
+                    piece = os.read(pipe.fileno(), OUTPUT_BYTES)
+                    if not piece:
+                        return
+                    self._output += piece
+        if len(self._output) > OUTPUT_BYTES:
+            _end(self._process)
+
+    def take(self, seconds: float) -> bytes:
+        """What was printed, once the command itself has ended."""
+        self.join(seconds)
+        self._enough = True
+        return bytes(self._output)
+
+
+def _has_something(fd: int) -> bool:
+    """Would a read return at once? Windows cannot tell for pipes: there it is waited for."""
+    if os.name != "posix":
+        return True
+    import select
+
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(LEFTOVER_SECONDS * 1000))
 
 
 def _end(process: Popen[bytes]) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.config.key_places import Learn
+    from yume_shim.types.models import Endpoint
     from yume_shim.types.settings import Settings
 
 _WAYS = ("key", "keys", "key_env", "key_file", "key_command")
@@ -49,7 +50,7 @@ def read_profile(name: str, table: Any, file: str) -> Profile:
     ways = [way for way in _WAYS if way in table]
     if len(ways) != 1:
         raise BadInvocation(f"{what} needs exactly one of {', '.join(_WAYS)}")
-    return Profile(name, provider.lower(), ways[0], texts(table[ways[0]], f"{what}: `{ways[0]}`"), kind, ttl)
+    return Profile(name, provider, ways[0], texts(table[ways[0]], f"{what}: `{ways[0]}`"), kind, ttl)
 
 
 def texts(given: Any, what: str) -> tuple[str, ...]:
@@ -60,10 +61,15 @@ def texts(given: Any, what: str) -> tuple[str, ...]:
     return tuple(text.strip() for text in found)
 
 
-def profiles_of(provider: str, settings: Settings) -> list[Profile]:
+def means(name: str, endpoint: Endpoint) -> bool:
+    """Is this provider meant by a name in the config file? As people write it, or by its other names."""
+    return name.lower() in (endpoint.name, *endpoint.names)
+
+
+def profiles_of(endpoint: Endpoint, settings: Settings) -> list[Profile]:
     """The profiles of a provider, in the order of the file."""
     read = (read_profile(name, table, settings.config_file) for name, table in settings.profiles.items())
-    return [profile for profile in read if profile.provider == provider]
+    return [profile for profile in read if means(profile.provider, endpoint)]
 
 
 def written_keys(profiles: Mapping[str, Any], file: str) -> list[str]:

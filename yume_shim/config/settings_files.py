@@ -23,14 +23,16 @@ class Layer:
     trusted: bool
 
 
-def read_config(path: str, *, required: bool) -> dict[str, Any]:
-    """config.toml; {} when there is none."""
+def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -> dict[str, Any]:
+    """config.toml; {} when there is none. One that is there and cannot be read is told: keys may stand in it."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
     except OSError as error:
         if required:
             raise BadInvocation(f"cannot read the config file {path}: {error.strerror}") from None
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            log("warning", f"the config file {path} is ignored: it cannot be read ({error.strerror})")
         return {}
     import tomllib
 

@@ -23,6 +23,8 @@ from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yume_shim.engine.parts import Parts
     from yume_shim.types.blocks import AssistantBlock
     from yume_shim.types.events import ModelEvent
@@ -34,19 +36,23 @@ FAILOVER_KINDS = ("overloaded", "rate_limit", "server", "network", "dns", "timeo
 """Failures that another model may not have: never a wrong key, a bad request or a used-up budget."""
 RETRIES_BEFORE_FALLBACK = 2
 """As the Claude CLI does it: three tries, then the fallback model."""
+QUOTING = ("message", "provider_code", "detail", "param", "nudge")
+"""The fields of a failure that hold words of the other side."""
 MAX_NUDGES = 2
 """How often a model that failed by its own fault (a call that nobody can read) is told so and asked again."""
 
 
 @value
 class Answered:
-    """A usable answer. `cut` = the stream broke after these blocks were complete or kept; more must be asked for."""
+    """A usable answer. `cut` = the stream broke after these blocks were complete or kept; more must be asked for, with
+    the `nudge` if the model itself was at fault."""
 
     blocks: tuple[AssistantBlock, ...]
     stop: Stop
     stop_reason: str
     usage: Usage
     cut: bool = False
+    nudge: str = ""
 
 
 class GaveUp(Exception):
@@ -106,8 +112,8 @@ class Answerer:
         self._retries = 0
         self._lost = Usage()
         self.api_seconds = 0.0
-        self.has_fallback = False
-        """Another model can take over: this one is not asked as often."""
+        self.has_fallback: Callable[[], bool] = lambda: False
+        """Can another model take over? Then this one is not asked as often."""
 
     def start_over(self) -> None:
         """Another model takes over: its retries are counted anew."""
@@ -131,7 +137,7 @@ class Answerer:
                 raise self._stopped(heard, request)
             answered = self._salvage(request, heard, failure)
             if answered is not None:
-                return answered
+                return replace(answered, nudge=failure.nudge)
             if failure.nudge:
                 request = _nudged(request, failure.nudge)
 
@@ -147,7 +153,16 @@ class Answerer:
             heard.failure = Failure(error.kind, error.message)
         finally:
             self.api_seconds += self._parts.clock.monotonic() - begun
+        if heard.failure is not None:
+            heard.failure = self._without_keys(heard.failure)
         return heard
+
+    def _without_keys(self, failure: Failure) -> Failure:
+        """Servers and gateways quote the key that they refuse; a failure is shown, stored and told to models."""
+        from yume_shim.text.redact import redact
+
+        texts = {name: redact(getattr(failure, name), self._parts.secrets) for name in QUOTING}
+        return replace(failure, **texts)
 
     def _hear(self, event: ModelEvent, heard: _Heard, request: Request) -> None:
         emit = self._parts.emit
@@ -201,7 +216,7 @@ class Answerer:
         if heard.calls() and failure.retryable:
             return self._keep(heard)  # finished calls run, once; what was cut behind them is void
         backoff = request.model.endpoint.backoff
-        if self.has_fallback and failure.kind in FAILOVER_KINDS:
+        if failure.kind in FAILOVER_KINDS and self.has_fallback():
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
         if failure.nudge:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))

@@ -38,7 +38,7 @@ class Conversation:
         self.spec = spec
         self.session_id = session_id
         self._begin()
-        self.fallbacks = [name for name in parts.settings.fallback_model.replace(",", " ").split() if name]
+        self._fallbacks = self._chain()
         """Models that take over, in order; each is used up when its turn has come."""
         self.schema = parts.settings.json_schema
         self.thinking_budget = parts.settings.thinking_budget
@@ -83,21 +83,35 @@ class Conversation:
             self.spec = known
         return known
 
-    def has_fallback(self) -> bool:
-        """Is there another model to turn to?"""
-        return bool(self.fallbacks) and self._fallback is not None
+    def choose(self, spec: ModelSpec) -> None:
+        """The host wants another model: all that could take over for it are there again."""
+        self.spec, self._fallbacks = spec, self._chain()
+
+    def has_fallback(self, now: ModelSpec) -> bool:
+        """Is there another model to turn to, one that could really be asked?"""
+        return self._upcoming(now) is not None
 
     def next_fallback(self, now: ModelSpec) -> ModelSpec | None:
         """The next model of the chain that is another one and can be resolved."""
-        while self.fallbacks and self._fallback is not None:
-            name = self.fallbacks.pop(0)
+        spec = self._upcoming(now)
+        if spec is not None:
+            self._fallbacks.pop(0)
+        return spec
+
+    def _chain(self) -> list[str]:
+        return self.parts.settings.fallback_model.replace(",", " ").split()
+
+    def _upcoming(self, now: ModelSpec) -> ModelSpec | None:
+        chain = self._fallbacks
+        while chain and self._fallback is not None:
             try:
-                spec = self._fallback(name)
+                spec = self._fallback(chain[0])
             except BadInvocation as error:
-                self.parts.log("warning", f"fallback model {name}: {error.message}")
-                continue
-            if (spec.origin, spec.endpoint.base_url) != (now.origin, now.endpoint.base_url):
-                return spec
+                self.parts.log("warning", f"fallback model {chain[0]}: {error.message}")
+            else:
+                if (spec.origin, spec.endpoint.base_url) != (now.origin, now.endpoint.base_url):
+                    return spec
+            chain.pop(0)
         return None
 
     def prepare(self) -> None:

@@ -142,7 +142,7 @@ class Session:
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn stays on its own."""
         spec = self._resolve(text)
-        self._talk.spec = spec
+        self._talk.choose(spec)
         self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
         return spec
 

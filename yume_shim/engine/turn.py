@@ -62,7 +62,7 @@ class Turn:
         self._spec = talk.refined(cancel)  # a tool chain stays on the model that began it
         self._inject, self._reason = inject, reason
         self._answerer = Answerer(parts, cancel, talk.used_ids)
-        self._answerer.has_fallback = talk.has_fallback()
+        self._answerer.has_fallback = lambda: talk.has_fallback(self._spec)
         self._structured = StructuredOutput(talk.schema) if talk.schema is not None else None
         self._calls = CallRunner(parts, cancel, self._structured)
         more_tools = () if self._structured is None else (self._structured.spec,)
@@ -143,7 +143,7 @@ class Turn:
                     raise GaveUp(
                         Failure("stream_interrupted", "the connection kept breaking in the middle of the answer")
                     )
-                self._go_on(_CUT)
+                self._go_on(answered.nudge or _CUT)
                 continue
             calls = [block for block in answered.blocks if isinstance(block, ToolCall)]
             if calls:
@@ -209,9 +209,11 @@ class Turn:
         spec = None if gave_up.shown or kind not in FAILOVER_KINDS else self._talk.next_fallback(self._spec)
         if spec is None:
             return None
-        self._spec = self._talk.spec = spec = self._parts.refine(spec, self._cancel)
+        before, self._spec = self._spec, self._parts.refine(spec, self._cancel)
+        spec = self._spec
+        if self._talk.spec is before:  # what the host chose meanwhile is for the next turn
+            self._talk.spec = spec
         self._answerer.start_over()
-        self._answerer.has_fallback = self._talk.has_fallback()
         self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "model_not_found" if kind == "not_found" else kind))
         return self._requests.for_model(spec)
 

@@ -92,7 +92,7 @@ def _build_bedrock(transport: SdkTransport, http: Any) -> Any:
         aws_session_token=signing.get("AWS_SESSION_TOKEN"),
         aws_profile=signing.get("AWS_PROFILE"),
         api_key=token,
-        aws_region=_first(env, "AWS_REGION", "AWS_DEFAULT_REGION") or AWS_REGION,
+        aws_region=_region(transport.endpoint, _first(env, "AWS_REGION", "AWS_DEFAULT_REGION") or AWS_REGION),
         base_url=transport.endpoint.base_url or None,
         max_retries=0,
         http_client=http,
@@ -109,7 +109,7 @@ def _build_vertex(transport: SdkTransport, http: Any) -> Any:
     if not project:
         raise _no_project(transport.endpoint)
     return AnthropicVertex(
-        region=env.get("CLOUD_ML_REGION") or VERTEX_REGION,
+        region=_region(transport.endpoint, env.get("CLOUD_ML_REGION") or VERTEX_REGION),
         project_id=project,
         credentials=credentials,
         base_url=transport.endpoint.base_url or None,
@@ -131,7 +131,7 @@ def _build_vertex_gemini(transport: SdkTransport, http: Any) -> Any:
     return genai.Client(
         vertexai=True,
         project=project,
-        location=_first(env, "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION") or "global",
+        location=_region(transport.endpoint, _first(env, "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION") or "global"),
         credentials=credentials,
         http_options=types.HttpOptions(base_url=transport.endpoint.base_url or None, httpx_client=http),
     )
@@ -168,6 +168,13 @@ def _google_credentials(env: Mapping[str, str]) -> tuple[Any, str]:
         os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = path  # the one way left to name the file: others are deprecated
     credentials, project = google.auth.default(scopes=[GOOGLE_SCOPE])
     return credentials, project or ""
+
+
+def _region(endpoint: Endpoint, name: str) -> str:
+    """The SDKs put it into the name of the host as it is: `x.test/` would send the sign-in to another one."""
+    if not name.isascii() or not name.replace("-", "").isalnum():
+        raise ProviderFailed(failure_config(endpoint.name, f"'{name}' is not the name of a region"))
+    return name
 
 
 def _no_project(endpoint: Endpoint) -> ProviderFailed:

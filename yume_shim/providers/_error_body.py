@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE = 2_000
 """Characters of a provider's message that are kept."""
+MAX_DIGITS = 18
+"""A longer number is none; Python refuses to read one of thousands of digits."""
+MAX_PAGE = 8_192
+"""Characters of a web page that are looked at for its title."""
 MAX_WAIT_MS = 30 * 24 * 3_600_000
 """No provider's wait is believed beyond a month; how long one really waits is the engine's decision."""
 
@@ -87,8 +91,11 @@ def _from_text(text: str) -> ErrorBody:
 
 def _html_summary(text: str) -> str:
     """The title of a proxy's error page, or its first words."""
-    title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
-    shown = title.group(1) if title else re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL)
+    text = text[:MAX_PAGE]
+    title = re.search(r"<title[^<>]*>([^<]*)</title>", text, re.IGNORECASE)
+    shown = (
+        title.group(1) if title else re.sub(r"<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", " ", text, flags=re.DOTALL)
+    )
     return " ".join(shown.split())[:200]
 
 
@@ -186,18 +193,23 @@ def _token_quota(fields: dict[str, Any]) -> int:
         violations = item.get("violations")
         for violation in violations if isinstance(violations, list) else ():
             if isinstance(violation, dict) and "input_token" in str(violation.get("quotaMetric")):
-                limit = violation.get("quotaValue")
-                return int(limit) if isinstance(limit, str) and limit.isdigit() else 0
+                return _whole(violation.get("quotaValue")) or 0
     return 0
 
 
 def _number(*candidates: Any) -> int | None:
     for item in candidates:
-        if isinstance(item, str) and item.isdigit():
-            item = int(item)
-        if isinstance(item, int) and 400 <= item <= 599:
-            return item
+        number = _whole(item)
+        if number is not None and 400 <= number <= 599:
+            return number
     return None
+
+
+def _whole(item: Any) -> int | None:
+    """A whole number, also one that came as text."""
+    if isinstance(item, str) and item.isdecimal() and len(item) <= MAX_DIGITS:
+        return int(item)
+    return item if isinstance(item, int) else None
 
 
 def _wait_in_text(text: str) -> int | None:
@@ -221,7 +233,10 @@ def _http_date(text: str) -> float | None:
     from email.utils import mktime_tz, parsedate_tz
 
     parsed = parsedate_tz(text)
-    return float(mktime_tz(parsed)) if parsed else None
+    try:
+        return float(mktime_tz(parsed)) if parsed else None
+    except (ValueError, OverflowError):  # a year that no calendar has
+        return None
 
 
 def _lower(words: list[str]) -> frozenset[str]:

@@ -4,9 +4,11 @@ so that a host which starts one process per turn does not pay for the question i
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from yume_shim.providers.limits import ask_limits, load_asker, with_limits
+from yume_shim.providers.limits import ask_limits, load_asker, sane, with_limits
 from yume_shim.text import codec
+from yume_shim.text.redact import shown_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class KeptLimits:
 
     def refine(self, spec: ModelSpec, credential: Credential, cancel: Cancel) -> ModelSpec:
         """The model with what its endpoint tells about it."""
-        key = f"{spec.endpoint.base_url} {spec.id}"
+        key = f"{shown_address(spec.endpoint.base_url)} {spec.id}"
         told = self._told.get(key)
         if key not in self._told:
             told = self._from_disk(key) or self._ask(key, spec, credential, cancel)
@@ -42,11 +44,7 @@ class KeptLimits:
                 self._told[key] = told
         if not told:
             return spec
-        try:
-            return with_limits(spec, {name: item for name, item in told.items() if name not in self._wished(spec)})
-        except (TypeError, ValueError) as error:  # a file that somebody else wrote
-            self._log("debug", f"limits of {key} cannot be used: {error}")
-            return spec
+        return with_limits(spec, {name: item for name, item in told.items() if name not in self._wished(spec)})
 
     def _wished(self, spec: ModelSpec) -> Collection[str]:
         """What the config file says about the model (`[models."name"]`): that is not asked of anybody."""
@@ -66,7 +64,7 @@ class KeptLimits:
 
     def _from_disk(self, key: str) -> Json | None:
         entry = self._read().get(key)
-        return entry["told"] if entry is not None else None
+        return sane(entry["told"]) if entry is not None else None
 
     def _read(self) -> dict[str, Json]:
         """The entries that are still good: {key: {"at": seconds, "told": {…}}}."""
@@ -91,6 +89,8 @@ class KeptLimits:
             os.replace(part, self._path)
         except OSError as error:
             self._log("debug", f"limits are not kept: {error}")
+            with suppress(OSError):
+                os.remove(part)
 
 
 def _is_good(entry: object, now: float) -> bool:

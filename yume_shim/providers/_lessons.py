@@ -64,7 +64,12 @@ ROWS = (
     # OpenAI's first o1 knew neither role
     Row(r"messages\[0\]\.role' does not support 'developer'", (("system_role", "system"), ("system_role", "user"))),
     Row(r"messages\[0\]\.role' does not support 'system'", (("system_role", "user"),)),
-    # … and said that "'stream' does not support true with this model"
+    # Gemma: "Developer instruction is not enabled for models/gemma-3-27b-it" at Gemini's API, and by its own template
+    Row(
+        r"(?:developer|system) instructions? (?:is|are) not (?:enabl|support)ed|system role (?:is )?not supported",
+        (("system_role", "user"),),
+    ),
+    # OpenAI's first o1 said that "'stream' does not support true with this model"
     Row(
         r"'?stream'? does not support true|streaming (?:is|are) (?:not supported|unsupported)"
         r"|does not support streaming|['`\"]?stream['`\"]? must be (?:set to )?false",
@@ -113,6 +118,8 @@ _PHRASES = (
 """Parameters that are named by a phrase."""
 _CONTENT = frozenset(("messages", "input", "contents", "tools", "system"))
 """A path that begins here speaks of the conversation: only marks on it are optional, nothing of it is."""
+_PLACE = re.compile(r"[`'\"]?((?:messages|input|contents|tools|system)[.\[][\w.\[\]]*)")
+"""Anthropic begins its sentence with the place: `messages.3.content.0.text: …`."""
 
 
 def _top(*names: str) -> dict[str, tuple[str, ...]]:
@@ -195,8 +202,11 @@ def rows_for(failure: Failure) -> Iterator[Row]:
 
 def named_parameters(api: str, failure: Failure) -> Iterator[Named]:
     """The optional parameters that a refusal names, the surest first."""
-    if failure.param:
-        yield from _named(api, failure.param)
+    place = _PLACE.match(failure.message)
+    at_fault = failure.param or (place.group(1) if place else "")
+    yield from _named(api, at_fault)
+    if _about_content(at_fault):
+        return  # what else the sentence names was found there, or is the user's own
     if not REFUSING.search(failure.message):
         return
     for phrase, name in _PHRASES:
@@ -220,17 +230,24 @@ def nearest(effort: str, allowed: tuple[str, ...]) -> str:
 
 def _named(api: str, said: str) -> Iterator[Named]:
     """`generation_config.thinking_config.thinking_level` names its last step; `tools[0].function.strict` a mark."""
-    steps = [step for step in re.split(r"[.\[\]]+", said) if step]
-    about_content = bool(steps) and steps[0] in _CONTENT
+    steps = _steps(said)
     for step in reversed(steps):
         for name, quirk in _BY_QUIRK.get(api, {}).items():
             if _plain(step) == _plain(name) and (len(steps) == 1 or name in ("strict", "cache_control")):
                 yield Named(name, quirk=quirk)
                 return
         for name, path in _OPTIONAL.get(api, {}).items():
-            if _plain(step) == _plain(name) and not about_content:
+            if _plain(step) == _plain(name) and not _about_content(said):
                 yield Named(name, path)
                 return
+
+
+def _steps(path: str) -> list[str]:
+    return [step for step in re.split(r"[.\[\]]+", path) if step]
+
+
+def _about_content(path: str) -> bool:
+    return any(step in _CONTENT for step in _steps(path)[:1])
 
 
 def _plain(name: str) -> str:

@@ -7,19 +7,20 @@ them together are more than a request may hold: then the oldest give way, in ste
 
 from __future__ import annotations
 
+import ctypes  # not in `abandon`: a reader that never rests lets an import then take a tenth of a second
+import os
 import threading
 import time
 
 from yume_shim.providers._images import MediaRefused, decoded, fit_image, limits_of
 from yume_shim.text.image_head import image_kind
 from yume_shim.types.blocks import Document, Image, Text, ToolResult
-from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import Notice
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from yume_shim.providers._images import Limits
     from yume_shim.types.blocks import Block, Message
@@ -38,6 +39,8 @@ MAX_SECONDS = 30.0
 """The longest that one image or document may take."""
 LISTEN = 0.02
 """Seconds between two looks at the stop signal while one is worked on."""
+WORKERS = 4
+"""How many are worked on at a time: a resumed conversation may hold hundreds, and each may fill 320 MB meanwhile."""
 MEDIA_SHARE = 0.75
 """The part of the longest request that media may fill; the rest is for words."""
 STEPS = 4
@@ -82,31 +85,27 @@ class MediaFitter:
         """The request with media that the endpoint takes, and what has to be told about it. Raises Cancelled."""
         taken, limits = _taken(request), limits_of(request.model.endpoint.quirks)
         notices: list[Notice] = []
-        used: set[Key] = set()
-        sizes: list[tuple[int, int]] = []
-        pages: list[tuple[int, int]] = []
+        pages: list[int] = []
 
         def place(part: Part) -> Part:
             if isinstance(part, Text):
                 return part
-            # A string hashes its content once and is then compared by identity: a look-up costs nothing.
-            key = (part, taken, limits)
-            used.add(key)
-            fitted = self._fitted(key, cancel)
+            fitted = self._kept[(part, taken, limits)]
             if fitted.notice is not None:
                 notices.append(fitted.notice)
             if not isinstance(fitted.part, Text):
-                sizes.append((_size(fitted.part), len(made)))
-                pages.append((fitted.pages, len(made)))
+                pages.append(fitted.pages)
             return fitted.part
 
-        made: list[Message] = []
-        for message in request.messages:
-            made.append(_mapped(message, place))
-        messages = tuple(made)
-        self._forget(len(used))
+        # A string hashes its content once and is then compared by identity: a look-up costs nothing.
+        used = dict.fromkeys((part, taken, limits) for message in request.messages for part in _media_of(message))
+        self._work([key for key in used if key not in self._kept], cancel)
+        messages = tuple(_mapped(message, place) for message in request.messages)
+        self._forget(used)
         limit = round(request.model.endpoint.quirks.request_bytes * MEDIA_SHARE)
-        given_way = _given_way(sizes, limit) | _given_way(pages, taken.pages)
+        sizes = [(_size(part), number) for number, message in enumerate(messages) for part in _media_of(message)]
+        leaves = [(count, number) for count, (_, number) in zip(pages, sizes, strict=True)]
+        given_way = _given_way(sizes, limit) | _given_way(leaves, taken.pages)
         if given_way:
             messages = _without(messages, given_way)
             notices.append(Notice("images_left_out", "Older images and documents are left out: all are too large."))
@@ -114,20 +113,29 @@ class MediaFitter:
             return request, tuple(notices)
         return replace(request, messages=messages), tuple(notices)
 
-    def _fitted(self, key: Key, cancel: Cancel | None) -> Fitted:
-        part, taken, limits = key
-        fitted = self._kept.pop(key, None)
-        if fitted is None:
-            if cancel is not None:
-                cancel.check()  # many that take little each
-            fitted = _aside(lambda: _fit(part, taken, limits), part, cancel)
-            self._chars += _size(part) + _size(fitted.part)
-        self._kept[key] = fitted  # the newest use is last
-        return fitted
+    def _work(self, waiting: list[Key], cancel: Cancel | None) -> None:
+        """See what each of these becomes, several at a time."""
+        most = min(WORKERS, os.cpu_count() or 1)
+        running: list[_Work] = []
+        try:
+            while waiting or running:
+                if cancel is not None:
+                    cancel.check()  # many may take so little each that nobody waits
+                while waiting and len(running) < most:
+                    running.append(_Work(waiting.pop(0)))
+                fitted, key = running[0].result(cancel), running[0].key
+                del running[0]
+                self._kept[key] = fitted
+                self._chars += _size(key[0]) + _size(fitted.part)
+        finally:
+            for work in running:
+                work.abandon()
 
-    def _forget(self, used: int) -> None:
-        """Drop the oldest beyond the limits, except the last `used`."""
-        while len(self._kept) > used and (len(self._kept) > self._max_kept or self._chars > self._max_chars):
+    def _forget(self, used: dict[Key, None]) -> None:
+        """Drop the oldest beyond the limits, except those that were used just now."""
+        for key in used:
+            self._kept[key] = self._kept.pop(key)  # the newest use is last
+        while len(self._kept) > len(used) and (len(self._kept) > self._max_kept or self._chars > self._max_chars):
             old = next(iter(self._kept))
             self._chars -= _size(old[0]) + _size(self._kept.pop(old).part)
 
@@ -165,38 +173,43 @@ def _mapped_block(block: Block, place: Callable[[Part], Part]) -> Block:
 # ---------------------------------------------------------------- one image, one document
 
 
-def _aside(work: Callable[[], Fitted], part: Image | Document, cancel: Cancel | None) -> Fitted:
-    """Do the work on another thread, so that a stop is heard while a large file is decoded."""
-    done = threading.Event()
-    made: list[Fitted] = []
+class _Work:
+    """One of them on a thread of its own, so that a stop is heard while a large file is decoded."""
 
-    def run() -> None:
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self._until = time.monotonic() + MAX_SECONDS
+        self._done = threading.Event()
+        self._made: Fitted | None = None
+        self._thread = threading.Thread(target=self._run, name="media", daemon=True)
+        self._thread.start()
+
+    def result(self, cancel: Cancel | None) -> Fitted:
+        """What it becomes. Raises Cancelled."""
+        while not self._done.wait(LISTEN):
+            if cancel is not None:
+                cancel.check()
+            if time.monotonic() > self._until:
+                self.abandon()
+                break
+        return self._made or _left_out(self.key[0], "reading it takes too long")
+
+    def abandon(self) -> None:
+        """Let it end where it next runs Python code: a file that was made to be read for hours would keep a core busy,
+        and every further try another one. (`SystemExit` is what a thread may end with in silence.)"""
+        ident = ctypes.c_ulong(self._thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
+
+    def _run(self) -> None:
+        part, taken, limits = self.key
         try:
-            made.append(work())
+            self._made = _fit(part, taken, limits)
+        except SystemExit:
+            pass  # abandoned
         except Exception as error:  # whatever a hostile file makes its reader do, the conversation goes on
-            made.append(_left_out(part, f"it cannot be read ({type(error).__name__})"))
+            self._made = _left_out(part, f"it cannot be read ({type(error).__name__})")
         finally:
-            done.set()
-
-    thread = threading.Thread(target=run, name="media", daemon=True)
-    thread.start()
-    until = time.monotonic() + MAX_SECONDS
-    while not done.wait(LISTEN):
-        if cancel is not None and cancel.is_set():
-            _abandon(thread)
-            raise Cancelled
-        if time.monotonic() > until:
-            _abandon(thread)
-            return _left_out(part, "reading it takes too long")
-    return made[0]
-
-
-def _abandon(thread: threading.Thread) -> None:
-    """Let it end where it next runs Python code: a file that was made to be read for hours would keep a core busy, and
-    every further try another one. (`SystemExit` is what a thread may end with in silence.)"""
-    import ctypes
-
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
+            self._done.set()
 
 
 def _fit(part: Image | Document, taken: Taken, limits: Limits) -> Fitted:
@@ -309,6 +322,14 @@ def _left_out(part: Image | Document, why: str) -> Fitted:
 
 
 # ---------------------------------------------------------------- all of them together
+
+
+def _media_of(message: Message) -> Iterator[Image | Document]:
+    for block in message.blocks:
+        if isinstance(block, Image | Document):
+            yield block
+        elif isinstance(block, ToolResult) and not isinstance(block.content, str):
+            yield from (part for part in block.content if not isinstance(part, Text))
 
 
 def _given_way(weights: list[tuple[int, int]], limit: int) -> set[int]:

@@ -52,7 +52,7 @@ def pdf_text(data: bytes, seconds: float = MAX_SECONDS) -> PdfText:
         reader = _opened(data)
         if reader.is_encrypted and not reader.decrypt(""):
             return PdfText("", "it is encrypted and needs a password")
-        return _pages(reader, time.monotonic() + seconds)
+        return _pages(reader, seconds)
     except PyPdfError as error:
         return PdfText("", f"it is broken ({type(error).__name__})")
     except Exception as error:  # broken files make the reader raise anything at all, and none of it is ours to mend
@@ -69,8 +69,9 @@ def _opened(data: bytes) -> Any:
     return PdfReader(BytesIO(data))
 
 
-def _pages(reader: Any, until: float) -> PdfText:
+def _pages(reader: Any, seconds: float) -> PdfText:
     count = len(reader.pages)
+    until = time.monotonic() + seconds
     parts: list[str] = []
     size = 0
     note = f"only the first {MAX_PAGES} of its {count} pages" if count > MAX_PAGES else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.providers._repair import Learned
-from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.blocks import Document, Image, Message, Text, ToolResult
 from yume_shim.types.events import Notice
 from yume_shim.types.value import replace, value
 
@@ -12,16 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from yume_shim.providers._media import MediaFitter
-    from yume_shim.types.blocks import Message
     from yume_shim.types.errors import Failure
     from yume_shim.types.models import Request, WireRequest
     from yume_shim.types.ports import Cancel
 
     Log = Callable[[str, str], None]
-
-
-TOKENS_PER_CHARACTER = 0.3
-"""As good a figure as any without a tokenizer."""
 
 
 @value
@@ -34,7 +29,7 @@ class Ready:
 
 
 class Preparer:
-    """One per provider: remembers what it was taught by refusals and what it has told already."""
+    """One per endpoint and model, whatever key is used: remembers what refusals taught it and what it has told."""
 
     def __init__(self, log: Log) -> None:
         self._learned = Learned()
@@ -68,6 +63,8 @@ class Preparer:
             by_text = bool(request.tools) and request.tool_choice != "none"
             request, said = speak_tools(request)
             notices.extend(said)
+        if request.system and request.model.endpoint.quirks.system_role == "user":
+            request = _with_system_said(request)
         return Ready(request, tuple(self._new(notices)), by_text)
 
     def edit(self, wire: WireRequest) -> WireRequest:
@@ -77,13 +74,20 @@ class Preparer:
     def judge(self, request: Request, failure: Failure) -> Failure:
         """The failure in the light of what was sent: a prompt above the tokens allowed per minute never gets through,
         however long one waits, and is too long (Gemini answers 429 for it)."""
-        if not failure.token_quota or _characters(request) * TOKENS_PER_CHARACTER <= failure.token_quota:
+        if not failure.token_quota:
+            return failure
+        from yume_shim.providers._estimate import estimate
+
+        if estimate(request) <= failure.token_quota:
             return failure
         return replace(failure, kind="context_length", retryable=False, retry_after_ms=None)
 
     def learn(self, request: Request, failure: Failure) -> str | None:
         """What is done differently from now on because of this refusal; None if nothing can be."""
-        return self._learned.learn(request, failure)
+        lesson = self._learned.learn(request, failure)
+        if lesson is None and self._learned.forget(failure):
+            self._log("info", "what was done differently because of refusals did not help: it is undone")
+        return lesson
 
     def _new(self, notices: Iterable[Notice]) -> Iterable[Notice]:
         """Each warning is given once in a session."""
@@ -93,21 +97,14 @@ class Preparer:
                 yield notice
 
 
-def _characters(request: Request) -> int:
-    """Of the prompt, roughly: system prompt, texts, calls and results."""
-    count = sum(map(len, request.system))
-    for message in request.messages:
-        for block in message.blocks:
-            match block:
-                case Text() | Thinking():
-                    count += len(block.text)
-                case ToolCall():
-                    count += len(str(block.input))
-                case ToolResult():
-                    count += len(block.content) if isinstance(block.content, str) else 0
-                case _:
-                    pass
-    return count
+def _with_system_said(request: Request) -> Request:
+    """The system prompt in front of the first words of the user, for endpoints and models that take none."""
+    words = Text("\n\n".join(request.system))
+    first = request.messages[0] if request.messages else None
+    if first is None or first.role != "user":
+        return replace(request, system=(), messages=(Message("user", (words,)), *request.messages))
+    opening = replace(first, blocks=(words, *first.blocks))
+    return replace(request, system=(), messages=(opening, *request.messages[1:]))
 
 
 def _has_media(message: Message) -> bool:

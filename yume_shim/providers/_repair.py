@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_LESSONS = 6
 """So many refusals of one request are learned from."""
 STRIPS = 2
-"""After so many refusals of its own reasoning an endpoint gets none back any more."""
+"""An endpoint that refuses its own reasoning more often than this gets none back any more."""
 TEACHING = frozenset(("bad_request", "not_found", "context_length", "server"))
 """Failures whose sentence is read; proxies pass a refusal on as any of these."""
 NAMING = (400, 422, None)
@@ -48,8 +48,9 @@ class Learned:
         self._strips = 0
         self._think_later = False
         """Thinking is not asked for while the chain of calls at the end misses its reasoning."""
-        self._media: set[int] = set()
-        """Images and documents that made a request too large, by fingerprint."""
+        self._media: dict[int, int] = {}
+        """Images and documents that made a request too large: how many of each fingerprint, from the oldest on. One
+        that is shown again later is not among them."""
         self._toolless: Request | None = None
         """The request that is sent without tools."""
         self._notices: list[Notice] = []
@@ -57,7 +58,9 @@ class Learned:
         """What was sent last."""
         self._asked: Request | None = None
         self._lessons = 0
-        """What the request of now has taught."""
+        """How much the request of now has taught."""
+        self._before: dict[str, Any] = {}
+        """What was known before that request, by attribute."""
 
     # ------------------------------------------------------------ using it
 
@@ -77,11 +80,11 @@ class Learned:
 
             request = replace(request, effort=nearest(request.effort, self._efforts))
         if self._stripped:
-            if self._think_later and any(self._refuses(block) for block in _chain(request)):
-                request = replace(request, thinking="disabled", thinking_budget=None)
-            request = replace(request, messages=_each_block(request.messages, self._without_reasoning))
+            request = replace(request, messages=self._without_reasoning(request.messages))
+        if self._think_later and _unreasoned(request.messages):
+            request = replace(request, thinking="disabled", thinking_budget=None)
         if self._media:
-            request = replace(request, messages=_each_block(request.messages, self._without_media))
+            request = replace(request, messages=self._without_media(request.messages))
         return request
 
     def edit(self, wire: WireRequest) -> WireRequest:
@@ -100,9 +103,10 @@ class Learned:
 
     def learn(self, request: Request, failure: Failure) -> str | None:
         """What to do differently, as a few words for the log; None if this refusal teaches nothing (new)."""
-        if failure.kind not in TEACHING:
+        if failure.kind not in TEACHING or failure.nudge:  # with a nudge it is the model's own words that are refused
             return None
         if request is not self._asked:
+            self._before = {name: _copied(item) for name, item in vars(self).items() if name not in _OF_NOW}
             self._asked, self._lessons = request, 0
         if self._lessons >= MAX_LESSONS:
             return None
@@ -113,6 +117,15 @@ class Learned:
             self._lessons += 1
             self._count += 1
         return lesson
+
+    def forget(self, failure: Failure) -> bool:
+        """The request of now was refused in the end, whatever it had taught: what the refusals named was not what was
+        wrong, or came out of the conversation that they quote. So the lessons go; False if there are none to go."""
+        if not self._lessons or failure.retryable or failure.kind == "context_length":
+            return False
+        vars(self).update(self._before)
+        self._asked, self._lessons = None, 0
+        return True
 
     def _by_sentence(self, request: Request, failure: Failure) -> str | None:
         from yume_shim.providers._lessons import rows_for
@@ -189,7 +202,7 @@ class Learned:
         return None if request.model.thinking == "level" else self._set(request, "checks_signatures", True)
 
     def _postpone_thinking(self, request: Request, failure: Failure) -> str | None:
-        if self._think_later or not any(self._refuses(block) for block in _chain(request)):
+        if self._think_later or not _unreasoned(self._without_reasoning(request.messages)):
             return None
         self._think_later = True
         return "without thinking until this chain of calls has ended"
@@ -223,12 +236,14 @@ class Learned:
 
     def _drop_old_media(self, request: Request, failure: Failure) -> str | None:
         """Images and documents of all messages but the newest that has any."""
-        marks = [{_fingerprint(item) for item in _media(message)} for message in request.messages]
-        with_media = [found for found in marks if found]
-        new = set[int]().union(*with_media[:-1]) - self._media
-        if not new:
+        old: dict[int, int] = {}
+        for message in request.messages[: _newest_media(request.messages)]:
+            for item in _media(message):
+                mark = _fingerprint(item)
+                old[mark] = old.get(mark, 0) + 1
+        if all(count <= self._media.get(mark, 0) for mark, count in old.items()):
             return None
-        self._media |= new
+        self._media |= old
         self._tell(request, "images_left_out", "Older images and documents are left out: the request was too large.")
         return "without older images and documents"
 
@@ -252,19 +267,42 @@ class Learned:
     def _refuses(self, block: Block) -> bool:
         return _has_private(block) and (self._strips > STRIPS or _fingerprint(block) in self._stripped)
 
-    def _without_reasoning(self, block: Block) -> Block | None:
-        if not self._refuses(block):
-            return block
-        return replace(block, opaque=NOTHING) if isinstance(block, Text | ToolCall) else None
+    def _without_reasoning(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        def change(block: Block) -> Block | None:
+            if not self._refuses(block):
+                return block
+            return replace(block, opaque=NOTHING) if isinstance(block, Text | ToolCall) else None
 
-    def _without_media(self, block: Block) -> Block:
-        if isinstance(block, Image | Document):
-            return Text(TOO_LARGE) if _fingerprint(block) in self._media else block
-        if isinstance(block, ToolResult) and not isinstance(block.content, str):
-            parts = (self._without_media(part) for part in block.content)
-            kept = tuple(part for part in parts if isinstance(part, Text | Image | Document))
-            return block if kept == block.content else replace(block, content=kept)
-        return block
+        return _each_block(messages, change)
+
+    def _without_media(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        left = dict(self._media)
+
+        def change_part(part: Text | Image | Document) -> Text | Image | Document:
+            mark = 0 if isinstance(part, Text) else _fingerprint(part)
+            if not left.get(mark):
+                return part
+            left[mark] -= 1
+            return Text(TOO_LARGE)
+
+        def change(block: Block) -> Block:
+            if isinstance(block, Image | Document):
+                return change_part(block)
+            if isinstance(block, ToolResult) and not isinstance(block.content, str):
+                parts = tuple(map(change_part, block.content))
+                return block if parts == block.content else replace(block, content=parts)
+            return block
+
+        newest = _newest_media(messages)
+        return _each_block(messages[:newest], change) + messages[newest:]
+
+
+_OF_NOW = frozenset(("_body", "_asked", "_lessons", "_before"))
+"""What is about the request of now; all the rest was learned."""
+
+
+def _copied(item: Any) -> Any:
+    return item.copy() if isinstance(item, dict | list | set) else item
 
 
 # ---------------------------------------------------------------- histories
@@ -278,12 +316,20 @@ def _fingerprint(block: Block) -> int:
     return hash(repr(block))
 
 
-def _chain(request: Request) -> Iterator[Block]:
-    """The blocks since the user last said something: the chain of calls that is still going on."""
-    for message in reversed(request.messages):
-        if message.role == "user" and not any(isinstance(block, ToolResult) for block in message.blocks):
-            return
-        yield from message.blocks
+def _unreasoned(messages: tuple[Message, ...]) -> bool:
+    """Does the chain of calls that is still going on, since the user last said something, begin without reasoning?"""
+    first: Message | None = None
+    for message in reversed(messages):
+        if message.role == "assistant":
+            first = message
+        elif not any(isinstance(block, ToolResult) for block in message.blocks):
+            break
+    return first is not None and not any(isinstance(block, Thinking) for block in first.blocks[:1])
+
+
+def _newest_media(messages: tuple[Message, ...]) -> int:
+    """The place of the newest message with images or documents; 0 if none has any."""
+    return max((place for place, message in enumerate(messages) if any(True for _ in _media(message))), default=0)
 
 
 def _media(message: Message) -> Iterator[Image | Document]:

@@ -18,8 +18,9 @@ from yume_shim.providers._errors import (
     status_failed,
 )
 from yume_shim.providers._http.frames import FrameParser
+from yume_shim.providers._http.message import check_header
 from yume_shim.providers._http.url import parse_url
-from yume_shim.providers._sdk_clients import OPENERS, Client, be_patient, class_names, lower
+from yume_shim.providers._sdk_clients import HARMLESS, OPENERS, Client, be_patient, class_names, lower
 from yume_shim.types.errors import BadInvocation, ProviderFailed
 
 TYPE_CHECKING = False
@@ -96,6 +97,8 @@ class SdkTransport:
 
     def _failed(self, exc: BaseException) -> ProviderFailed:
         name = self.endpoint.name
+        if isinstance(exc.__cause__, ProviderFailed):  # our own word, in the SDK's wrapping
+            return exc.__cause__
         response: Any = getattr(exc, "response", None)
         status = getattr(response, "status_code", None)
         if isinstance(status, int) and status >= 300:
@@ -107,10 +110,12 @@ class SdkTransport:
         return not_signed_in(exc, names, self.endpoint) or ProviderFailed(failure_from_exception(exc, name, place))
 
     def headers(self, wire: WireRequest) -> dict[str, str]:
-        """Everything sent beside the SDK's own headers; later layers win."""
+        """Everything sent beside the SDK's own headers; later layers win. What cannot be sent is refused here: an SDK
+        would quote it, and it may be a key."""
         merged: dict[str, str] = {}
         for layer in (wire.headers, self.endpoint.headers, self.auth, self.extra):
             for header, text in layer.items():
+                check_header(header, text, self.endpoint.name, self.credential.source if layer is self.auth else "")
                 merged[header.lower()] = text
         return merged
 
@@ -130,6 +135,7 @@ class _Opening:
     def run(self) -> None:
         try:
             self.client = self._transport.take_client()
+            self.client.harmless = HARMLESS | {name.lower() for name in self._wire.headers}
             opener = OPENERS[self._transport.endpoint.api]
             self.response = opener(self._transport, self.client, self._wire)
         except Exception as exc:  # whatever the SDK raises is judged in `_failed`

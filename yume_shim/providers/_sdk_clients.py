@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.providers._cloud import build_cloud, from_event_stream
-from yume_shim.providers._errors import failure_config
+from yume_shim.providers._errors import failure_config, failure_protocol
 from yume_shim.providers._http.url import join_url
 from yume_shim.types.errors import ProviderFailed
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from yume_shim.types.models import WireRequest
 
 _NO_KEY = "none"
+HARMLESS = frozenset(
+    {
+        *("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"),
+        "user-agent",
+        "x-stainless-raw-response",  # read again by the SDKs of anthropic and openai when the answer has come
+    }
+)
 EVENT_STREAM = "application/vnd.amazon.eventstream"
 GOOGLE_CLOUD = "https://aiplatform.googleapis.com"
 """Stands for the regional address that Google's SDK works out itself."""
@@ -36,6 +43,9 @@ class Client:
         self.idle = limits.idle
         self.captured: list[_Overheard] = []
         self.sockets: list[Any] = []
+        self.harmless: frozenset[str] = HARMLESS
+        """Headers of the request under way that any server may see."""
+        self._name = transport.endpoint.name
         self.http = httpx2.Client(
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
@@ -47,6 +57,15 @@ class Client:
         self.sdk: Any = build(transport, self.http)
 
     def _watch(self, request: Any) -> None:
+        """Called for every request, also the one that a redirect leads to, which has the extensions of the first."""
+        origin = (request.url.scheme, request.url.host, request.url.port)
+        first = request.extensions.setdefault("origin", origin)
+        if origin != first:
+            if (first[0], origin[0]) == ("https", "http"):
+                message = f"{first[1]} redirects to an unencrypted address ({origin[1]})"
+                raise ProviderFailed(failure_protocol(self._name, message, retryable=False))
+            for name in [name for name in request.headers if name.lower() not in self.harmless]:
+                del request.headers[name]  # httpx2 itself takes out `Authorization` only
         request.extensions["trace"] = self._trace
         request.extensions["timeout"] = self._limits.copy()  # google's client would send without any
 

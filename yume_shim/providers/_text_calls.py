@@ -43,10 +43,11 @@ _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "input", "args")
 _BESIDES = frozenset((*_NAMES, "id", "type"))
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+"""One that never ends goes to the end: looked for from each of its quotes, it would take for ever."""
 _NAMED = re.compile(r'"(?:name|tool|tool_name)"\s*:\s*"([^"\\\n]{1,128})"')
 _FUNCTION = re.compile(r"<function=([^>]*)>(.*)", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([^>]*)>\n?(.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=([^<>]*)>\n?(.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
 _CONTROLS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

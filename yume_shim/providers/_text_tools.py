@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.providers._told import tell_history
 from yume_shim.text import codec
-from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import Notice
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.blocks import Block, Message
+    from yume_shim.types.blocks import ToolCall, ToolResult
     from yume_shim.types.models import Request, ToolSpec
 
 EXAMPLES = ("get_weather", "look_up_weather", "weather_of_a_city_for_example")
@@ -50,7 +50,7 @@ def speak_tools(request: Request) -> tuple[Request, tuple[Notice, ...]]:
     taught = bool(request.tools) and request.tool_choice != "none"
     told = replace(
         request,
-        messages=tell_history(request.messages),
+        messages=tell_history(request.messages, tell_call, tell_result),
         system=(*request.system, _lesson(request)) if taught else request.system,
         tools=(),
         tool_choice="auto",
@@ -76,61 +76,18 @@ def _offer(tool: ToolSpec) -> str:
 # ---------------------------------------------------------------- the past
 
 
-def tell_history(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The history without calls, results and thoughts: they are told as text. A longer history begins with the same
-    messages."""
-    names: dict[str, str] = {}
-    return tuple(_tell_message(message, names) for message in messages)
-
-
-def _tell_message(message: Message, names: dict[str, str]) -> Message:
-    """Text beside a call or a result becomes one with it; other messages keep what they are."""
-    if not any(isinstance(block, ToolCall | ToolResult | Thinking) for block in message.blocks):
-        return message
-    told: list[Block] = []
-    for block in message.blocks:
-        match block:
-            case ToolCall():
-                names[block.id] = block.name
-                _join(told, tell_call(block))
-            case ToolResult():
-                text, media = tell_result(block, names.get(block.call_id, ""))
-                _join(told, text)
-                told += media
-            case Text():
-                if told and isinstance(told[-1], Text):
-                    _join(told, block.text)
-                else:
-                    told.append(block)
-            case Thinking():
-                pass
-            case Image() | Document() | Other():
-                told.append(block)
-    return replace(message, blocks=tuple(told))
-
-
-def _join(told: list[Block], text: str) -> None:
-    last = told[-1] if told else None
-    if isinstance(last, Text):
-        told[-1] = Text(f"{last.text.rstrip()}\n{text}" if last.text.strip() else text)
-    else:
-        told.append(Text(text))
-
-
 def tell_call(call: ToolCall) -> str:
     """A call in the words of the protocol. Arguments that were no JSON go as text."""
     arguments = call.input if call.broken is None else call.broken
     return f"<tool_call>\n{codec.dumps({'name': call.name, 'arguments': arguments}).decode()}\n</tool_call>"
 
 
-def tell_result(result: ToolResult, name: str) -> tuple[str, list[Image | Document]]:
-    """A result in the words of the protocol, and the media that come behind it. Tags of results inside it are made
-    harmless: what a tool has read must not end its own result or pretend to be another."""
-    parts = (Text(result.content),) if isinstance(result.content, str) else result.content
-    media = [part for part in parts if not isinstance(part, Text)]
-    texts = [_RESULT_TAG.sub("&lt;", part.text) for part in parts if isinstance(part, Text)]
+def tell_result(result: ToolResult, texts: list[str], media: int, name: str) -> str:
+    """A result in the words of the protocol. Tags of results inside it are made harmless: what a tool has read must not
+    end its own result or pretend to be another."""
+    harmless = [_RESULT_TAG.sub("&lt;", text) for text in texts]
     if media:
-        texts.append(f"[attached behind this result: {len(media)}]")
+        harmless.append(f"[attached behind this result: {media}]")
     named = f' name="{_BAD_IN_NAME.sub("_", name)}"' if name else ""
     failed = ' error="true"' if result.is_error else ""
-    return "\n".join((f"<tool_response{named}{failed}>", *texts, "</tool_response>")), media
+    return "\n".join((f"<tool_response{named}{failed}>", *harmless, "</tool_response>"))

@@ -72,7 +72,6 @@ class KeyringProvider:
         self._make, self._name, self._backoff = make, endpoint.name, endpoint.backoff
         self._clock, self._log = clock, log
         self._lock = threading.Lock()
-        self._made: list[Provider] = []
         self._untold: list[Notice] = []
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
@@ -108,7 +107,9 @@ class KeyringProvider:
     def close(self) -> None:
         """Let go of every key's connections."""
         with self._lock:
-            made, self._made = self._made, []
+            made = [slot.provider for slot in self._slots if slot.provider is not None]
+            for slot in self._slots:
+                slot.provider = None
         for provider in made:
             provider.close()
 
@@ -126,9 +127,10 @@ class KeyringProvider:
         credential = slot.source.get(cancel)
         with self._lock:
             if slot.provider is None or slot.credential != credential:
-                slot.provider = self._make(credential)
-                slot.credential = credential
-                self._made.append(slot.provider)  # an older one may still be answering: it is closed at the end
+                made, before = self._make(credential), slot.provider
+                slot.provider, slot.credential = made, credential
+                if before is not None:  # what it answers still goes on; tokens that change often must not pile up
+                    before.close()
             return slot.provider
 
     def _notices(self) -> list[Notice]:

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]
 
 ASK_SECONDS = 3.0
+MAX_ANSWER_BYTES = 4_194_304
+"""A list of 400 models takes one of them; parsing 30 takes a second in which no stop is heard, and a gigabyte."""
 TIMEOUTS = Timeouts(connect=ASK_SECONDS, first_byte=ASK_SECONDS, idle=ASK_SECONDS, total=ASK_SECONDS)
 ANSWER_SHARE = 4
 """An answer takes at most one part in so many of a context whose size we choose: the question must fit too."""
-LEAST_WINDOW = 1_024
-"""Smaller figures are believed to be something else."""
-TOLD = ("window", "max_output", "thinking", "efforts", "tools", "images", "sampling")
-"""Fields of a ModelSpec that an endpoint can tell."""
+LEAST = {"window": 1_024, "max_output": 1}
+"""Smaller figures are believed to be something else …"""
+MOST_TOKENS = 1_000_000_000
+"""… and larger ones too."""
+WAYS_OF_THINKING = ("", "adaptive", "budget", "effort", "level")
 
 
 def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log: Log) -> Transport:
@@ -41,7 +44,7 @@ def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log:
     endpoint = spec.endpoint
     auth = load_adapter(endpoint.api).auth_headers(credential)
     headers = settings.custom_headers if endpoint.takes_custom_headers else {}
-    return DirectTransport(endpoint, credential, auth, TIMEOUTS, settings.env, headers, log)
+    return DirectTransport(endpoint, credential, auth, TIMEOUTS, settings.env, headers, log, MAX_ANSWER_BYTES)
 
 
 def ask_limits(spec: ModelSpec, transport: Transport, cancel: Cancel, log: Log) -> Json | None:
@@ -69,13 +72,32 @@ def ask_limits(spec: ModelSpec, transport: Transport, cancel: Cancel, log: Log) 
 
 def with_limits(spec: ModelSpec, told: Json) -> ModelSpec:
     """The model as its endpoint describes it; its window no larger than the context that is asked for."""
-    given = {name: tuple(item) if isinstance(item, list) else item for name, item in told.items() if name in TOLD}
+    given = {name: tuple(item) if isinstance(item, list) else item for name, item in sane(told).items()}
     known = replace(spec, **given, known="window" in given or spec.known)
     size = spec.endpoint.quirks.context_size
     if not size:
         return known
     window = min(known.window, size)
     return replace(known, window=window, max_output=min(known.max_output, window // ANSWER_SHARE))
+
+
+def sane(told: Json) -> Json:
+    """What of it a model can have: it may come from a file that anybody wrote."""
+    return {name: item for name, item in told.items() if _is_sane(name, item)}
+
+
+def _is_sane(name: str, item: Any) -> bool:
+    match name:
+        case "window" | "max_output":
+            return type(item) is int and LEAST[name] <= item <= MOST_TOKENS
+        case "tools" | "images" | "sampling":
+            return isinstance(item, bool)
+        case "thinking":
+            return item in WAYS_OF_THINKING
+        case "efforts":
+            return isinstance(item, list) and all(isinstance(level, str) for level in item)
+        case _:
+            return False
 
 
 # ---------------------------------------------------------------- forms
@@ -184,9 +206,8 @@ def _supports(able: Json, name: str) -> bool:
 
 def _numbers(**figures: Any) -> Json:
     """Those that are there and make sense."""
-    least = {"window": LEAST_WINDOW, "max_output": 1}
     return {
         name: int(item)
         for name, item in figures.items()
-        if isinstance(item, int | float) and not isinstance(item, bool) and item >= least[name]
+        if isinstance(item, int | float) and not isinstance(item, bool) and LEAST[name] <= item <= MOST_TOKENS
     }

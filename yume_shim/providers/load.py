@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from yume_shim.providers.pipeline import Adapter, Log, Tap
@@ -13,18 +15,31 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Ids, Provider, Transport
     from yume_shim.types.settings import Settings
 
-_NOT_ADAPTERS = frozenset({"load", "pipeline", "record", "replay"})
+_NOT_ADAPTERS = frozenset({"keyring", "limits", "load", "model_lists", "pipeline", "record", "replay"})
 
 
 def load_provider(
     spec: ModelSpec, credential: Credential, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
 ) -> Provider:
     """The provider for a model. Raises BadInvocation for an API that nobody here speaks."""
+    return provider_maker(spec, settings, ids, log, tap)(credential)
+
+
+def provider_maker(
+    spec: ModelSpec, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
+) -> Callable[[Credential], Provider]:
+    """Makes the provider of a model, once per key; what one of them was taught and has told holds for all."""
+    from yume_shim.providers._prepare import Preparer
     from yume_shim.providers.pipeline import ApiProvider
 
-    adapter = load_adapter(spec.endpoint.api)
-    transport = _load_transport(adapter, spec, credential, settings, log)
-    return ApiProvider(adapter, spec.endpoint, transport, ids, log, tap)
+    preparer = Preparer(log)
+
+    def make(credential: Credential) -> Provider:
+        adapter = load_adapter(spec.endpoint.api)
+        transport = _load_transport(adapter, spec, credential, settings, log)
+        return ApiProvider(adapter, spec.endpoint, transport, ids, log, tap, preparer)
+
+    return make
 
 
 def load_adapter(api: str) -> Adapter:
@@ -61,10 +76,13 @@ def _load_transport(
     auth = adapter.auth_headers(credential)
     endpoint = spec.endpoint
     headers = settings.custom_headers if endpoint.takes_custom_headers else {}
+    timeouts = settings.timeouts
+    if not (spec.streaming and endpoint.quirks.streaming):  # nothing comes before the model has written everything
+        timeouts = replace(timeouts, first_byte=timeouts.total)
     if settings.transport == "sdk" or endpoint.sign_in:
         from yume_shim.providers._sdk import SdkTransport
 
-        return SdkTransport(endpoint, credential, auth, settings.timeouts, settings.env, headers, log)
+        return SdkTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)
     from yume_shim.providers._http.transport import DirectTransport
 
-    return DirectTransport(endpoint, credential, auth, settings.timeouts, settings.env, headers, log)
+    return DirectTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)

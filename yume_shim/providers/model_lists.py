@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.providers.limits import load_asker
+from yume_shim.text.redact import redact
 from yume_shim.types.errors import BadInvocation, ProviderFailed
 from yume_shim.types.models import WireRequest
 
@@ -43,11 +44,12 @@ def list_models(
         finally:
             frames.close()
     except ProviderFailed as failed:
-        raise BadInvocation(
-            f"provider '{endpoint.name}' did not tell its models: {failed.failure.message}", failed.failure.kind
-        ) from None
+        why = redact(failed.failure.message, (credential.key,))
+        raise BadInvocation(f"provider '{endpoint.name}' did not tell its models: {why}", failed.failure.kind) from None
     finally:
         transport.close()
+    if any("!bad" in frame for frame in body):
+        raise BadInvocation(f"provider '{endpoint.name}' did not tell its models: its answer is not JSON", "protocol")
     return read_ids(body)
 
 
@@ -59,4 +61,6 @@ def read_ids(frames: Iterable[Json]) -> tuple[str, ...]:
         listed = frame.get("data", frame.get("models"))
         rows += listed if isinstance(listed, list) else [frame]
     names = (row.get("id") or row.get("name") for row in rows if isinstance(row, dict))
-    return tuple(sorted({name.removeprefix("models/") for name in names if isinstance(name, str) and name}))
+    # a name goes to a terminal: what would steer it is no model's
+    good = {name.removeprefix("models/") for name in names if isinstance(name, str) and name.isprintable()}
+    return tuple(sorted(good - {""}))

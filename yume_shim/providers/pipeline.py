@@ -15,7 +15,7 @@ from yume_shim.providers._errors import (
 )
 from yume_shim.providers._prepare import Preparer
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.events import BlockDelta, Notice, ResponseEnded, ResponseFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,14 @@ class ApiProvider:
     """A model behind a wire API. Implements `types.ports.Provider`."""
 
     def __init__(
-        self, adapter: Adapter, endpoint: Endpoint, transport: Transport, ids: Ids, log: Log, tap: Tap | None = None
+        self,
+        adapter: Adapter,
+        endpoint: Endpoint,
+        transport: Transport,
+        ids: Ids,
+        log: Log,
+        tap: Tap | None = None,
+        preparer: Preparer | None = None,
     ) -> None:
         self._adapter = adapter
         self._name = endpoint.name
@@ -79,7 +86,7 @@ class ApiProvider:
         self._ids = ids
         self._log = log
         self._tap = tap
-        self._preparer = Preparer(log)
+        self._preparer = preparer or Preparer(log)
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
@@ -87,6 +94,9 @@ class ApiProvider:
             heard = False
             failure: Failure | None = None
             for event in self._attempt(request, cancel):
+                if type(event) is BlockDelta:  # first: by far the most frequent, and never the first of an answer
+                    yield event
+                    continue
                 if isinstance(event, ResponseFailed):
                     failure = event.failure
                     break
@@ -146,6 +156,7 @@ class ApiProvider:
                 from yume_shim.providers._text_calls import TextCalls
 
                 decoder = TextCalls(decoder, request, self._ids.call_id)
+            parts = None if ready.request.streaming else self._adapter.whole_frames
             for frame in frames:
                 if tap:
                     tap("frame", frame)
@@ -153,15 +164,28 @@ class ApiProvider:
                     raise ProviderFailed(failure_protocol(self._name, _unreadable(frame["!bad"])))
                 if cancel.is_set():
                     raise Cancelled
-                if ready.request.streaming:
-                    yield from decoder.feed(frame)
-                else:
-                    for part in self._adapter.whole_frames(frame):
-                        yield from decoder.feed(part)
+                yield from self._fed(decoder, frame, parts)
             cancel.check()  # a body that was shut under its reader can look complete
-            yield from decoder.finish()
+            yield from self._fed(decoder, None)
         finally:
             frames.close()
+
+    def _fed(
+        self, decoder: Decoding, frame: Json | None, parts: Callable[[Json], list[Json]] | None = None
+    ) -> list[ModelEvent]:
+        """The events of a frame (`parts` takes a whole answer apart); None = there are no more. Decoders take the shape
+        of frames on trust: one that breaks it breaks them."""
+        try:
+            if frame is None:
+                return decoder.finish()
+            if parts is None:
+                return decoder.feed(frame)
+            return [event for part in parts(frame) for event in decoder.feed(part)]
+        except (AttributeError, LookupError, TypeError, ValueError) as exc:
+            self._log("warning", f"{self._name}: {_last_place(exc)}: {type(exc).__name__}: {exc}")
+            what = "an answer" if frame is None else f"a frame ({str(frame)[:BAD_FRAME_QUOTE]})"
+            message = f"the provider sent {what} that makes no sense"
+            raise ProviderFailed(failure_protocol(self._name, message)) from None
 
     def _heard(self, exc: ProviderFailed) -> Failure:
         if self._tap and isinstance(exc, StatusFailed):

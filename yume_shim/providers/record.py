@@ -12,6 +12,7 @@ import threading
 
 from yume_shim.providers._errors import StatusFailed
 from yume_shim.text import codec
+from yume_shim.text.redact import LEAST_SECRET
 from yume_shim.types.errors import BadInvocation, Failure
 from yume_shim.types.models import WireRequest
 
@@ -119,25 +120,28 @@ class Recorder:
 
     def _safe(self, item: Any) -> bytes:
         """JSON without secrets; what still looks like one is not let through."""
-        line = codec.dumps(self._scrub(item))
+        # shorter ones are placeholders (`none`, `EMPTY`): without them nothing of a recording would be left
+        keys = sorted((key for key in self._secrets if len(key) >= LEAST_SECRET), key=len, reverse=True)
+        line = codec.dumps(_scrub(item, keys))
         text = line.decode()
-        if _SECRET.search(text) or any(secret and secret in text for secret in self._secrets):
+        if _SECRET.search(text) or any(key in text for key in keys):
             return codec.dumps({"!redacted": True})
         return line
 
-    def _scrub(self, item: Any) -> Any:
-        if isinstance(item, str):
-            for secret in filter(None, self._secrets):
-                item = item.replace(secret, REDACTED)
-            return _SECRET.sub(REDACTED, item)
-        if isinstance(item, dict):
-            return {
-                name: REDACTED if name.lower() in _SECRET_FIELDS and isinstance(part, str) else self._scrub(part)
-                for name, part in item.items()
-            }
-        if isinstance(item, (list, tuple)):
-            return [self._scrub(part) for part in item]
-        return item
+
+def _scrub(item: Any, keys: list[str]) -> Any:
+    if isinstance(item, str):
+        for key in keys:
+            item = item.replace(key, REDACTED)
+        return _SECRET.sub(REDACTED, item)
+    if isinstance(item, dict):
+        return {
+            name: REDACTED if name.lower() in _SECRET_FIELDS and isinstance(part, str) else _scrub(part, keys)
+            for name, part in item.items()
+        }
+    if isinstance(item, (list, tuple)):
+        return [_scrub(part, keys) for part in item]
+    return item
 
 
 def _status_line(refused: StatusFailed) -> dict[str, Any]:

@@ -50,6 +50,13 @@ def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
     return text, count + found
 
 
+def shown_address(url: str) -> str:
+    """An address as it may be shown and kept: without user name, password and query, where people put keys."""
+    scheme, mark, rest = url.partition("://")
+    place, slash, path = rest.partition("?")[0].partition("/")
+    return scheme + mark + place.rpartition("@")[2] + slash + path
+
+
 def _hide(match: Match[str]) -> str:
     scheme = match.group(1)
     return f"{scheme} {REDACTED}" if scheme else REDACTED

@@ -62,7 +62,7 @@ class Quirks:
     max_tokens_field: str = "max_tokens"
     """openai-chat: "max_tokens" or "max_completion_tokens"."""
     system_role: str = "system"
-    """openai-chat: "system", "developer" or "user"."""
+    """How the system prompt goes: "system"; "developer" (openai-chat); "user" = in front of the user's first words."""
     usage_in_stream: bool = True
     """openai-chat: send stream_options.include_usage."""
     tool_result_name: bool = False
@@ -140,6 +140,10 @@ class Quirks:
     "enable_thinking", "chat_template_kwargs" ({enable_thinking}), "" = not at all."""
     image_urls: bool = True
     """Images may be given by their address; otherwise words stand in their place."""
+    pdf_pages: int = 0
+    """How many pages all PDFs of a request may have; 0 = no limit. Longer ones go as text."""
+    pdf_pages_large: int = 0
+    """The same for models whose window holds a million tokens; 0 = no other figure."""
 
 
 @value
@@ -175,6 +179,8 @@ class Endpoint:
     """What to do when nobody listens at its address."""
     address_by_sign_in: bool = False
     """Without a base URL the SDK of the sign-in works the address out from region and project."""
+    names: tuple[str, ...] = ()
+    """Other names that people know it by."""
 
 
 @value

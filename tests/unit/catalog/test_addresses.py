@@ -35,6 +35,9 @@ def base(env: dict[str, str] | None = None, **settings: Any) -> str:
         ("https://box.example/ollama/v1", "https://box.example/ollama/v1"),
         (" 'box:1' ", "http://box:1"),
         ("box/path", "http://box:11434/path"),
+        ("http://me:secret@box:9000", "http://me:secret@box:9000"),
+        ("me:secret@0.0.0.0", "http://me:secret@127.0.0.1:11434"),
+        ("https://me@[::1]:9000/x", "https://me@[::1]:9000/x"),
     ],
 )
 def test_forms(text: str, address: str) -> None:

@@ -253,6 +253,12 @@ def test_an_address_of_a_cloud_can_be_given() -> None:
         catalog().resolve("azure-ad/my-deployment")
 
 
+def test_a_local_model_that_was_named_after_a_vendors_is_not_that_one() -> None:
+    """People give a model of their own the name that their program asks for."""
+    spec = catalog(provider="ollama").resolve("claude-opus-5")
+    assert (spec.known, spec.window, spec.prices) == (False, 32_768, None)
+
+
 def test_costs() -> None:
     spec = catalog().resolve("opus")
     usage = Usage(input=1_000_000, output=100_000, cache_read=1_000_000, cache_write=200_000, cache_write_1h=100_000)

@@ -11,7 +11,7 @@ import pytest
 from yume_shim.catalog import rows
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.models import Backoff, Quirks
+from yume_shim.types.models import Backoff, Endpoint, Quirks
 from yume_shim.types.settings import Settings
 from yume_shim.types.value import fields, replace
 
@@ -103,6 +103,15 @@ def test_quirks_that_make_no_sense(given: dict[str, Any], words: str) -> None:
         ({"api": "openai-chat", "backoff": {"retry": 1}}, "backoff does not know retry"),
         ({"api": "openai-chat", "backoff": {"retries": "1"}}, "backoff.retries must be a number of at least 0"),
         ({"api": "openai-chat", "quirks": []}, "quirks must be a table, not []"),
+        ({"api": "openai-chat", "paths": 3}, "paths must be a table of texts, not 3"),
+        ({"api": "openai-chat", "paths": {"openai-chat": 3}}, "paths must be a table of texts"),
+        ({"api": "openai-chat", "bare_host_port": "80"}, "bare_host_port must be a port number, not '80'"),
+        ({"api": "openai-chat", "bare_host_port": True}, "bare_host_port must be a port number, not true"),
+        ({"api": "openai-chat", "tells_limits": ["x"]}, 'tells_limits must be a text, not ["x"]'),
+        ({"api": "openai-chat", "sign_in": 5}, "sign_in must be a text, not 5"),
+        ({"api": "openai-chat", "hint_unreachable": 5}, "hint_unreachable must be a text, not 5"),
+        ({"api": "openai-chat", "takes_key_helper": "x"}, "takes_key_helper must be true or false, not 'x'"),
+        ({"api": "openai-chat", "env_first": 1}, "env_first must be true or false, not 1"),
     ],
 )
 def test_rows_that_make_no_sense(row: Any, words: str) -> None:
@@ -124,6 +133,14 @@ def test_built_in_rows_are_changed_field_by_field() -> None:
     assert after.base_url == "http://h/v1"
     assert after.quirks == replace(before.quirks, streaming=False)
     assert (after.backoff, after.key_vars) == (Backoff(retries=9), before.key_vars)
+
+
+def test_every_field_of_a_row_is_checked() -> None:
+    """A value of a wrong kind is told at the start, not by a crash in the middle of a turn."""
+    odd = object()
+    for name in (*fields(Endpoint)[1:], *rows.NAMES):
+        with pytest.raises(BadInvocation, match=rf"\[endpoints.acme\]: {name} must be "):
+            rows.merge_rows(BUILT_IN, {"acme": {"api": "openai-chat", name: odd}})
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -126,6 +126,41 @@ def test_what_a_provider_has_now(
     assert [(request.method, request.path) for request in server.requests] == [("GET", path)] * 2
 
 
+def test_the_key_of_a_command_is_had_for_the_question(tmp_path: Path) -> None:
+    def quote(exchange: Exchange) -> bool:
+        key = exchange.request.headers["x-api-key"]
+        body = {"error": {"type": "x", "message": f"Bad key {key}."}}
+        exchange.reply(401, {"Content-Type": "application/json"}, json.dumps(body).encode())
+        return False
+
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text('{"apiKeyHelper": "echo of-the-helper"}')
+    with LoopbackServer(quote) as server:
+        refused = run(tmp_path, "anthropic", "--live", ANTHROPIC_BASE_URL=server.url)
+    assert server.requests[0].headers["x-api-key"] == "of-the-helper"
+    assert refused.stderr == b"yume-shim: provider 'anthropic' did not tell its models: Bad key [redacted].\n"
+
+
+def test_what_stands_in_an_address_besides_it_is_not_shown(tmp_path: Path) -> None:
+    url = "http://me:pass-word@127.0.0.1:9/v1?api-key=zzz"
+    for words in ((), ("openai",), ("openai", "--json")):
+        text = said(tmp_path, *words, OPENAI_BASE_URL=url, OPENAI_API_KEY="k")
+        assert "http://127.0.0.1:9/v1" in text
+        assert "pass-word" not in text
+        assert "zzz" not in text
+
+
+def test_an_answer_that_is_no_list_is_told(tmp_path: Path) -> None:
+    def nonsense(exchange: Exchange) -> bool:
+        exchange.reply(200, {"Content-Type": "text/html"}, b"<html>Welcome</html>")
+        return False
+
+    with LoopbackServer(nonsense) as server:
+        ended = run(tmp_path, "openai", "--live", OPENAI_BASE_URL=server.url, OPENAI_API_KEY="k")
+    assert (ended.code, ended.stdout) == (2, b"")
+    assert ended.stderr.startswith(b"yume-shim: provider 'openai' did not tell its models: ")
+
+
 def test_what_cannot_be_asked_is_told(tmp_path: Path) -> None:
     def refuse(exchange: Exchange) -> bool:
         exchange.reply(401, {"Content-Type": "application/json"}, b'{"error": {"message": "Bad key."}}')
@@ -146,6 +181,6 @@ def test_what_cannot_be_asked_is_told(tmp_path: Path) -> None:
         assert sentence in ended.stderr
 
 
-@pytest.mark.parametrize("body", [{}, {"data": None}, {"data": [1, {"id": 2}, {}]}, {"!bad": "no json"}])
+@pytest.mark.parametrize("body", [{}, {"data": None}, {"data": [1, {"id": 2}, {}]}, {"data": [{"id": "a\x1b[2J"}]}])
 def test_lists_that_make_no_sense_are_empty(body: Any) -> None:
     assert read_ids([body]) == ()

@@ -155,6 +155,16 @@ def test_a_bad_config_file_is_told(start: Start, text: str) -> None:
         start()
 
 
+def test_a_config_file_that_cannot_be_read_is_told(start: Start) -> None:
+    start()
+    assert start.logged == []
+    (start.home / ".yume" / "config.toml").mkdir(parents=True)
+    start()
+    [(level, message)] = start.logged
+    assert level == "warning"
+    assert message.startswith(f"the config file {start.home / '.yume' / 'config.toml'} is ignored: it cannot be read (")
+
+
 def test_flags_beat_environment_beats_files(start: Start) -> None:
     start.config('model = "from-file"\nprovider = "openai"')
     assert start().model == "from-file"
@@ -188,11 +198,19 @@ def test_an_untrusted_folder_may_deny_but_not_allow(start: Start) -> None:
 
 def test_a_project_never_redirects_requests(start: Start) -> None:
     evil = dict.fromkeys(("ANTHROPIC_BASE_URL", "YUME_API_BASE", "OLLAMA_HOST"), "http://evil")
-    start.settings_file("project", {"env": {**evil, "OPENAI_API_KEY": "k"}})
+    keys = dict.fromkeys(
+        (
+            *("OPENAI_API_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+            *("GOOGLE_APPLICATION_CREDENTIALS", "ANTHROPIC_CUSTOM_HEADERS"),
+        ),
+        "k",
+    )
+    start.settings_file("project", {"env": {**evil, **keys, "HOME": "elsewhere", "JAVA_HOME": "fine"}})
     start.trust()
     s = start()
-    assert not evil.keys() & s.env.keys()
-    assert "OPENAI_API_KEY" not in s.env
+    assert not {*evil, *keys} & s.env.keys()
+    assert s.env["HOME"] != "elsewhere"
+    assert s.env["JAVA_HOME"] == "fine"
 
 
 def test_setting_sources_and_extra_settings(start: Start) -> None:

@@ -176,6 +176,17 @@ def test_profiles_of_a_provider_are_used_in_turn_unless_one_is_chosen(home: Home
     assert home.found("groq") == [("of-vault", "key", "profile 'vault' (key_command)")]
 
 
+@pytest.mark.parametrize("name", ["google", "Google", "gemini", "GEMINI"])
+def test_a_provider_may_be_written_as_people_know_it(home: Home, name: str) -> None:
+    home.config(f'[keys]\n{name} = "in-keys"\n[profiles.mine]\nprovider = "{name}"\nkey = "in-profile"\n')
+    assert home.found("google", GEMINI_API_KEY="in-env") == [
+        ("in-keys", "key", f"config file [keys] {name}"),
+        ("in-profile", "key", "profile 'mine'"),
+    ]
+    assert home.found("google", "--profile", "mine") == [("in-profile", "key", "profile 'mine'")]
+    assert home.found("openai") == []
+
+
 def test_a_profile_of_another_provider_is_not_for_this_one(home: Home) -> None:
     home.config('profile = "vault"\n' + PROFILES)
     assert home.found("mistral", MISTRAL_API_KEY="e") == [("e", "key", "MISTRAL_API_KEY")]
@@ -324,6 +335,22 @@ def test_every_written_key_is_a_secret_and_no_tool_sees_a_profiles_variable(home
         "ACME": None,
         "PLAIN": "p",
     }
+
+
+def test_what_clouds_sign_in_with_is_a_secret_too(home: Home) -> None:
+    names = ("AZURE_CLIENT_SECRET", "AZURE_PASSWORD", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_CERTIFICATE_PASSWORD")
+    env = {name: f"value-of-{name}" for name in names}
+    settings = home.settings(**env)
+    assert not env.keys() & tool_environment(settings).keys()
+    assert set(secrets_of(settings, None)) == set(env.values())
+
+
+def test_keys_in_headers_are_secrets(home: Home) -> None:
+    row = '[endpoints.acme]\napi = "openai-chat"\nbase_url = "http://a"\n'
+    home.config(row + 'headers = {X-Gateway-Key = "of-the-row", X-Title = "a title of mine"}\n')
+    custom = "Authorization: Bearer of-the-gateway\nX-Team: team-number-one"
+    settings = home.settings(ANTHROPIC_CUSTOM_HEADERS=custom)
+    assert set(secrets_of(settings, None)) == {custom, "of-the-row", "of-the-gateway", "Bearer of-the-gateway"}
 
 
 def test_a_repository_cannot_choose_profiles_or_where_keys_lie(home: Home) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import sys
 import threading
 import time
@@ -91,6 +94,36 @@ def test_a_command_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> No
     with pytest.raises(BadInvocation, match=r"did not end within 0\.3 seconds"):
         Helper(tmp_path, "sleep 60 & sleep 60; echo late", limit=0.3).get()
     assert time.monotonic() - begun < 5
+
+
+has_setsid = pytest.mark.skipif(shutil.which("setsid") is None, reason="no setsid on this system")
+
+
+@has_setsid
+def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
+    """An agent with a session of its own keeps the pipe open and is out of reach of the signal to the group."""
+    begun = time.monotonic()
+    helper = Helper(tmp_path, "setsid sh -c 'echo $$ > agent; exec sleep 60' & echo the-key")
+    try:
+        assert helper.get() == "the-key"
+        assert time.monotonic() - begun < 5
+    finally:
+        while not (tmp_path / "agent").exists() or not (tmp_path / "agent").read_text().strip():
+            time.sleep(0.01)
+        os.kill(int((tmp_path / "agent").read_text()), signal.SIGKILL)
+
+
+@has_setsid
+@pytest.mark.parametrize("how", ["late", "interrupted"])
+def test_a_hanging_command_with_an_agent_ends_in_time(tmp_path: Path, how: str) -> None:
+    stop = cancel()
+    if how == "interrupted":
+        threading.Timer(0.3, stop.set).start()
+    begun = time.monotonic()
+    helper = Helper(tmp_path, "setsid sleep 5 & sleep 60", limit=0.3 if how == "late" else 30)
+    with pytest.raises(BadInvocation if how == "late" else Cancelled):
+        helper.key.get(stop)
+    assert time.monotonic() - begun < 3
 
 
 def test_an_interrupt_is_heard_while_a_command_runs(tmp_path: Path) -> None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, answer, fails, info, says
 from yume_shim.engine.session import Session
 from yume_shim.types.blocks import Text
-from yume_shim.types.commands import EndOfInput, UserInput
+from yume_shim.types.commands import EndOfInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import BlockDelta, BlockStarted, ModelChanged, ResponseStarted, Retrying, TurnEnded
 from yume_shim.types.models import ModelSpec
 from yume_shim.types.value import replace
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def run(*scripts: list[Any], fallback: str = "second,third", prompts: int = 1) -> Bench:
+
+def run(
+    *scripts: list[Any],
+    fallback: str = "second,third",
+    prompts: int = 1,
+    at_first: Callable[[Session], Any] | None = None,
+) -> Bench:
+    """`at_first` is done by the host while the first request runs."""
+    session: Session
+    if at_first is not None:
+        scripts = ([lambda: at_first(session), *scripts[0]], *scripts[1:])
     bench = Bench(ScriptedProvider(*scripts), fallback_model=fallback)
 
     def resolve(text: str) -> ModelSpec:
@@ -72,3 +84,34 @@ def test_never_after_something_was_visible() -> None:
     shown = [ResponseStarted("m", "m"), BlockStarted(0, Text("")), BlockDelta(0, "text", "Hal")]
     bench = run(fails(*shown, kind="server", retryable=False))
     assert models(bench) == ["test-model"]
+
+
+@pytest.mark.parametrize("fallback", ["test-model", "nope", "nope test-model"])
+def test_a_chain_that_leads_nowhere_takes_no_retries_away(fallback: str) -> None:
+    bench = run(*[fails()] * 3, answer(says("At last.")), fallback=fallback)
+    assert models(bench) == ["test-model"] * 4
+    assert bench.of(TurnEnded)[0].text == "At last."
+    told = [message for _, message in bench.logged if message.startswith("fallback model nope")]
+    assert len(told) == ("nope" in fallback)
+
+
+def test_what_the_host_chose_meanwhile_is_for_the_next_turn() -> None:
+    gone = fails(kind="not_found", retryable=False)
+    bench = run(
+        gone,
+        answer(says("From the second.")),
+        answer(says("As chosen.")),
+        prompts=2,
+        at_first=lambda session: session.use_model("chosen"),
+    )
+    assert models(bench) == ["test-model", "second", "chosen"]
+
+
+def test_a_model_that_the_host_chooses_has_the_whole_chain_behind_it() -> None:
+    gone = fails(kind="not_found", retryable=False)
+    bench = Bench(ScriptedProvider(gone, answer(says("One.")), gone, answer(says("Two."))), fallback_model="second")
+    session = Session(bench.parts, SPEC, "s-1", lambda text: replace(SPEC, id=text), info)
+    for command in (UserInput((Text("a"),), "a"), SetModel("test-model"), UserInput((Text("b"),), "b"), EndOfInput()):
+        session.submit(command)
+    session.run()
+    assert models(bench) == ["test-model", "second", "test-model", "second"]

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yume_shim.providers.anthropic_messages import auth_headers, encode_request, map_stop
+from yume_shim.providers.anthropic_messages import Decoder, auth_headers, encode_request, map_stop
+from yume_shim.providers.anthropic_messages.decode import map_usage
 from yume_shim.text import codec
 from yume_shim.types.blocks import Image, Message, Other, Text, Thinking, ToolCall, ToolResult
-from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, Request, ToolSpec
+from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, Request, ToolSpec, Usage
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def test_thinking(style: str, known: bool, wish: Any, budget: int | None, expect
     [
         ("adaptive", "auto", None),
         ("adaptive", "none", {"type": "none"}),
-        ("adaptive", "Read", {"type": "auto"}),
+        ("adaptive", "Read", None),
         ("", "Read", {"type": "tool", "name": "Read"}),
     ],
 )
@@ -143,3 +144,24 @@ def test_stops() -> None:
     assert map_stop("end_turn", calls=True) == ("tool_calls", "tool_use")
     assert map_stop("", calls=False) == ("end", "end_turn")
     assert map_stop("max_tokens", calls=True) == ("length", "max_tokens")
+
+
+def test_counts_that_are_none_count_nothing() -> None:
+    told = {
+        "input_tokens": "12",
+        "output_tokens": 3,
+        "cache_creation": [],
+        "server_tool_use": {"web_search_requests": "x"},
+    }
+    assert map_usage(told) == Usage(output=3)
+
+
+def test_nothing_is_heard_behind_the_end() -> None:
+    decoder = Decoder(Request(MODEL, ()), {}, lambda: "call_1")
+    assert len(decoder.feed({"type": "message_stop"})) == 2
+    for frame in (
+        {"type": "message_stop"},
+        {"type": "error", "error": {}},
+        {"type": "message_start", "message": {"id": "b"}},
+    ):
+        assert decoder.feed(frame) == []

@@ -131,6 +131,16 @@ def test_bedrock_is_signed_and_its_stream_understood() -> None:
     assert sent["messages"][0]["role"] == "user"
 
 
+def test_a_region_is_no_address() -> None:
+    """`https://bedrock-runtime.{region}.amazonaws.com` would become a host of somebody else's, and get the token."""
+    token = Credential("aws-token", "token", "AWS_BEARER_TOKEN_BEDROCK")
+    with LoopbackServer(answers(b"", EVENT_STREAM)) as server:
+        env = {**AWS, "AWS_REGION": f"x@127.0.0.1:{server.port}/"}
+        events = ask(bedrock(""), CLAUDE, env, token)
+    assert failed(events) == ("config", f"'x@127.0.0.1:{server.port}/' is not the name of a region")
+    assert server.connections == 0
+
+
 def test_bedrock_takes_a_bearer_token() -> None:
     token = Credential("aws-token", "token", "AWS_BEARER_TOKEN_BEDROCK")
     body = b"".join(map(aws_chunk, ANSWER))
@@ -238,6 +248,7 @@ def test_claude_on_vertex(tmp_path: Path, service_key: str) -> None:
     with google_server(sse(ANSWER)) as server:
         env = {**google_account(tmp_path, server.url, service_key), "CLOUD_ML_REGION": "europe-west1"}
         endpoint = Endpoint("vertex", "anthropic-messages", server.url + "/v1", sign_in="vertex")
+        assert failed(ask(endpoint, "claude-sonnet-4-5", {**env, "CLOUD_ML_REGION": "a.test/"}))[0] == "config"
         assert said(ask(endpoint, "claude-sonnet-4-5@20250929", env)) == "Grüße"
     request = server.requests[-1]
     place = "/v1/projects/project-of-the-account/locations/europe-west1/publishers/anthropic/models"
@@ -257,6 +268,8 @@ def test_gemini_on_vertex(tmp_path: Path, service_key: str) -> None:
     with google_server(sse(answer)) as server:
         env = {**google_account(tmp_path, server.url, service_key), "GOOGLE_CLOUD_PROJECT": "other"}
         endpoint = Endpoint("vertex-gemini", "google-genai", server.url, sign_in="vertex")
+        for variable in ("GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION"):
+            assert failed(ask(endpoint, "gemini-3.5-flash", {**env, variable: "a.test/"}))[0] == "config"
         assert said(ask(endpoint, "gemini-3.5-flash", env)) == "Grüße"
     request = server.requests[-1]
     place = "/v1/projects/other/locations/global/publishers/google/models"

@@ -269,7 +269,7 @@ def test_redirects_keep_the_method_and_lose_the_key_at_another_origin() -> None:
             return True
 
         with LoopbackServer(handle) as first:
-            direct = make(first.url, auth={"x-api-key": "k"}, extra={"x-secret": "s"})
+            direct = make(first.url, auth={"x-api-key": "k"}, extra={"x-secret": "s"}, headers={"X-Row-Key": "r"})
             assert fetch(direct) == FRAMES
     assert [(request.method, request.path, request.headers.get("x-api-key")) for request in first.requests] == [
         ("POST", "/v1/x", "k"),
@@ -278,7 +278,8 @@ def test_redirects_keep_the_method_and_lose_the_key_at_another_origin() -> None:
     assert first.connections == 1
     [request] = target.requests
     assert (request.path, request.body) == ("/third", '{"say":"hällo"}'.encode())
-    assert not {"x-api-key", "x-secret"} & request.headers.keys()
+    assert first.requests[1].headers["x-row-key"] == "r"
+    assert not {"x-api-key", "x-secret", "x-row-key"} & request.headers.keys()
 
 
 def test_redirects_are_counted() -> None:

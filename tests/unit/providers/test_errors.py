@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
+import time
 from email.utils import formatdate
 from typing import Any
 
@@ -46,6 +47,7 @@ NOW = 1_700_000_000.0
         (503, {"error": {"code": 503, "status": "UNAVAILABLE", "message": "busy"}}, "overloaded", True),
         (504, b"upstream timed out", "server", True),
         (529, {"error": {"type": "overloaded_error", "message": "Overloaded"}}, "overloaded", True),
+        (400, {"error": {"code": "tool_use_failed", "message": "no such call"}}, "bad_request", True),
         (400, {"error": {"code": "content_filter", "message": "filtered"}}, "refusal", False),
         (302, b"", "protocol", False),
     ],
@@ -104,6 +106,8 @@ def test_the_whole_failure() -> None:
         ({"retry-after": formatdate(NOW + 30, usegmt=True)}, b"x", 30_000),
         ({"retry-after": formatdate(NOW - 30, usegmt=True)}, b"x", 0),
         ({"retry-after-ms": "120.5", "retry-after": "7"}, b"x", 120),
+        ({"retry-after-ms": "0", "retry-after": "1"}, b"x", 1_000),
+        ({"retry-after-ms": "0", "retry-after": "soon"}, b"x", 0),
         ({"retry-after": "-3"}, b"x", 0),
         ({"retry-after": "nan"}, b"x", None),
         ({"retry-after": "inf"}, b"x", MAX_WAIT_MS),
@@ -225,3 +229,22 @@ def test_a_refused_status_keeps_its_raw_parts() -> None:
     failed = status_failed(429, {"retry-after": "1"}, b"slow", "p")
     assert (failed.status, failed.headers, failed.body) == (429, {"retry-after": "1"}, b"slow")
     assert failed.failure == failure_from_status(429, {"retry-after": "1"}, b"slow", "p")
+
+
+@pytest.mark.parametrize("piece", [b"<script", b"<title", b"<title>", b"<", b"<style>a"])
+def test_a_long_page_of_nonsense_is_read_at_once(piece: bytes) -> None:
+    begun = time.monotonic()
+    assert failure_from_status(502, {}, b"<" + piece * 40_000, "p").kind == "server"
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("code", ["9" * 5_000, "\u00b2", "\u0664\u0660\u0660"])
+def test_numbers_that_are_none_break_nothing(code: str) -> None:
+    quota = {"violations": [{"quotaMetric": "input_token_count", "quotaValue": code}]}
+    failure = failure_from_payload({"error": {"code": code, "message": "no", "details": [quota]}}, "p")
+    assert (failure.message, failure.kind) == ("no", "bad_request" if len(code) == 3 else "server")
+
+
+@pytest.mark.parametrize("date", ["Mon, 01 Jan 99999999999999 00:00:00 GMT", "Mon, 99 Jan", "\0"])
+def test_a_wait_until_no_day_is_none(date: str) -> None:
+    assert failure_from_status(429, {"retry-after": date}, b"", "p", now=NOW).retry_after_ms is None

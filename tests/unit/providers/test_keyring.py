@@ -315,3 +315,11 @@ def test_a_stop_during_renewal() -> None:
 
     ring = Ring(Slow("a", fixed=False), a=[REFUSED])
     assert ring.fails().kind == "cancelled"
+
+
+def test_connections_of_a_key_that_is_gone_are_let_go() -> None:
+    ring = Ring(Source("a", "b", fixed=False), a=[REFUSED], b=[GOOD])
+    assert ring.ask() == GOOD
+    assert ring.closed == ["a"]
+    ring.provider.close()
+    assert ring.closed == ["a", "b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
@@ -14,9 +15,12 @@ from tests.helpers import child
 from tests.helpers.fake_server import LoopbackServer
 from tests.helpers.fakes import FakeClock, cancel
 from tests.helpers.scripted_model import SHOWN, ModelServer, say
+from yume_shim.providers._http.transport import DirectTransport
 from yume_shim.providers._kept_limits import KEPT_SECONDS, MAX_KEPT, KeptLimits
 from yume_shim.providers.limits import (
     ASK_SECONDS,
+    MAX_ANSWER_BYTES,
+    TIMEOUTS,
     ask_limits,
     load_asker,
     read_anthropic,
@@ -27,7 +31,7 @@ from yume_shim.providers.limits import (
     with_limits,
 )
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks
-from yume_shim.types.settings import Settings
+from yume_shim.types.settings import Settings, Timeouts
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -201,6 +205,10 @@ def test_every_form_is_asked_and_read(form: str, indent: int | None) -> None:
         ([1], 200),
         ({"model_info": "x"}, 200),
         ({"model_info": {"a.context_length": "many"}}, 200),
+        ({"model_info": {"a.context_length": 10**30}}, 200),
+        (b'{"model_info": {"a.context_length": 1e999}}', 200),
+        (b'{"a":' * 100_000, 200),
+        (b'{"license": "' + b"x" * (MAX_ANSWER_BYTES + 1) + b'", "model_info": {"a.context_length": 9999}}', 200),
         ({}, 200),
     ],
 )
@@ -213,11 +221,30 @@ def test_nobody_listens() -> None:
     assert ask(spec()) is None
 
 
-def test_silence_is_waited_for_only_briefly() -> None:
-    with LoopbackServer(lambda exchange: bool(exchange.wait_for_close())) as server:
+def silent(exchange: Exchange) -> bool:
+    return bool(exchange.wait_for_close())
+
+
+def endless(exchange: Exchange) -> bool:
+    """Bytes that never become an answer, one by one: no wait between two of them is long."""
+    exchange.send(b"HTTP/1.1 200 OK\r\n\r\n{")
+    with contextlib.suppress(OSError):
+        while True:
+            exchange.send(b" ")
+            time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("handle", [silent, endless])
+def test_an_answer_is_waited_for_only_briefly(handle: Callable[[Exchange], bool]) -> None:
+    with LoopbackServer(handle) as server:
+        made = spec(url=server.url)
+        brief = Timeouts(connect=0.2, first_byte=0.2, idle=0.2, total=0.2)
+        transport = DirectTransport(made.endpoint, KEY, {}, brief, {}, {}, no_log)
         begun = time.monotonic()
-        assert ask(spec(url=server.url)) is None
-        assert time.monotonic() - begun < ASK_SECONDS * 2
+        assert ask_limits(made, transport, cancel(), no_log) is None
+        assert time.monotonic() - begun < 2.0
+    assert {getattr(TIMEOUTS, name) for name in ("connect", "first_byte", "idle", "total")} == {ASK_SECONDS}
 
 
 def test_a_stop_is_heard_while_it_is_waited_for() -> None:
@@ -267,6 +294,14 @@ def test_an_answer_is_kept_for_a_day(tmp_path: Path) -> None:
     assert [path.name for path in kept.file.parent.iterdir()] == ["limits.json"]
 
 
+def test_what_is_kept_names_no_password(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    with LoopbackServer(answering(SHOWN)) as server:
+        kept.refine(spec(url=server.url.replace("://", "://me:pass-word@")))
+    assert "127.0.0.1" in kept.file.read_text()
+    assert "pass-word" not in kept.file.read_text()
+
+
 def test_a_process_asks_once_also_when_nothing_is_told(tmp_path: Path) -> None:
     with LoopbackServer(answering({"error": "no"}, 404)) as server:
         process = Kept(tmp_path).process()
@@ -306,10 +341,50 @@ def test_a_broken_file_is_written_anew(tmp_path: Path, content: bytes) -> None:
         assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"window": "x"},
+        {"window": -5},
+        {"window": 10**20},
+        {"max_output": None},
+        {"tools": "no"},
+        {"thinking": 7},
+        {"efforts": [1]},
+        {"efforts": "low"},
+    ],
+)
+def test_what_no_model_can_have_is_not_believed(tmp_path: Path, told: Json) -> None:
+    kept = Kept(tmp_path)
+    kept.file.parent.mkdir()
+    with LoopbackServer(answering(SHOWN)) as server:
+        made = spec(url=server.url)
+        kept.file.write_text(json.dumps({f"{server.url} m": {"at": int(kept.clock.now()), "told": told}}))
+        assert kept.refine(made) == with_limits(made, read_ollama(SHOWN, made))
+        assert len(server.requests) == 1
+
+
+def test_a_clock_that_goes_back_is_no_harm(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    with LoopbackServer(answering(SHOWN)) as server:
+        first = kept.refine(spec(url=server.url))
+        kept.clock.time -= 1_000
+        assert kept.refine(spec(url=server.url)) == kept.refine(spec(url=server.url)) == first
+        assert len(server.requests) == 2
+
+
 def test_a_place_that_cannot_be_written_is_no_harm(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     with LoopbackServer(answering(SHOWN)) as server:
         assert Kept(tmp_path).refine(spec(url=server.url)).known
+
+
+def test_nothing_is_left_behind_where_the_file_cannot_be_put_in_place(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.file.mkdir(parents=True)
+    with LoopbackServer(answering(SHOWN)) as server:
+        assert kept.refine(spec(url=server.url)).known
+    assert [path.name for path in kept.file.parent.iterdir()] == ["limits.json"]
 
 
 def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
@@ -370,3 +445,31 @@ def test_a_server_that_does_not_run_is_told_with_what_to_do(tmp_path: Path) -> N
     (error,) = [line for line in lines if line["type"] == "error"]
     assert (code, error["code"]) == (1, "network")
     assert error["message"].endswith("refused the connection; if it should run there, start it with `ollama serve`")
+
+
+def test_the_first_line_does_not_wait_for_the_answer_and_a_stop_does_not_either(tmp_path: Path) -> None:
+    with LoopbackServer(silent) as server:
+        env = child.clean_environment(tmp_path, OLLAMA_HOST=server.url.removeprefix("http://"))
+        program = child.start(["--provider", "ollama", "--model", "m"], cwd=tmp_path, env=env)
+        begun = time.monotonic()
+        program.send({"type": "user", "content": "Hello?"})
+        program.wait_for("init")
+        assert time.monotonic() - begun < ASK_SECONDS  # the answer would have been waited for
+        until = begun + ASK_SECONDS
+        while not server.requests and time.monotonic() < until:
+            time.sleep(0.01)
+        stopped = time.monotonic()
+        program.send({"type": "interrupt"})
+        assert program.wait_for("result")["subtype"] == "cancelled"
+        assert time.monotonic() - stopped < 1.0
+        program.end()
+    assert [request.path for request in server.requests] == ["/api/show"]
+
+
+def test_what_is_known_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / ".yume").mkdir()
+    (tmp_path / ".yume" / "config.toml").write_text('[models."ollama/m"]\nwindow = 40960\n', "utf-8")
+    with ModelServer([say("Hi.")]) as server:
+        lines, code = run(server.url, tmp_path)
+        assert (code, window(lines)) == (0, 40_960)
+        assert [request.path for request in server.requests] == ["/api/chat"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.fakes import FakeIds, cancel
 from yume_shim.providers._errors import StatusFailed, failure_cut, status_failed
+from yume_shim.providers.load import load_adapter
 from yume_shim.providers.pipeline import ApiProvider
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.errors import Cancelled, Failure, ProviderFailed
@@ -112,7 +113,8 @@ def test_a_decoder_that_forgets_to_end() -> None:
         (Cancelled(), "cancelled", False),
         (ConnectionResetError(104, "x"), "network", True),
         ({"!bad": "<oops>"}, "protocol", True),
-        ({"raise": KeyError("choices")}, "internal", False),
+        ({"raise": KeyError("choices")}, "protocol", True),
+        (KeyError("choices"), "internal", False),
     ],
 )
 def test_trouble_in_the_middle(trouble: Any, kind: str, retryable: bool) -> None:
@@ -134,10 +136,44 @@ def test_trouble_before_the_start() -> None:
 
 def test_a_defect_is_logged_with_its_place() -> None:
     log: list[str] = []
-    run(Script({"raise": KeyError("choices")}), log=log)
-    [line] = log
-    assert line.startswith("error: vendor: test_pipeline.py:")
-    assert "KeyError" in line
+    run(Script(KeyError("choices")), log=log)
+    run(Script({"raise": TypeError("choices")}), log=log)
+    ours, theirs = log
+    assert ours.startswith("error: vendor: test_pipeline.py:")
+    assert "KeyError" in ours
+    assert theirs.startswith("warning: vendor: test_pipeline.py:")
+    assert "TypeError" in theirs
+
+
+NONSENSE: dict[str, list[Any]] = {
+    "openai-chat": [
+        {"choices": ["x"]},
+        {"choices": [{"delta": {"content": [5]}}]},
+        {"choices": [{"delta": {"tool_calls": "x"}}]},
+    ],
+    "openai-responses": [
+        {"type": "response.output_item.added", "item": "x"},
+        {"type": "response.output_text.delta", "delta": 5},
+    ],
+    "anthropic-messages": [
+        {"type": "message_start", "message": "x"},
+        {"type": "content_block_start", "content_block": ["x"]},
+    ],
+    "google-genai": [{"candidates": [{"finishReason": ["STOP"]}]}],
+    "ollama-chat": [{"message": "x"}, {"message": {"tool_calls": ["x"]}}],
+}
+
+
+@pytest.mark.parametrize(("api", "frame"), [(api, frame) for api, frames in NONSENSE.items() for frame in frames])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_frame_of_another_shape_is_the_providers_fault(api: str, frame: Any, whole: bool) -> None:
+    endpoint = Endpoint("vendor", api, "http://127.0.0.1:1")
+    request = Request(ModelSpec("m", endpoint, streaming=not whole), (Message("user", (Text("hi"),)),))
+    provider = ApiProvider(load_adapter(api), endpoint, Script(frame), FakeIds(), lambda *_: None)
+    *_, last = provider.stream(request, cancel())
+    assert isinstance(last, ResponseFailed)
+    assert (last.failure.kind, last.failure.retryable) == ("protocol", True)
+    assert last.failure.message.endswith(" that makes no sense")
 
 
 def test_whatever_breaks_after_a_cancel_is_a_cancel() -> None:

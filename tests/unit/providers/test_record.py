@@ -75,6 +75,13 @@ def test_secrets_are_taken_out(tmp_path: Path, secret: str) -> None:
     assert "[redacted]" in text
 
 
+def test_a_placeholder_for_a_key_leaves_the_recording_whole(tmp_path: Path) -> None:
+    recorder = Recorder(str(tmp_path), "openai-chat", "m", ("none", "x", KEY, KEY + "-and-more"))
+    recorder("request", WireRequest("/x", {}))
+    recorder("frame", {"text": f"none of it: {KEY}-and-more"})
+    assert (tmp_path / "wire" / "01.jsonl").read_text("utf-8") == '{"text":"none of it: [redacted]"}\n'
+
+
 def test_fields_that_hold_keys(tmp_path: Path) -> None:
     text = _recorded(tmp_path, {"Authorization": "abc", "api_key": "abc", "x": {"X-Api-Key": "abc"}, "tokens": 3})
     assert "abc" not in text

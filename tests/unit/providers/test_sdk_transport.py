@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.certificates import make_certificate
 from tests.helpers.fake_server import Exchange, LoopbackServer
 from tests.helpers.fakes import cancel
 from yume_shim.providers._errors import StatusFailed
@@ -21,6 +22,7 @@ from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from yume_shim.engine.cancel import CancelSignal
     from yume_shim.types.blocks import Json
@@ -98,11 +100,53 @@ def test_the_same_request_as_ours(api: str) -> None:
 
 
 @each_api
+def test_a_redirect_to_another_origin_gets_no_key(api: str) -> None:
+    with LoopbackServer(answer(WHOLE)) as other:
+
+        def move(exchange: Exchange) -> bool:
+            where = "/moved" if exchange.request.path != "/moved" else f"{other.url}/there"
+            exchange.reply(307, {"Location": where})
+            return True
+
+        with LoopbackServer(move) as server:
+            assert fetch(make(api, server.url + "/base"), api) == FRAMES
+    assert ["secret-key" in str(request.headers) for request in server.requests] == [True, True]
+    [request] = other.requests
+    assert (request.json(), request.headers.get("x-more")) == (WIRES[api].body, None)
+    assert "secret-key" not in str(request.headers)
+    assert WIRES[api].headers.items() <= request.headers.items()
+
+
+def test_a_redirect_to_plain_http_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = make_certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", certificate.trusted)
+    with LoopbackServer(answer(WHOLE)) as plain:
+
+        def move(exchange: Exchange) -> bool:
+            exchange.reply(307, {"Location": plain.url})
+            return True
+
+        with LoopbackServer(move, certificate.server) as server, pytest.raises(ProviderFailed) as caught:
+            fetch(make("openai-chat", server.url), "openai-chat")
+    assert (caught.value.failure.kind, caught.value.failure.retryable) == ("protocol", False)
+    assert plain.requests == []
+
+
+@each_api
 def test_an_endpoint_without_a_key(api: str) -> None:
     with LoopbackServer(answer(WHOLE)) as server:
         transport = make(api, server.url, credential=Credential("", "none", "nowhere"))
         assert fetch(transport, api) == FRAMES
     assert "authorization" not in server.requests[0].headers
+
+
+@each_api
+def test_a_key_that_cannot_be_sent_is_named_by_its_place(api: str) -> None:
+    with LoopbackServer(answer(WHOLE)) as server, pytest.raises(ProviderFailed) as caught:
+        fetch(make(api, server.url, credential=Credential("secret\nkey", "key", "SOME_VAR")), api)
+    message = "the key from SOME_VAR contains a character that cannot be sent"
+    assert (caught.value.failure.kind, caught.value.failure.message) == ("config", message)
+    assert server.requests == []
 
 
 @each_api

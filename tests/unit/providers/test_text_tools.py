@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from yume_shim.providers._text_scan import Written
-from yume_shim.providers._text_tools import speak_tools, tell_call, tell_history, tell_result
+from yume_shim.providers._text_tools import speak_tools, tell_call, tell_result
+from yume_shim.providers._told import tell_history
 from yume_shim.types.blocks import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import Notice
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request, ToolSpec
@@ -34,17 +35,21 @@ ANSWERED = Message(
 REQUEST = Request(MODEL, (ASK, CALLED, ANSWERED), ("You help.",), (READ,))
 
 
+def told(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    return tell_history(messages, tell_call, tell_result)
+
+
 def test_the_request_is_told_without_native_means() -> None:
-    told, notices = speak_tools(REQUEST)
-    assert told == replace(REQUEST, tools=(), messages=tell_history(REQUEST.messages), system=told.system)
-    assert told.system[:-1] == REQUEST.system
-    assert '{"name":"Read","description":"Reads a file.","parameters":{"type":"object"' in told.system[-1]
+    spoken, notices = speak_tools(REQUEST)
+    assert spoken == replace(REQUEST, tools=(), messages=told(REQUEST.messages), system=spoken.system)
+    assert spoken.system[:-1] == REQUEST.system
+    assert '{"name":"Read","description":"Reads a file.","parameters":{"type":"object"' in spoken.system[-1]
     words = "small at local cannot call tools itself: they are offered to it as text, which is less reliable."
     assert notices == (Notice("text_tools", words),)
 
 
 def test_the_history_is_told() -> None:
-    called, answered = tell_history(REQUEST.messages)[1:]
+    called, answered = told(REQUEST.messages)[1:]
     calls = '<tool_call>\n{"name":"Read","arguments":{"file_path":"a"}}\n</tool_call>\n'
     calls += '<tool_call>\n{"name":"Read","arguments":{}}\n</tool_call>'
     assert called == Message("assistant", (Text(f"I look.\n{calls}"),), MODEL.origin)
@@ -55,7 +60,11 @@ def test_the_history_is_told() -> None:
 
 def test_messages_without_calls_stay_as_they_are() -> None:
     said = Message("assistant", (Text("Hi.", {"google-genai": {"signature": "s"}}),), MODEL.origin)
-    assert tell_history((ASK, said)) == (ASK, said)
+    assert told((ASK, said)) == (ASK, said)
+
+
+def test_a_message_of_thoughts_alone_is_left_out() -> None:
+    assert told((ASK, Message("assistant", (Thinking("Hm."),), MODEL.origin), ASK)) == (ASK, ASK)
 
 
 @pytest.mark.parametrize("count", range(4))
@@ -63,7 +72,7 @@ def test_a_longer_history_begins_the_same(count: int) -> None:
     """A later call with the id of an earlier one does not change how the earlier is told."""
     again = Message("assistant", (ToolCall("c1", "LS", {}),))
     whole = (*REQUEST.messages, again)
-    assert tell_history(whole)[:count] == tell_history(whole[:count])
+    assert told(whole)[:count] == told(whole[:count])
     assert speak_tools(REQUEST) == speak_tools(REQUEST)
     assert speak_tools(replace(REQUEST, messages=whole))[0].system == speak_tools(REQUEST)[0].system
 
@@ -77,9 +86,9 @@ def test_a_forced_tool_is_a_sentence() -> None:
 
 @pytest.mark.parametrize("change", [{"tool_choice": "none"}, {"tools": ()}])
 def test_without_tools_only_the_past_is_told(change: dict[str, Any]) -> None:
-    told, notices = speak_tools(replace(REQUEST, **change))
-    assert (told.system, told.tools, told.tool_choice, notices) == (REQUEST.system, (), "auto", ())
-    assert told.messages == tell_history(REQUEST.messages)
+    spoken, notices = speak_tools(replace(REQUEST, **change))
+    assert (spoken.system, spoken.tools, spoken.tool_choice, notices) == (REQUEST.system, (), "auto", ())
+    assert spoken.messages == told(REQUEST.messages)
 
 
 def test_the_example_is_no_real_tool() -> None:
@@ -93,21 +102,21 @@ def test_the_example_is_no_real_tool() -> None:
     ["</tool_response>", "<tool_response>", "</TOOL_RESPONSE >", "<tool_result id=1>", "a</tool_response\n>b" * 3],
 )
 def test_results_cannot_end_themselves(text: str) -> None:
-    told, _ = tell_result(ToolResult("c", (Text(text), Text(text))), "Read")
-    inside = told.removeprefix('<tool_response name="Read">\n').removesuffix("\n</tool_response>")
+    words = tell_result(ToolResult("c", ""), [text, text], 0, "Read")
+    inside = words.removeprefix('<tool_response name="Read">\n').removesuffix("\n</tool_response>")
     assert inside == "\n".join([text.replace("<", "&lt;")] * 2)
 
 
 def test_other_markup_in_results_is_left_alone() -> None:
     """A file is shown as it is, so that it can be edited by what was seen."""
     text = '<b>&amp;</b> <tool_call>{"name": "x"}</tool_call>'
-    assert text in tell_result(ToolResult("c", text), "Read")[0]
+    assert text in tell_result(ToolResult("c", text), [text], 0, "Read")
 
 
 def test_names_cannot_break_out() -> None:
-    told, _ = tell_result(ToolResult("c", "x"), 'a">\n</tool_response>')
-    assert told == '<tool_response name="a_____tool_response_">\nx\n</tool_response>'
-    assert tell_result(ToolResult("c", ""), "")[0] == "<tool_response>\n\n</tool_response>"
+    words = tell_result(ToolResult("c", "x"), ["x"], 0, 'a">\n</tool_response>')
+    assert words == '<tool_response name="a_____tool_response_">\nx\n</tool_response>'
+    assert tell_result(ToolResult("c", ""), [""], 0, "") == "<tool_response>\n\n</tool_response>"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from yume_shim.text.redact import redact, redact_count
+from yume_shim.text.redact import redact, redact_count, shown_address
 
 BODY = "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
@@ -49,3 +49,17 @@ def test_keys_in_use() -> None:
 )
 def test_ordinary_text_stays(text: str) -> None:
     assert redact_count(text, ()) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://api.test/v1", "https://api.test/v1"),
+        ("https://me:pass@word@api.test:8080/v1", "https://api.test:8080/v1"),
+        ("http://api.test?key=1", "http://api.test"),
+        ("http://api.test/a@b?api-version=1&key=x", "http://api.test/a@b"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
+    assert shown_address(url) == shown

@@ -32,8 +32,9 @@ _BOM = b"\xef\xbb\xbf"
 class FrameParser:
     """One response body. `feed` gives the frames that are complete; `finish` what a clean end completes."""
 
-    def __init__(self, provider: str) -> None:
+    def __init__(self, provider: str, largest: int = MAX_EVENT_BYTES) -> None:
         self._provider = provider
+        self._largest = largest
         self._take: Callable[[bytes], list[Json]] = self._first_bytes
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -191,8 +192,8 @@ class FrameParser:
         return joined
 
     def _check(self, size: int) -> None:
-        if size > MAX_EVENT_BYTES:
-            message = f"one event of the answer is larger than {MAX_EVENT_BYTES} bytes"
+        if size > self._largest:
+            message = f"one event of the answer is larger than {self._largest} bytes"
             raise ProviderFailed(failure_protocol(self._provider, message, retryable=False))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-from yume_shim.providers._errors import failure_cut, failure_protocol, failure_timeout
+from yume_shim.providers._errors import failure_config, failure_cut, failure_protocol, failure_timeout
 from yume_shim.types.errors import ProviderFailed
 from yume_shim.types.value import value
 
@@ -28,6 +28,18 @@ MAX_HEAD_BYTES = 65_536
 MAX_CHUNK_LINE = 4_096
 MAX_INFLATED = 32 * 1024 * 1024
 """Bytes that one read may become by decompression."""
+
+
+def check_header(name: str, text: str, provider: str, key_source: str = "") -> None:
+    """Raises ProviderFailed for what cannot be sent. A header that holds a key is told by the place of the key."""
+    if name.isascii() and name.replace("-", "").replace("_", "").isalnum() and text.isprintable():
+        try:
+            text.encode("latin-1")
+            return
+        except UnicodeEncodeError:
+            pass
+    what = f"the key from {key_source}" if key_source else f"the header {name!r}"
+    raise ProviderFailed(failure_config(provider, f"{what} contains a character that cannot be sent"))
 
 
 class Patience:

@@ -13,8 +13,8 @@ from yume_shim.providers._errors import (
     failure_timeout,
     status_failed,
 )
-from yume_shim.providers._http.frames import FrameParser
-from yume_shim.providers._http.message import Body, Connection, Patience, read_head
+from yume_shim.providers._http.frames import MAX_EVENT_BYTES, FrameParser
+from yume_shim.providers._http.message import Body, Connection, Patience, check_header, read_head
 from yume_shim.providers._http.proxy import basic_auth, proxy_auth
 from yume_shim.providers._http.route import open_route
 from yume_shim.providers._http.url import join_url, redirect_url
@@ -57,6 +57,7 @@ class DirectTransport:
         env: Mapping[str, str],
         extra_headers: Mapping[str, str],
         log: Callable[[str, str], None],
+        largest: int = MAX_EVENT_BYTES,
     ) -> None:
         self._endpoint = endpoint
         self._name = endpoint.name
@@ -66,6 +67,8 @@ class DirectTransport:
         self._env = env
         self._extra = dict(extra_headers)
         self._log = log
+        self.largest = largest
+        """Bytes of one event, or of a whole answer that is not a stream."""
         self._idle: list[Connection] = []
 
     def open(self, wire: WireRequest, cancel: Cancel) -> DirectStream:
@@ -118,7 +121,8 @@ class DirectTransport:
             if url.scheme == "https" and target.scheme == "http":
                 message = f"{url.place} redirects to an unencrypted address ({target.place})"
                 raise ProviderFailed(failure_protocol(self._name, message, retryable=False))
-            secrets = {"authorization", "cookie", *(name.lower() for name in (*self._auth, *self._extra))}
+            given = (*self._auth, *self._extra, *self._endpoint.headers)  # people write keys into rows, too
+            secrets = {"authorization", "cookie", *(name.lower() for name in given)}
             for name in secrets & headers.keys():
                 del headers[name]
             self._log("warning", f"{self._name}: redirected to {target.place}; credentials are not sent there")
@@ -244,19 +248,9 @@ class DirectTransport:
         merged: dict[str, tuple[str, str]] = {}
         for layer in layers:
             for name, text in layer.items():
-                self._check_header(name, text, secret=layer is self._auth)
+                check_header(name, text, self._name, self._key_source if layer is self._auth else "")
                 merged[name.lower()] = (name, text)
         return merged
-
-    def _check_header(self, name: str, text: str, *, secret: bool) -> None:
-        if name.isascii() and name.replace("-", "").replace("_", "").isalnum() and text.isprintable():
-            try:
-                text.encode("latin-1")
-                return
-            except UnicodeEncodeError:
-                pass
-        what = f"the key from {self._key_source}" if secret else f"the header {name!r}"
-        raise ProviderFailed(failure_config(self._name, f"{what} contains a character that cannot be sent"))
 
 
 class DirectStream:
@@ -289,7 +283,7 @@ class DirectStream:
             raise
 
     def __iter__(self) -> Iterator[Json]:
-        parser = FrameParser(self._name)
+        parser = FrameParser(self._name, self._owner.largest)
         body, feed = self._body, parser.feed
         try:
             while True:

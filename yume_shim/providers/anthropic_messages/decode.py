@@ -61,6 +61,8 @@ class Decoder:
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one frame. Pings, and events and deltas of a kind not known here, say nothing."""
+        if self._ended:
+            return []
         match frame.get("type"):
             case "content_block_delta":
                 return self._on_delta(frame)
@@ -210,18 +212,21 @@ def map_stop(reason: str, *, calls: bool) -> tuple[Stop, str]:
 
 def map_usage(usage: Json) -> Usage:
     """The counts are in our own measure already."""
-    written: Json = usage.get("cache_creation") or {}
-    details: Json = usage.get("output_tokens_details") or {}
-    server: Json = usage.get("server_tool_use") or {}
     return Usage(
-        input=usage.get("input_tokens", 0),
-        output=usage.get("output_tokens", 0),
-        cache_read=usage.get("cache_read_input_tokens", 0),
-        cache_write=usage.get("cache_creation_input_tokens", 0),
-        reasoning=details.get("thinking_tokens") or 0,
-        cache_write_1h=written.get("ephemeral_1h_input_tokens") or 0,
-        web_searches=server.get("web_search_requests") or 0,
+        input=_count(usage, "input_tokens"),
+        output=_count(usage, "output_tokens"),
+        cache_read=_count(usage, "cache_read_input_tokens"),
+        cache_write=_count(usage, "cache_creation_input_tokens"),
+        reasoning=_count(usage.get("output_tokens_details"), "thinking_tokens"),
+        cache_write_1h=_count(usage.get("cache_creation"), "ephemeral_1h_input_tokens"),
+        web_searches=_count(usage.get("server_tool_use"), "web_search_requests"),
     )
+
+
+def _count(fields: Any, name: str) -> int:
+    """A count that is there and is one: proxies fill these in as they like, and sums are made of them."""
+    found = fields.get(name) if isinstance(fields, dict) else None
+    return found if isinstance(found, int) else 0
 
 
 def whole_frames(body: Json) -> list[Json]:

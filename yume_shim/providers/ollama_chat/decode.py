@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from yume_shim.providers._assemble import Assembler
 from yume_shim.providers._errors import failure_from_payload, failure_incomplete
+from yume_shim.providers._estimate import estimate
 from yume_shim.providers._openai_parts import OwnIds, count, left_out, own_names
-from yume_shim.providers.ollama_chat.context import context_size, estimate, was_cut
+from yume_shim.providers.ollama_chat.context import context_size, was_cut
 from yume_shim.providers.ollama_chat.encode import API
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall

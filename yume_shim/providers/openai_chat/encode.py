@@ -145,7 +145,7 @@ def _add_user(messages: list[Json], message: Message, ids: WireIds, quirks: Quir
     if not content:
         return
     last = messages[-1] if messages else {}
-    if last.get("role") == "user":  # the system prompt of servers that know no system role
+    if last.get("role") == "user":  # an answer between them had nothing to say; templates want the roles in turn
         content = _as_parts(messages.pop()["content"]) + content
     elif last.get("role") == "tool" and not quirks.user_after_results:
         messages.append({"role": "assistant", "content": BRIDGE})

@@ -8,6 +8,7 @@ from tests.helpers.wire_cases import Case, cases, encode
 from yume_shim.providers import google_genai
 
 CASES = cases(google_genai.API)
+FIELDS = {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "continuationToken"}
 OURS = {"labels"}
 """Fields that a case adds through its endpoint's extra body."""
 
@@ -17,7 +18,7 @@ def test_body_is_made_of_the_sdks_types(case: Case) -> None:
     from google.genai import types
 
     body = encode(case)[0]["body"]
-    assert set(body) <= {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig"} | OURS
+    assert set(body) <= FIELDS | OURS
     for content in body["contents"]:
         assert content["parts"]
         types.Content.model_validate(content)

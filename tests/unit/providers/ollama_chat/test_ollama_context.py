@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yume_shim.providers.ollama_chat.context import USUAL_SIZE, context_size, estimate, was_cut
+from yume_shim.providers._estimate import estimate
+from yume_shim.providers.ollama_chat.context import USUAL_SIZE, context_size, was_cut
 from yume_shim.types.blocks import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request
 

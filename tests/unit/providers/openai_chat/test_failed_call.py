@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -27,3 +28,10 @@ from yume_shim.providers.openai_chat.failed_call import failed_call
 )
 def test_reading(error: Any, call: tuple[str, str] | None) -> None:
     assert failed_call(error) == call
+
+
+@pytest.mark.parametrize("piece", ["<function=a", "<function=a{", "<function="])
+def test_nonsense_is_read_at_once(piece: str) -> None:
+    begun = time.monotonic()
+    assert failed_call({"failed_generation": piece * 100_000}) is None
+    assert time.monotonic() - begun < 5
