@@ -43,9 +43,7 @@ def main() -> int:
         "pyright": lambda: tool("pyright"),
         "import contracts": lambda: command([script("lint-imports")]),
         "sizes": sizes,
-        "tables in documents": lambda: command(
-            [sys.executable, os.path.join("scripts", "doc_tables.py"), "--check"]
-        ),
+        "tables in documents": lambda: command([sys.executable, os.path.join("scripts", "doc_tables.py"), "--check"]),
         "nothing private": nothing_private,
     }
     table = []

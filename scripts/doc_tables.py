@@ -86,7 +86,13 @@ def endpoints() -> str:
     lines = ["", "| provider | API | address | key |", "|---|---|---|---|"]
     for name, row in rows.items():
         names = ", ".join(f"`{other}`" for other in (name, *row.get("names", ())))
-        address = f"`{row['base_url']}`" if row["base_url"] else "by region and project" if row.get("address_by_sign_in") else "–"
+        address = (
+            f"`{row['base_url']}`"
+            if row["base_url"]
+            else "by region and project"
+            if row.get("address_by_sign_in")
+            else "–"
+        )
         if row.get("base_url_vars"):
             address += "; " + ", ".join(f"`{variable}`" for variable in row["base_url_vars"])
         keys = [f"`{variable}`" for variable in (*row.get("key_vars", ()), *row.get("token_vars", ()))]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from yume_shim.gate.approvals import Approvals
-    from yume_shim.providers._kept_limits import KeptLimits
+    from yume_shim.providers.kept_limits import KeptLimits
     from yume_shim.store.fork import Fork
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.blocks import Json, ToolCall
@@ -258,7 +258,7 @@ class Program:
         if credential is None:
             return spec
         if self._limits is None:
-            from yume_shim.providers._kept_limits import KeptLimits
+            from yume_shim.providers.kept_limits import KeptLimits
 
             settings = self._settings
             home = settings.env.get("HOME") or os.path.expanduser("~")

@@ -39,7 +39,8 @@ def test_vibe_kanban_asks_three_things_without_waiting(world: HostWorld) -> None
         running.send(control("r1", subtype="initialize", hooks={"PreToolUse": [hook]}))
         running.send(control("r2", subtype="set_permission_mode", mode="default"))
         running.send({"type": "user", "message": {"role": "user", "content": "Write a"}})
-        asked = running.wait_for("hook_callback")
+        asked = running.wait_for("hook_callback", "can_use_tool")
+        assert asked["request"]["subtype"] == "hook_callback"
         decision = {"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "first"}
         body: dict[str, Any] = {"hookSpecificOutput": decision}
         running.send(answer(asked["request_id"], body))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Ids, Provider, Transport
     from yume_shim.types.settings import Settings
 
-_NOT_ADAPTERS = frozenset({"keyring", "limits", "load", "model_lists", "pipeline", "record", "replay"})
+_NOT_ADAPTERS = frozenset({"keyring", "kept_limits", "limits", "load", "model_lists", "pipeline", "record", "replay"})
 
 
 def load_provider(

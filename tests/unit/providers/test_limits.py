@@ -16,7 +16,7 @@ from tests.helpers.fake_server import LoopbackServer
 from tests.helpers.fakes import FakeClock, cancel
 from tests.helpers.scripted_model import SHOWN, ModelServer, say
 from yume_shim.providers._http.transport import DirectTransport
-from yume_shim.providers._kept_limits import KEPT_SECONDS, MAX_KEPT, KeptLimits
+from yume_shim.providers.kept_limits import KEPT_SECONDS, MAX_KEPT, KeptLimits
 from yume_shim.providers.limits import (
     ASK_SECONDS,
     MAX_ANSWER_BYTES,
