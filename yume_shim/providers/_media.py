@@ -39,6 +39,9 @@ MAX_SECONDS = 30.0
 """The longest that one image or document may take."""
 LISTEN = 0.02
 """Seconds between two looks at the stop signal while one is worked on."""
+MAX_ENDINGS = 100
+ENDING = 0.1
+"""How often, and how many seconds apart, one that nobody waits for is told to end."""
 WORKERS = 4
 """How many are worked on at a time: a resumed conversation may hold hundreds, and each may fill 320 MB meanwhile."""
 MEDIA_SHARE = 0.75
@@ -196,9 +199,20 @@ class _Work:
 
     def abandon(self) -> None:
         """Let it end where it next runs Python code: a file that was made to be read for hours would keep a core busy,
-        and every further try another one. (`SystemExit` is what a thread may end with in silence.)"""
-        ident = ctypes.c_ulong(self._thread.ident or 0)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
+        and every further try another one."""
+        if not self._done.is_set():
+            threading.Thread(target=self._end, name="media-end", daemon=True).start()
+
+    def _end(self) -> None:
+        """`SystemExit` is what a thread may end with in silence. It is lost where it comes up inside a destructor or a
+        callback of the collector, so it is sent until the thread is gone; never to an ended one, whose number may be
+        another thread's by now."""
+        for _ in range(MAX_ENDINGS):
+            if self._done.is_set() or not self._thread.is_alive():
+                return
+            ident = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(SystemExit))
+            self._done.wait(ENDING)
 
     def _run(self) -> None:
         part, taken, limits = self.key

@@ -205,21 +205,16 @@ def slow_pdf() -> Document:
     return Document("application/pdf", b64(pdf("w) Tj 0 -1 Td (" * 200_000)), "slow.pdf")
 
 
-def test_a_stop_is_heard_while_a_document_is_read() -> None:
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_stop_is_heard_while_a_document_is_read_and_nobody_reads_on() -> None:
+    """The word to end may come up inside hypothesis's callback of the collector, where it is lost and sent again."""
     stop = cancel()
     threading.Timer(0.1, stop.set).start()
     began = time.monotonic()
     with pytest.raises(Cancelled):
         MediaFitter().fit(request(slow_pdf(), documents=False), stop)
     assert time.monotonic() - began < 1.1
-
-
-def test_what_nobody_waits_for_any_more_is_not_read_on() -> None:
-    stop = cancel()
-    threading.Timer(0.1, stop.set).start()
-    with pytest.raises(Cancelled):
-        MediaFitter().fit(request(slow_pdf(), documents=False), stop)
-    until = time.monotonic() + 3.0
+    until = time.monotonic() + 5.0
     while (reading := [thread for thread in threading.enumerate() if thread.name == "media"]) and (
         time.monotonic() < until
     ):
