@@ -10,4 +10,7 @@ An adapter is a module found by its API name (`foo-bar` is `providers/foo_bar.py
     auth_headers             Credential -> headers (pure)
     Decoder                  frames -> ModelEvents (pure): feed(frame), finish()
     map_stop, map_usage      the API's words -> ours (pure)
+    whole_frames             an answer that was not streamed -> the frames of one that was (pure)
+
+What every adapter gets is done before it: `_prepare` fits a request to its endpoint, `_repair` learns from refusals.
 """
