@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.providers._choice import settle_choice
 from yume_shim.providers._told import tell_history
 from yume_shim.text import codec
 from yume_shim.types.events import Notice
@@ -39,7 +40,6 @@ You can use tools. To call one, write this, with the tool's name and its argumen
 These are your tools, one per line ({example} is only an example and not one of them):
 
 {tools}"""
-FORCED = "\n\nYour next answer must call the tool {name}."
 
 _RESULT_TAG = re.compile(r"<(?=/?tool_(?:response|result)\b)", re.IGNORECASE)
 _BAD_IN_NAME = re.compile(r"[^\w.:-]")
@@ -48,6 +48,7 @@ _BAD_IN_NAME = re.compile(r"[^\w.:-]")
 def speak_tools(request: Request) -> tuple[Request, tuple[Notice, ...]]:
     """The request without native tools, calls and results, and the warning that says so."""
     taught = bool(request.tools) and request.tool_choice != "none"
+    request = settle_choice(request, str, forcing=False)
     told = replace(
         request,
         messages=tell_history(request.messages, tell_call, tell_result),
@@ -65,8 +66,7 @@ def speak_tools(request: Request) -> tuple[Request, tuple[Notice, ...]]:
 def _lesson(request: Request) -> str:
     names = {tool.name for tool in request.tools}
     example = next(name for name in (*EXAMPLES, "") if name not in names)
-    text = LESSON.format(example=example, tools="\n".join(map(_offer, request.tools)))
-    return text if request.tool_choice == "auto" else text + FORCED.format(name=request.tool_choice)
+    return LESSON.format(example=example, tools="\n".join(map(_offer, request.tools)))
 
 
 def _offer(tool: ToolSpec) -> str:

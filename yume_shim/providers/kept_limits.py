@@ -1,5 +1,6 @@
 """Models as their endpoints describe them, each asked once: the answer is kept for the process, and on disk for a day,
-so that a host which starts one process per turn does not pay for the question in every turn."""
+so that a host which starts one process per turn does not pay for the question in every turn. That an endpoint let us
+wait for nothing is kept too, for a shorter time."""
 
 from __future__ import annotations
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]
 
 KEPT_SECONDS = 86_400
+SILENCE_SECONDS = 600
+"""How long an endpoint that let us wait and told nothing is not asked again."""
+PATIENCE = 1.0
+"""Seconds after which no answer is worth remembering; a quick one may be another in the next moment."""
 MAX_KEPT = 200
 """Models that are remembered on disk."""
 MAX_FILE_BYTES = 1_048_576
@@ -39,7 +44,9 @@ class KeptLimits:
         key = f"{shown_address(spec.endpoint.base_url)} {spec.id}"
         told = self._told.get(key)
         if key not in self._told:
-            told = self._from_disk(key) or self._ask(key, spec, credential, cancel)
+            told = self._from_disk(key)
+            if told is None:
+                told = self._ask(key, spec, credential, cancel)
             if told or not cancel.is_set():  # a question that was stopped may be asked again
                 self._told[key] = told
         if not told:
@@ -53,18 +60,23 @@ class KeptLimits:
 
     def _ask(self, key: str, spec: ModelSpec, credential: Credential, cancel: Cancel) -> Json | None:
         transport = load_asker(spec, credential, self._settings, self._log)
+        began = self._now()
         try:
             told = ask_limits(spec, transport, cancel, self._log)
         finally:
             transport.close()
         if told:
             self._log("debug", f"{spec.endpoint.name} tells about {spec.id}: {codec.dumps(told).decode()}")
-            self._to_disk(key, told)
+        if told or (self._now() - began > PATIENCE and not cancel.is_set()):
+            self._to_disk(key, told or {})
         return told
 
     def _from_disk(self, key: str) -> Json | None:
+        """What was told; {} = nothing, not long ago; None = not known."""
         entry = self._read().get(key)
-        return sane(entry["told"]) if entry is not None else None
+        if entry is None or not entry["told"]:
+            return None if entry is None else {}
+        return sane(entry["told"]) or None
 
     def _read(self) -> dict[str, Json]:
         """The entries that are still good: {key: {"at": seconds, "told": {…}}}."""
@@ -97,4 +109,4 @@ def _is_good(entry: object, now: float) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("told"), dict):
         return False
     at = entry.get("at")
-    return isinstance(at, int) and 0 <= now - at < KEPT_SECONDS
+    return isinstance(at, int) and 0 <= now - at < (KEPT_SECONDS if entry["told"] else SILENCE_SECONDS)

@@ -16,7 +16,7 @@ from tests.helpers.fake_server import LoopbackServer
 from tests.helpers.fakes import FakeClock, cancel
 from tests.helpers.scripted_model import SHOWN, ModelServer, say
 from yume_shim.providers._http.transport import DirectTransport
-from yume_shim.providers.kept_limits import KEPT_SECONDS, MAX_KEPT, KeptLimits
+from yume_shim.providers.kept_limits import KEPT_SECONDS, MAX_KEPT, PATIENCE, SILENCE_SECONDS, KeptLimits
 from yume_shim.providers.limits import (
     ASK_SECONDS,
     MAX_ANSWER_BYTES,
@@ -308,6 +308,31 @@ def test_a_process_asks_once_also_when_nothing_is_told(tmp_path: Path) -> None:
         for _ in range(2):
             assert process.refine(spec(url=server.url), KEY, cancel()) == spec(url=server.url)
         assert len(server.requests) == 1
+
+
+def test_an_endpoint_that_let_us_wait_for_nothing_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+
+    def slow(exchange: Exchange) -> bool:
+        kept.clock.time += PATIENCE + 1
+        exchange.reply(404, {"Content-Type": "application/json"}, b'{"error": "no"}')
+        return True
+
+    with LoopbackServer(slow) as server:
+        made = spec(url=server.url)
+        assert kept.refine(made) == kept.refine(made) == made
+        assert len(server.requests) == 1
+        kept.clock.time += SILENCE_SECONDS
+        assert kept.refine(made) == made
+        assert len(server.requests) == 2
+
+
+def test_an_endpoint_that_says_no_at_once_is_asked_by_the_next_process(tmp_path: Path) -> None:
+    """The model may have been fetched meanwhile."""
+    with LoopbackServer(answering({"error": "no"}, 404)) as server:
+        for _ in range(2):
+            Kept(tmp_path).refine(spec(url=server.url))
+        assert len(server.requests) == 2
 
 
 def test_a_question_that_was_stopped_is_asked_again(tmp_path: Path) -> None:

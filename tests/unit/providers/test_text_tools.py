@@ -81,7 +81,12 @@ def test_a_forced_tool_is_a_sentence() -> None:
     told, _ = speak_tools(replace(REQUEST, tool_choice="Read"))
     free, _ = speak_tools(REQUEST)
     assert told.tool_choice == "auto"
-    assert told.system[-1] == free.system[-1] + "\n\nYour next answer must call the tool Read."
+    assert told.system == free.system  # what comes before the last words stays as it is: it is cached
+    assert told.messages[:-1] == free.messages[:-1]
+    *before, last = free.messages[-1].blocks
+    assert isinstance(last, Text)
+    wish = "\nYour next answer must be a call of the tool Read, and of no other tool."
+    assert told.messages[-1].blocks == (*before, Text(last.text + wish))
 
 
 @pytest.mark.parametrize("change", [{"tool_choice": "none"}, {"tools": ()}])
