@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from yume_shim.types.models import ToolSpec
 
+NOTE_TOKENS = 40
+"""What the note in place of left out messages takes, generously."""
 LEAST_HEAD = 2
 """Messages that must stand before a cut: a prompt and an answer to it. Less is not worth a summary."""
 LONGEST_SUMMARY = 40_000
@@ -126,7 +128,7 @@ def _newest(messages: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:
     left = size_of(messages)
     place = 0
     for cut in legal_cuts(messages):
-        if left <= tokens or cut > len(messages) - LEAST_HEAD:
+        if left <= (tokens - NOTE_TOKENS if place else tokens) or cut > len(messages) - LEAST_HEAD:
             break
         left -= size_of(messages[place:cut])
         place = cut
