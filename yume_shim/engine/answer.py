@@ -200,6 +200,7 @@ class Answerer:
             case ResponseFailed(failure):
                 heard.failure = failure
             case Notice():
+                self._parts.log("warning", event.text)  # text mode has no other place for it
                 emit(event)
 
     def _own_words(self, call: ToolCall) -> ToolCall:
