@@ -65,8 +65,10 @@ class Place:
         for content in prompts:
             script += [{"type": "user", "message": {"role": "user", "content": content}}, {"!after": "result"}]
         ended = child.run([*form, *argv], script, cwd=self.cwd, env=self.env)
-        assert ended.stderr == b""
-        return [codec.loads(line) for line in ended.stdout.splitlines()]
+        lines = [codec.loads(line) for line in ended.stdout.splitlines()]
+        warned = [line["content"] for line in lines if line.get("tag") == "text_tools"]
+        assert [line.partition("] warning ")[2] for line in ended.stderr.decode().splitlines()] == warned
+        return lines
 
 
 def ending(lines: list[dict[str, Any]]) -> tuple[str, bool, str]:
