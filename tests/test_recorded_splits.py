@@ -7,6 +7,7 @@ import csv
 import os
 import random
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -72,4 +73,4 @@ def cut(body: bytes, seed: int) -> list[bytes]:
     places = [0]
     while places[-1] < len(body):
         places.append(places[-1] + chance.randint(1, largest))
-    return [body[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [body[start:end] for start, end in pairwise(places)]
