@@ -80,11 +80,6 @@ def check_quirks(given: Mapping[str, Any], what: str) -> Row:
     return checked
 
 
-def compat_names() -> tuple[str, ...]:
-    """The names that `--compat` takes besides the quirks' own."""
-    return tuple(_compat()["names"])
-
-
 def _checked_row(row: Any, what: str) -> Row:
     if not isinstance(row, dict):
         raise BadInvocation(f"{what} must be a table")

@@ -10,15 +10,15 @@ from yume_shim.providers._schema import object_schema, reduce_schema, strict_sch
 from yume_shim.providers._thinking import asked_effort, least_effort, switched_off
 from yume_shim.text import codec
 from yume_shim.types.blocks import Document, Image, Text, ToolCall, ToolResult
-from yume_shim.types.events import BlockEnded, Notice
+from yume_shim.types.events import BlockEnded
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
-    from yume_shim.types.blocks import Json, Message
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
@@ -210,24 +210,6 @@ def _counted(media: list[Image | Document]) -> str:
     files = len(media) - images
     named = ((images, "image"), (files, "file"))
     return " and ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in named if number)
-
-
-def left_out(request: Request) -> list[ModelEvent]:
-    """Say once, when it is new, that a document could not be sent."""
-    if request.model.endpoint.quirks.documents or not request.messages:
-        return []
-    names = [file_name(document) for document in _documents(request.messages[-1]) if not is_plain(document)]
-    if not names:
-        return []
-    return [Notice("document_left_out", f"{', '.join(names)} not sent: the endpoint takes no such files")]
-
-
-def _documents(message: Message) -> Iterator[Document]:
-    for block in message.blocks:
-        if isinstance(block, Document):
-            yield block
-        elif isinstance(block, ToolResult) and not isinstance(block.content, str):
-            yield from (part for part in block.content if isinstance(part, Document))
 
 
 # ---------------------------------------------------------------- the rest of a body

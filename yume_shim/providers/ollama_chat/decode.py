@@ -5,7 +5,7 @@ from __future__ import annotations
 from yume_shim.providers._assemble import Assembler
 from yume_shim.providers._errors import failure_from_payload, failure_incomplete
 from yume_shim.providers._estimate import estimate
-from yume_shim.providers._openai_parts import OwnIds, count, left_out, own_names
+from yume_shim.providers._openai_parts import OwnIds, count, own_names
 from yume_shim.providers.ollama_chat.context import context_size, was_cut
 from yume_shim.providers.ollama_chat.encode import API
 from yume_shim.text import codec
@@ -67,10 +67,7 @@ class Decoder:
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True
         model = frame.get("model") or self._request.model.id
-        return [
-            ResponseStarted(self._new_id(), model, request_id=self._request_id),
-            *left_out(self._request),
-        ]
+        return [ResponseStarted(self._new_id(), model, request_id=self._request_id)]
 
     def _say(self, kind: Literal["text", "thinking"], text: str) -> list[ModelEvent]:
         """A piece of text or thinking, in the open block of that kind or a new one."""

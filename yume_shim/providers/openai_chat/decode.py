@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.providers._assemble import Assembler
 from yume_shim.providers._errors import failure_from_payload, failure_incomplete
-from yume_shim.providers._openai_parts import OwnIds, count, left_out, own_names, relax
+from yume_shim.providers._openai_parts import OwnIds, count, own_names, relax
 from yume_shim.providers.openai_chat.encode import API, DETAILS
 from yume_shim.text import codec
 from yume_shim.text.partial_json import parse_arguments
@@ -102,8 +102,7 @@ class Decoder:
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True
         model = frame.get("model") or self._request.model.id
-        started = ResponseStarted(frame.get("id") or self._new_id(), model, request_id=self._request_id)
-        return [started, *left_out(self._request)]
+        return [ResponseStarted(frame.get("id") or self._new_id(), model, request_id=self._request_id)]
 
     def _end(self) -> list[ModelEvent]:
         out = self._untag()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from yume_shim.providers._assemble import Assembler
 from yume_shim.providers._errors import failure_from_payload, failure_incomplete
-from yume_shim.providers._openai_parts import OwnIds, count, left_out, own_names, relax
+from yume_shim.providers._openai_parts import OwnIds, count, own_names, relax
 from yume_shim.providers.openai_responses.encode import API
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
@@ -76,8 +76,7 @@ class Decoder:
         self._started = True
         response = frame.get("response") or {}
         model = response.get("model") or self._request.model.id
-        started = ResponseStarted(response.get("id") or self._new_id(), model, request_id=self._request_id)
-        return [started, *left_out(self._request)]
+        return [ResponseStarted(response.get("id") or self._new_id(), model, request_id=self._request_id)]
 
     def _fail(self, payload: Any) -> list[ModelEvent]:
         self._over = True
