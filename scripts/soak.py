@@ -80,7 +80,7 @@ def main() -> int:
 
 def soak(folder: Path, calls: int) -> Report:
     """Make the calls; measure before and after."""
-    from yume_shim.tools.registry import open_toolbox
+    from yume_shim.tools.dispatch.builtin import open_toolbox
     from yume_shim.types.errors import ToolFailed
     from yume_shim.types.settings import Settings
 

@@ -58,9 +58,9 @@ def imported_at_module_level(path: Path) -> set[str]:
 
 
 def adapters() -> set[str]:
-    """Modules of providers that say which API they speak."""
+    """Modules of providers/apis that say which API they speak."""
     found = set()
-    for path in (PACKAGE / "providers").iterdir():
+    for path in (PACKAGE / "providers" / "apis").iterdir():
         file = path / "__init__.py" if path.is_dir() else path
         if file.suffix == ".py" and file.exists() and not path.name.startswith("_") and "API" in bound_names(file):
             found.add(path.stem)

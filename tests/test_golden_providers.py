@@ -10,9 +10,9 @@ import pytest
 from tests.helpers.fake_server import FakeServer
 from tests.helpers.fakes import FakeIds, cancel
 from tests.helpers.wire_cases import HAZARDS, cases, encode, events_to_json, no_log, play
-from yume_shim.providers._sdk_clients import OPENERS
+from yume_shim.providers.cassettes.replay import ReplayProvider
 from yume_shim.providers.load import known_apis, load_adapter, load_provider
-from yume_shim.providers.replay import ReplayProvider
+from yume_shim.providers.sdk.clients import OPENERS
 from yume_shim.types.models import Credential
 from yume_shim.types.settings import Settings
 

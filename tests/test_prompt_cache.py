@@ -15,7 +15,7 @@ import pytest
 from tests.helpers.media_files import b64, image, noise, pdf, pdf_block, picture, saved
 from tests.helpers.scripted_model import ModelServer, call, say, think
 from tests.helpers.vendor_place import FLAT, MODELS, SESSION, VendorPlace, media_in
-from yume_shim.providers._prepare import Preparer
+from yume_shim.providers.fitting.prepare import Preparer
 from yume_shim.providers.load import load_adapter
 from yume_shim.text import codec
 from yume_shim.types.blocks import Image, Message, Text, Thinking, ToolCall, ToolResult

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.fakes import FakeIds
-from yume_shim.providers._http.frames import FrameParser
+from yume_shim.providers.http.frames import FrameParser
 from yume_shim.providers.load import load_adapter
 from yume_shim.types.blocks import Message, Other, Text, Thinking, ToolCall
 from yume_shim.types.events import BlockEnded, ResponseEnded, ResponseFailed, ResponseStarted

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import FakeIds
-from yume_shim.providers import google_genai
-from yume_shim.providers._errors import failure_from_payload, failure_from_status
+from yume_shim.providers.apis import google_genai
+from yume_shim.providers.wire.failures import failure_from_payload, failure_from_status
 from yume_shim.types.events import ResponseFailed
 from yume_shim.types.models import Endpoint, ModelSpec, Request
 

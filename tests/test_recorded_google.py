@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.fakes import FakeIds
-from yume_shim.providers import google_genai
-from yume_shim.providers._http.frames import FrameParser
+from yume_shim.providers.apis import google_genai
+from yume_shim.providers.http.frames import FrameParser
 from yume_shim.types.blocks import Message, Other, Text, Thinking, ToolCall
 from yume_shim.types.events import BlockDelta, BlockEnded, ResponseEnded, ResponseFailed, ResponseStarted
 from yume_shim.types.models import Endpoint, ModelSpec, Request, Usage

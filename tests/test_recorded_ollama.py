@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import FakeIds
-from yume_shim.providers._http.frames import FrameParser
-from yume_shim.providers.ollama_chat import API, Decoder
+from yume_shim.providers.apis.ollama_chat import API, Decoder
+from yume_shim.providers.http.frames import FrameParser
 from yume_shim.types.blocks import Message, Text, ToolCall
 from yume_shim.types.events import BlockEnded, ResponseEnded, ResponseFailed
 from yume_shim.types.models import Endpoint, ModelSpec, Request

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.fakes import FakeIds
-from yume_shim.providers import openai_chat, openai_responses
-from yume_shim.providers._http.frames import FrameParser
+from yume_shim.providers.apis import openai_chat, openai_responses
+from yume_shim.providers.http.frames import FrameParser
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted, ResponseEnded, ResponseFailed, ResponseStarted
 from yume_shim.types.models import Endpoint, ModelSpec, Request

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeIds
-from yume_shim.providers._http.frames import FrameParser
+from yume_shim.providers.http.frames import FrameParser
 from yume_shim.providers.load import load_adapter
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.events import ModelEvent, ResponseEnded, ResponseFailed

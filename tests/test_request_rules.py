@@ -15,8 +15,8 @@ from tests.helpers.wild_histories import TOOLS, wild
 from tests.helpers.wire_cases import cases
 from yume_shim.context.compact import choose_cut, rejoin
 from yume_shim.context.repair import repair
-from yume_shim.context.trim import apply_trim, plan_step
-from yume_shim.providers._prepare import Preparer
+from yume_shim.context.result_trimming import apply_trim, plan_step
+from yume_shim.providers.fitting.prepare import Preparer
 from yume_shim.providers.load import load_adapter
 from yume_shim.text import codec
 from yume_shim.types.blocks import Message, Other, Text, Thinking, ToolCall

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.helpers import child
 from tests.helpers.fake_server import FakeServer
-from yume_shim.engine.answer import MAX_NUDGES
+from yume_shim.engine.model_client import MAX_NUDGES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import FakeClock, FakeIds
-from yume_shim.engine.parts import Parts
+from yume_shim.engine.services import EngineServices
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.errors import Failure, ToolFailed
 from yume_shim.types.events import (
@@ -61,10 +61,10 @@ def thinks(text: str, *, index: int = 0) -> list[Any]:
     return [BlockStarted(index, Thinking("")), BlockDelta(index, "thinking", text), BlockEnded(index, Thinking(text))]
 
 
-def answer(*parts: list[Any], stop: str = "end", usage: Usage = USAGE, given: bool = True) -> list[Any]:
+def answer(*blocks: list[Any], stop: str = "end", usage: Usage = USAGE, given: bool = True) -> list[Any]:
     """A whole response."""
     words = {"end": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "pause": "pause_turn"}
-    body = [event for part in parts for event in part]
+    body = [event for part in blocks for event in part]
     return [
         ResponseStarted("msg_1", "test-model", Usage(usage.input)),
         *body,
@@ -121,7 +121,7 @@ class FunctionTools:
     def find(self, name: str) -> ToolSpec | None:
         return next((spec for spec in self.specs() if spec.name == name), None)
 
-    def complete(self, call: ToolCall, *, careless: bool = False) -> ToolCall:
+    def complete(self, call: ToolCall, *, fix_arguments: bool = False) -> ToolCall:
         return call
 
     def check(self, call: ToolCall) -> None:
@@ -204,7 +204,7 @@ class Bench:
         self.provider = provider
         self.gate = gate or TableGate()
         self._lock = threading.Lock()
-        self.parts = Parts(
+        self.services = EngineServices(
             settings=Settings(
                 **{"cwd": "/nowhere", "env": {"HOME": "/nowhere"}, "system_prompt": "be brief", **settings}
             ),

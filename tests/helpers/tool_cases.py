@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import cancel
-from yume_shim.tools.registry import open_toolbox
+from yume_shim.tools.dispatch.builtin import open_toolbox
 from yume_shim.types.blocks import Document, Image, Text, ToolCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolContext

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import FakeIds, cancel
 from yume_shim.context.repair import repair
+from yume_shim.providers.cassettes.replay import open_frames, read_wire
 from yume_shim.providers.load import load_adapter
 from yume_shim.providers.pipeline import ApiProvider
-from yume_shim.providers.replay import open_frames, read_wire
 from yume_shim.types import blocks, events, models
 from yume_shim.types.value import fields, replace
 

@@ -184,9 +184,9 @@ class Catalog:
         spec, settings = self._listed(endpoint, model), self._settings
         if not settings.models and settings.temperature is settings.top_p is None and not settings.stop_sequences:
             return spec
-        from yume_shim.catalog.told import as_told
+        from yume_shim.catalog.model_overrides import with_overrides
 
-        return as_told(spec, settings)
+        return with_overrides(spec, settings)
 
     def _listed(self, endpoint: Endpoint, model: str) -> ModelSpec:
         bare = _plain_name(model)

@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
         from yume_shim.cli.commands import run_command
 
         return run_command(argv)
-    from yume_shim.cli.claude_words import CLAUDE_WORDS, answer_word
+    from yume_shim.cli.claude_subcommands import CLAUDE_WORDS, answer_word
 
     if argv and argv[0] in CLAUDE_WORDS:
         return answer_word(argv, _say)
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
         from yume_shim.cli.help import help_text
 
         return _say(help_text())
-    from yume_shim.app import run
+    from yume_shim.app.program import run
 
     return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ)
 

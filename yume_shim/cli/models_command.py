@@ -69,7 +69,7 @@ class _Models:
         from yume_shim.config.credentials import find_keys, missing_key
         from yume_shim.engine.cancel import CancelSignal
         from yume_shim.host.log import Log
-        from yume_shim.providers.model_lists import list_models
+        from yume_shim.providers.discovery.model_lists import list_models
 
         keys, cancel = find_keys(endpoint, settings), CancelSignal()
         if not keys:

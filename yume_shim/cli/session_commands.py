@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.store.index import Listed
-    from yume_shim.types.past import Past
     from yume_shim.types.settings import Settings
+    from yume_shim.types.stored_session import StoredSession
 
 SHOWN_PROMPT = 60
 AROUND = 60
@@ -154,7 +154,7 @@ class _Sessions:
             raise BadInvocation(f"'{wanted}' means more than one session: {several}")
         return found[0]
 
-    def _load(self, wanted: str) -> tuple[Listed, Past]:
+    def _load(self, wanted: str) -> tuple[Listed, StoredSession]:
         listed = self._find(wanted)
         try:
             past = load(listed.path)

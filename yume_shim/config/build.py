@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.config.key_wishes import key_wishes
+from yume_shim.config.key_settings import key_wishes
+from yume_shim.config.setting_sources import Wishes
 from yume_shim.config.settings_files import read_config, read_layers
-from yume_shim.config.wishes import Wishes
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import RetrySettings, Rules, Settings, Timeouts
 from yume_shim.types.value import fields, replace

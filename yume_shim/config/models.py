@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from yume_shim.config.wishes import Wishes
+    from yume_shim.config.setting_sources import Wishes
 
 RANGES = {"temperature": (0.0, 2.0), "top_p": (0.0, 1.0)}
 VARIABLES = {"temperature": "YUME_TEMPERATURE"}

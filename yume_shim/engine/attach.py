@@ -11,26 +11,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Block
     from yume_shim.types.ports import Cancel
 
 READER = "Read"
 
 
-def attachments(parts: Parts, blocks: Iterable[Block], cancel: Cancel) -> list[str]:
+def attachments(services: EngineServices, blocks: Iterable[Block], cancel: Cancel) -> list[str]:
     """One note for each mentioned file that is there and may be read; what is no file stays a word of the prompt."""
-    spec = parts.toolbox.find(READER)
+    spec = services.toolbox.find(READER)
     if spec is None:
         return []
     notes: list[str] = []
     for path in [path for block in blocks if isinstance(block, Text) for path in mentioned(block.text)]:
-        call = ToolCall(parts.ids.call_id(), READER, {spec.path_field: path})
+        call = ToolCall(services.ids.call_id(), READER, {spec.path_field: path})
         try:
-            parts.toolbox.check(call)
-            if parts.gate.decide(call, spec).verdict != "allow":
+            services.toolbox.check(call)
+            if services.gate.decide(call, spec).verdict != "allow":
                 continue
-            content = parts.toolbox.run(call, ToolContext(call.id, cancel)).content
+            content = services.toolbox.run(call, ToolContext(call.id, cancel)).content
         except (ToolFailed, Cancelled):
             continue
         if isinstance(content, str):

@@ -21,31 +21,31 @@ class BudgetUsedUp(Exception):
         self.limit = limit
 
 
-def check_budget(talk: Conversation) -> None:
+def check_budget(conversation: Conversation) -> None:
     """Raises BudgetUsedUp. What earlier processes of the session spent does not count."""
-    budget = _budget(talk)
-    if budget is not None and talk.tally.spent_usd() >= budget:
+    budget = _budget(conversation)
+    if budget is not None and conversation.tally.spent_usd() >= budget:
         raise BudgetUsedUp(f"${budget:g}")
 
 
-def warn_of_budget(talk: Conversation) -> None:
+def warn_of_budget(conversation: Conversation) -> None:
     """Say once that most of the budget is spent, and once that a model's cost cannot be counted."""
-    budget = _budget(talk)
+    budget = _budget(conversation)
     if budget is None:
         return
-    spent = talk.tally.spent_usd()
+    spent = conversation.tally.spent_usd()
     if round(budget * WARN_AT, DECIMALS) <= spent < budget:
-        _tell(talk, "budget", f"${spent:.4g} of the budget of ${budget:g} are spent.")
-    for model in talk.tally.unpriced():
-        _tell(talk, f"price of {model}", f"No price is known for {model}: its cost counts as zero.")
+        _tell(conversation, "budget", f"${spent:.4g} of the budget of ${budget:g} are spent.")
+    for model in conversation.tally.unpriced():
+        _tell(conversation, f"price of {model}", f"No price is known for {model}: its cost counts as zero.")
 
 
-def _budget(talk: Conversation) -> float | None:
-    budget = talk.parts.settings.max_budget_usd
+def _budget(conversation: Conversation) -> float | None:
+    budget = conversation.services.settings.max_budget_usd
     return None if budget is None else round(budget, DECIMALS)
 
 
-def _tell(talk: Conversation, what: str, text: str) -> None:
-    if what not in talk.warned_of:
-        talk.warned_of.add(what)
-        talk.parts.emit(Notice("budget", text))
+def _tell(conversation: Conversation, what: str, text: str) -> None:
+    if what not in conversation.warned_of:
+        conversation.warned_of.add(what)
+        conversation.services.emit(Notice("budget", text))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.services import EngineServices
     from yume_shim.engine.structured import StructuredOutput
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.models import ToolSpec
@@ -48,8 +48,8 @@ class HostSaidStop(Exception):
 class CallRunner:
     """Runs the calls of one turn and remembers what was denied."""
 
-    def __init__(self, parts: Parts, cancel: Cancel, structured: StructuredOutput | None = None) -> None:
-        self._parts = parts
+    def __init__(self, services: EngineServices, cancel: Cancel, structured: StructuredOutput | None = None) -> None:
+        self._services = services
         self._cancel = cancel
         self._structured = structured
         self.denials: list[Denial] = []
@@ -78,25 +78,25 @@ class CallRunner:
 
     def _start(self, call: ToolCall) -> None:
         self._started.add(call.id)
-        self._parts.emit(ToolStarted(call))
+        self._services.emit(ToolStarted(call))
 
     def _finish(self, finished: ToolFinished, done: list[ToolFinished]) -> None:
         if finished.denied:
             self.denials.append(Denial(finished.call.name, finished.call.id, finished.call.input))
-        self._parts.emit(finished)
+        self._services.emit(finished)
         done.append(finished)
 
     # ------------------------------------------------------------ side by side
 
     def _side_by_side(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
         """The longest head of the list that may run at once: calls that only look, and need no question."""
-        limit = self._parts.settings.tool_concurrency
+        limit = self._services.settings.tool_concurrency
         group: list[ToolCall] = []
         for call in calls[:limit]:
-            spec = self._parts.toolbox.find(call.name)
+            spec = self._services.toolbox.find(call.name)
             if spec is None or not spec.parallel or call.broken is not None:
                 break
-            if self._parts.gate.decide(call, spec).verdict == "ask":
+            if self._services.gate.decide(call, spec).verdict == "ask":
                 break
             group.append(call)
         return group or [calls[0]]
@@ -129,25 +129,25 @@ class CallRunner:
     # ------------------------------------------------------------ one call
 
     def _run_one(self, call: ToolCall) -> ToolFinished:
-        begun = self._parts.clock.monotonic()
+        begun = self._services.clock.monotonic()
         try:
             if self._structured is not None and call.name == self._structured.spec.name:
                 text = self._structured.take(call)
                 return ToolFinished(call, ToolResult(call.id, text), text)
-            self._parts.toolbox.check(call)
+            self._services.toolbox.check(call)
             refused, call = self._permit(call)
             if refused is not None:
                 return refused
-            with _Heartbeat(self._parts, call):
-                output = self._parts.toolbox.run(call, ToolContext(call.id, self._cancel))
+            with _Heartbeat(self._services, call):
+                output = self._services.toolbox.run(call, ToolContext(call.id, self._cancel))
         except ToolFailed as failed:
             return _failed(call, failed)
         except (Cancelled, HostSaidStop):
             raise
         except Exception as error:
-            self._parts.log("error", f"tool {call.name} broke: {type(error).__name__}: {error}")
+            self._services.log("error", f"tool {call.name} broke: {type(error).__name__}: {error}")
             return _failed(call, ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}"))
-        took = round((self._parts.clock.monotonic() - begun) * 1000)
+        took = round((self._services.clock.monotonic() - begun) * 1000)
         output = self._scrubbed(call, self._mended(output))
         self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
@@ -155,58 +155,58 @@ class CallRunner:
 
     def _change_mode(self, mode: str) -> None:
         """Plan mode begins and ends by tools; an end is void if the host's answer has set another mode already."""
-        gate = self._parts.gate
+        gate = self._services.gate
         if mode and gate.mode() != mode and "plan" in (mode, gate.mode()):
             gate.set_mode(mode)
-            self._parts.emit(ModeChanged(gate.mode()))
+            self._services.emit(ModeChanged(gate.mode()))
 
     def _mended(self, output: ToolOutput) -> ToolOutput:
         """Text that was decoded wrongly somewhere on its way is put right, where the user wants that."""
-        if not self._parts.settings.repair_mojibake or not isinstance(output.content, str):
+        if not self._services.settings.repair_mojibake or not isinstance(output.content, str):
             return output
         return replace(output, content=repair_mojibake(output.content))
 
     def _scrubbed(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        if not self._parts.settings.redact_output:
+        if not self._services.settings.redact_output:
             return output
-        output, count = scrub(output, self._parts.secrets)
+        output, count = scrub(output, self._services.secrets)
         if count:
-            self._parts.log("warning", f"{count} key(s) redacted from the output of {call.name}")
+            self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")
         return output
 
     def _permit(self, call: ToolCall) -> tuple[ToolFinished | None, ToolCall]:
         """(None, the call to run), or (its refusal, the call)."""
-        spec = self._parts.toolbox.find(call.name)
+        spec = self._services.toolbox.find(call.name)
         if spec is None:
             return _failed(call, ToolFailed(f"No such tool available: {call.name}", before_run=True)), call
-        decision = self._parts.gate.decide(call, spec)
+        decision = self._services.gate.decide(call, spec)
         if decision.verdict == "allow":
             return None, call
-        if decision.verdict == "ask" and self._parts.asker.can_ask():
+        if decision.verdict == "ask" and self._services.asker.can_ask():
             return self._ask(call, spec, decision)
-        self._parts.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
+        self._services.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
         return _denied(call, decision.message), call
 
     def _ask(self, call: ToolCall, spec: ToolSpec, decision: Decision) -> tuple[ToolFinished | None, ToolCall]:
         self._tell_state("requires_action")
-        answer = self._parts.asker.ask(call, decision, self._cancel)
+        answer = self._services.asker.ask(call, decision, self._cancel)
         self._tell_state("running")
         if answer.verdict == "allow":
-            gate, mode = self._parts.gate, self._parts.gate.mode()
+            gate, mode = self._services.gate, self._services.gate.mode()
             gate.apply(answer.updates)
             if answer.remember:
                 gate.apply((gate.exact_rule_for(call, spec),))
             if gate.mode() != mode:
-                self._parts.emit(ModeChanged(gate.mode()))
+                self._services.emit(ModeChanged(gate.mode()))
             if answer.input is not None and answer.input != call.input:
-                call = self._parts.toolbox.complete(replace(call, input=answer.input))
-                self._parts.toolbox.check(call)
+                call = self._services.toolbox.complete(replace(call, input=answer.input))
+                self._services.toolbox.check(call)
             return None, call
         return self._refusal(call, answer), call
 
     def _tell_state(self, state: Literal["running", "requires_action"]) -> None:
-        if self._parts.settings.session_states:
-            self._parts.emit(StateChanged(state))
+        if self._services.settings.session_states:
+            self._services.emit(StateChanged(state))
 
     def _refusal(self, call: ToolCall, answer: Answer) -> ToolFinished:
         match answer.verdict:
@@ -229,16 +229,16 @@ class CallRunner:
 class _Heartbeat:
     """Tells at a fixed interval that a tool still runs. The timer thread starts only for tools that may take long."""
 
-    def __init__(self, parts: Parts, call: ToolCall) -> None:
-        self._parts = parts
+    def __init__(self, services: EngineServices, call: ToolCall) -> None:
+        self._services = services
         self._call = call
         self._stop = threading.Event()
         self._telling = threading.Lock()
 
     def __enter__(self) -> None:
-        spec = self._parts.toolbox.find(self._call.name)
+        spec = self._services.toolbox.find(self._call.name)
         if spec is not None and spec.kind in ("shell", "other"):
-            self._begun = self._parts.clock.monotonic()
+            self._begun = self._services.clock.monotonic()
             threading.Thread(target=self._beat, daemon=True, name="heartbeat").start()
 
     def __exit__(self, *_: object) -> None:
@@ -246,11 +246,11 @@ class _Heartbeat:
             self._stop.set()
 
     def _beat(self) -> None:
-        while not self._stop.wait(self._parts.settings.timeouts.tool_heartbeat):
-            elapsed = round((self._parts.clock.monotonic() - self._begun) * 1000)
+        while not self._stop.wait(self._services.settings.timeouts.tool_heartbeat):
+            elapsed = round((self._services.clock.monotonic() - self._begun) * 1000)
             with self._telling:
                 if not self._stop.is_set():
-                    self._parts.emit(ToolProgress(self._call, elapsed))
+                    self._services.emit(ToolProgress(self._call, elapsed))
 
 
 def _failed(call: ToolCall, failed: ToolFailed) -> ToolFinished:

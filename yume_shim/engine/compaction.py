@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from yume_shim.context.compact import LONGEST_SUMMARY, ask_for_summary, fit_head, rejoin, summary_of
 from yume_shim.context.estimate import size_of
-from yume_shim.context.trim import TrimPlan
-from yume_shim.engine.answer import Answerer, GaveUp, Stopped
+from yume_shim.context.result_trimming import TrimPlan
+from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import Compacted, CompactEnded, Compacting, Notice, Retrying
 from yume_shim.types.models import Usage
@@ -15,14 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from yume_shim.engine.answer import Answered
     from yume_shim.engine.conversation import Conversation
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.model_client import ModelAnswer
+    from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import Event
-    from yume_shim.types.local_events import Trigger
     from yume_shim.types.models import ModelSpec, Request
     from yume_shim.types.ports import Cancel
+    from yume_shim.types.side_events import Trigger
 
     Build = Callable[[tuple[Message, ...], int], Request]
     """(messages, longest answer) -> a request that calls no tools."""
@@ -61,22 +61,30 @@ class Summary:
 class Compactor:
     """Makes summaries of one conversation with one model."""
 
-    def __init__(self, parts: Parts, talk: Conversation, spec: ModelSpec, cancel: Cancel, build: Build) -> None:
-        self._parts, self._talk, self.spec, self._cancel, self._build = parts, talk, spec, cancel, build
-        quiet = replace(parts, emit=self._emit, settings=replace(parts.settings, on_cut="restart"))
-        self._answerer = Answerer(quiet, cancel, set())
+    def __init__(
+        self, services: EngineServices, conversation: Conversation, spec: ModelSpec, cancel: Cancel, build: Build
+    ) -> None:
+        self._services, self._conversation, self.spec, self._cancel, self._build = (
+            services,
+            conversation,
+            spec,
+            cancel,
+            build,
+        )
+        quiet = replace(services, emit=self._emit, settings=replace(services.settings, on_cut="restart"))
+        self._client = ModelClient(quiet, cancel, set())
 
     @property
     def api_seconds(self) -> float:
         """How long the model was waited for."""
-        return self._answerer.api_seconds
+        return self._client.api_seconds
 
     def sum_up(self, trigger: Trigger, cut: int, before: int, instructions: str = "") -> Summary:
         """Ask for a summary of the first `cut` messages; `before` is the size of the whole. Raises CompactionFailed or
         Stopped; either way nothing has changed."""
-        emit, clock = self._parts.emit, self._parts.clock
+        emit, clock = self._services.emit, self._services.clock
         begun = clock.monotonic()
-        head = tuple(self._talk.history[:cut])
+        head = tuple(self._conversation.history[:cut])
         emit(Compacting(trigger))
         try:
             text = self._ask(head, instructions)
@@ -91,32 +99,34 @@ class Compactor:
             emit(CompactEnded(f"{type(error).__name__}: {error}"))
             raise
         emit(CompactEnded())
-        message = rejoin(text, head, self._parts.toolbox.specs())
+        message = rejoin(text, head, self._services.toolbox.specs())
         return Summary(trigger, cut, before, message, round((clock.monotonic() - begun) * 1000), instructions)
 
     def put_in_place(self, summary: Summary) -> None:
         """The history is the summary and what stands behind the cut; tell so."""
-        talk = self._talk
-        kept = tuple(talk.history[summary.cut :])
-        gone = size_of(talk.history[: summary.cut])
-        talk.history[:] = [summary.message, *kept]
-        talk.measured = None
-        talk.trimming = TrimPlan((0, *talk.trimming.caps[summary.cut :]))  # the summary has no results to cut
-        talk.unbound = len(talk.history)
+        conversation = self._conversation
+        kept = tuple(conversation.history[summary.cut :])
+        gone = size_of(conversation.history[: summary.cut])
+        conversation.history[:] = [summary.message, *kept]
+        conversation.measured = None
+        conversation.trimming = TrimPlan(
+            (0, *conversation.trimming.caps[summary.cut :])
+        )  # the summary has no results to cut
+        conversation.reasoning_stale_before = len(conversation.history)
         added = size_of((summary.message,))
-        talk.dropped_tokens += max(0, gone - added)
-        after = max(summary.before - gone + added, size_of(talk.history))
-        self._parts.log("info", f"history summed up ({summary.trigger}): {summary.before} -> about {after} tokens")
-        self._parts.emit(
+        conversation.dropped_tokens += max(0, gone - added)
+        after = max(summary.before - gone + added, size_of(conversation.history))
+        self._services.log("info", f"history summed up ({summary.trigger}): {summary.before} -> about {after} tokens")
+        self._services.emit(
             Compacted(
                 trigger=summary.trigger,
                 before=summary.before,
                 after=after,
-                dropped=talk.dropped_tokens,
+                dropped=conversation.dropped_tokens,
                 duration_ms=summary.duration_ms,
                 summary=summary.message,
                 kept=kept,
-                boundary_uuid=self._parts.ids.uuid(),
+                boundary_uuid=self._services.ids.uuid(),
                 instructions=summary.instructions,
             )
         )
@@ -130,19 +140,19 @@ class Compactor:
             fitted = fit_head(head, room)
             request = self._build(ask_for_summary(fitted, instructions), SUMMARY_TOKENS)
             try:
-                answered = self._answerer.ask(request)
+                answered = self._client.ask(request)
             except GaveUp as gave_up:
                 if gave_up.failure.kind != "context_length" or attempt == TRIES - 1:
                     raise CompactionFailed(gave_up.failure.message) from None
                 room = size_of(fitted) // 2
                 continue
             finally:
-                self._book(self._answerer.take_lost())
+                self._book(self._client.take_lost())
             self._book(answered.usage)
             return self._text(answered, window)
         raise CompactionFailed("the history does not fit into one request")
 
-    def _text(self, answered: Answered, window: int) -> str:
+    def _text(self, answered: ModelAnswer, window: int) -> str:
         said = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
         text = summary_of(said, min(LONGEST_SUMMARY, window * CHARACTERS_PER_TOKEN // SUMMARY_SHARE))
         if not text:
@@ -151,8 +161,8 @@ class Compactor:
 
     def _book(self, usage: Usage) -> None:
         if usage != Usage():
-            self._talk.tally.add(self.spec, usage)
+            self._conversation.tally.add(self.spec, usage)
 
     def _emit(self, event: Event) -> str:
         """What the summary request says is not for the host, but that it has to wait is."""
-        return self._parts.emit(event) if isinstance(event, (Retrying, Notice)) else ""
+        return self._services.emit(event) if isinstance(event, (Retrying, Notice)) else ""

@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 _COLOURS = {"system": "promptBorder", "tools": "inactive", "memory": "claude", "messages": "purple", "free": "subtle"}
 
 
-def context_usage(talk: Conversation) -> dict[str, Any]:
+def context_usage(conversation: Conversation) -> dict[str, Any]:
     """Figures by part. What the provider counted last is the total; the parts are estimates."""
-    parts, spec = talk.parts, talk.spec
-    tools = parts.toolbox.specs()
-    history = tuple(talk.history)  # the session's thread may add to it meanwhile
+    services, spec = conversation.services, conversation.spec
+    tools = services.toolbox.specs()
+    history = tuple(conversation.history)  # the session's thread may add to it meanwhile
     figures = {
-        "system": ("System prompt", frame_size(talk.system, ())),
+        "system": ("System prompt", frame_size(conversation.system, ())),
         "tools": ("System tools", frame_size((), tools)),
-        "memory": ("Memory files", by_characters(talk.preamble)),
+        "memory": ("Memory files", by_characters(conversation.preamble)),
         "messages": ("Messages", size_of(history)),
     }
     estimated = sum(tokens for _, tokens in figures.values())
-    counted = talk.measured
+    counted = conversation.measured
     total = counted.size(list(history)) if counted is not None and counted.origin == spec.origin else estimated
     free = max(0, spec.window - total)
     shown = [*figures.items(), ("free", ("Free space", free))]
-    settings = parts.settings
+    settings = services.settings
     threshold = settings.autocompact_tokens or round(spec.window * spec.compact_at)
     return {
         "categories": [

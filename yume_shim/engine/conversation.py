@@ -6,7 +6,7 @@ import os
 import threading
 
 from yume_shim.context.estimate import Measured
-from yume_shim.context.trim import TrimPlan
+from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import BadInvocation
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
     from yume_shim.types.models import ModelSpec
@@ -28,22 +28,22 @@ class Conversation:
 
     def __init__(
         self,
-        parts: Parts,
+        services: EngineServices,
         spec: ModelSpec,
         session_id: str,
         fallback: Callable[[str], ModelSpec] | None = None,
     ) -> None:
-        self.parts = parts
+        self.services = services
         self._fallback = fallback
         self.spec = spec
         self.session_id = session_id
         self._begin()
         self._fallbacks = self._chain()
         """Models that take over, in order; each is used up when its turn has come."""
-        self.schema = parts.settings.json_schema
-        self.thinking_budget = parts.settings.thinking_budget
-        self.system_prompt = parts.settings.system_prompt
-        self.append_system_prompt = parts.settings.append_system_prompt
+        self.schema = services.settings.json_schema
+        self.thinking_budget = services.settings.thinking_budget
+        self.system_prompt = services.settings.system_prompt
+        self.append_system_prompt = services.settings.append_system_prompt
         self._prepared = False
         self._preparing = threading.Lock()
         self.system: tuple[str, ...] = ()
@@ -52,12 +52,12 @@ class Conversation:
     def _begin(self) -> None:
         self.history: list[Message] = []
         self.used_ids: set[str] = set()
-        self.tally = Tally(self.parts.cost)
+        self.tally = Tally(self.services.cost)
         self.measured: Measured | None = None
         """What the provider counted last; None if the history is no longer what it counted."""
         self.trimming = TrimPlan()
         """How old tool results are cut on their way out; stays the same from step to step."""
-        self.unbound = 0
+        self.reasoning_stale_before = 0
         """So many messages were written behind another beginning: their reasoning is no longer sent."""
         self.beginning: object = None
         """System prompt, memory note and tools of the last request."""
@@ -78,7 +78,7 @@ class Conversation:
     def refined(self, cancel: Cancel) -> ModelSpec:
         """The model of the next turn, with what its endpoint tells about it."""
         spec = self.spec
-        known = self.parts.refine(spec, cancel)
+        known = self.services.refine(spec, cancel)
         if self.spec is spec:  # the host may have chosen another one meanwhile
             self.spec = known
         return known
@@ -99,7 +99,7 @@ class Conversation:
         return spec
 
     def _chain(self) -> list[str]:
-        return self.parts.settings.fallback_model.replace(",", " ").split()
+        return self.services.settings.fallback_model.replace(",", " ").split()
 
     def _upcoming(self, now: ModelSpec) -> ModelSpec | None:
         chain = self._fallbacks
@@ -107,7 +107,7 @@ class Conversation:
             try:
                 spec = self._fallback(chain[0])
             except BadInvocation as error:
-                self.parts.log("warning", f"fallback model {chain[0]}: {error.message}")
+                self.services.log("warning", f"fallback model {chain[0]}: {error.message}")
             else:
                 if (spec.origin, spec.endpoint.base_url) != (now.origin, now.endpoint.base_url):
                     return spec
@@ -127,10 +127,10 @@ class Conversation:
         from yume_shim.context.memory_files import load_memory
         from yume_shim.context.system_prompt import build_system
 
-        settings = self.parts.settings
-        surroundings = facts(settings.cwd, self.parts.clock.now(), settings.env)
+        settings = self.services.settings
+        surroundings = facts(settings.cwd, self.services.clock.now(), settings.env)
         wishes = replace(settings, system_prompt=self.system_prompt, append_system_prompt=self.append_system_prompt)
-        self.system = build_system(wishes, surroundings, self.parts.toolbox.specs())
+        self.system = build_system(wishes, surroundings, self.services.toolbox.specs())
         home = settings.env.get("HOME") or os.path.expanduser("~")
         config_dir = settings.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
         self.preamble = load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.memory else ""

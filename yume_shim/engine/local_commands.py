@@ -3,8 +3,8 @@ text. Each ends as a turn does, with one TurnEnded, but the model's figures in i
 
 from __future__ import annotations
 
-from yume_shim.engine.answer import Stopped
 from yume_shim.engine.compaction import CompactionFailed
+from yume_shim.engine.model_client import Stopped
 from yume_shim.engine.requests import Requests
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.events import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from yume_shim.engine.compaction import Summary
     from yume_shim.engine.conversation import Conversation
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.services import EngineServices
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import InterruptReason, Outcome, SessionInfo
     from yume_shim.types.ports import Cancel
@@ -61,14 +61,16 @@ def local_command(prompt: UserInput) -> LocalCommand | None:
 class LocalCommands:
     """Runs them for one session, on the session's own thread."""
 
-    def __init__(self, parts: Parts, talk: Conversation, describe: Callable[[], SessionInfo]) -> None:
-        self._parts, self._talk, self._describe = parts, talk, describe
+    def __init__(
+        self, services: EngineServices, conversation: Conversation, describe: Callable[[], SessionInfo]
+    ) -> None:
+        self._services, self._conversation, self._describe = services, conversation, describe
 
     def run(
         self, command: LocalCommand, prompt: UserInput, cancel: Cancel, reason: Callable[[], InterruptReason]
     ) -> TurnEnded:
         """As the answer to a prompt."""
-        begun = self._parts.clock.monotonic()
+        begun = self._services.clock.monotonic()
         uuids = (prompt.uuid,) if prompt.uuid else ()
         outcome: Outcome = "success"
         api_seconds = 0.0
@@ -76,15 +78,15 @@ class LocalCommands:
             self.clear()
             self._start(prompt, uuids)
         else:
-            requests = Requests(self._parts, self._talk, self._talk.spec, cancel)
+            requests = Requests(self._services, self._conversation, self._conversation.spec, cancel)
             outcome = self._compact(requests, command.words, prompt, uuids, reason)
             api_seconds = requests.compactor.api_seconds
-        tally = self._talk.tally
+        tally = self._conversation.tally
         ended = TurnEnded(
             outcome=outcome,
             text="",
             num_turns=0,
-            duration_ms=round((self._parts.clock.monotonic() - begun) * 1000),
+            duration_ms=round((self._services.clock.monotonic() - begun) * 1000),
             duration_api_ms=round(api_seconds * 1000),
             usage=Usage(),
             total_cost_usd=tally.total_usd(),
@@ -94,24 +96,24 @@ class LocalCommands:
             info=self._describe(),
             local_command=command.name,
         )
-        self._parts.emit(ended)
+        self._services.emit(ended)
         return ended
 
     def clear(self) -> None:
         """A new conversation under a new id."""
-        before = self._talk.session_id
-        self._talk.clear(self._parts.ids.uuid())
-        self._parts.emit(SessionChanged(self._talk.session_id, before))
+        before = self._conversation.session_id
+        self._conversation.clear(self._services.ids.uuid())
+        self._services.emit(SessionChanged(self._conversation.session_id, before))
 
     def compact_now(self, cancel: Cancel) -> None:
         """Outside of any turn, as the flat line asks for."""
-        requests = Requests(self._parts, self._talk, self._talk.spec, cancel)
+        requests = Requests(self._services, self._conversation, self._conversation.spec, cancel)
         try:
             summary = self._sum_up(requests, "")
         except CompactionFailed as failed:
-            self._parts.emit(CommandRefused(failed.message))
+            self._services.emit(CommandRefused(failed.message))
         except Stopped:
-            self._parts.emit(CommandRefused("compacting was stopped", "cancelled"))
+            self._services.emit(CommandRefused("compacting was stopped", "cancelled"))
         else:
             requests.compactor.put_in_place(summary)
 
@@ -129,31 +131,31 @@ class LocalCommands:
             summary = self._sum_up(requests, instructions)
         except CompactionFailed as failed:
             self._start(prompt, uuids)
-            self._parts.emit(LocalCommandDone("compact", f"Error: {failed.message}", failed="bad_input"))
+            self._services.emit(LocalCommandDone("compact", f"Error: {failed.message}", failed="bad_input"))
             return "success"  # the Claude CLI does not count this as an error
         except Stopped:
             self._start(prompt, uuids)
             why = reason()
             if why != "priority":  # a prompt that takes over speaks for itself
-                self._talk.history.append(Message("user", (Text(interrupt_marker("streaming")),)))
-            self._parts.emit(Interrupted(why, "streaming"))
+                self._conversation.history.append(Message("user", (Text(interrupt_marker("streaming")),)))
+            self._services.emit(Interrupted(why, "streaming"))
             return "success" if why == "priority" else "cancelled"
         self._start(prompt, uuids)
         requests.compactor.put_in_place(summary)
-        self._parts.emit(LocalCommandDone("compact", "Compacted "))
+        self._services.emit(LocalCommandDone("compact", "Compacted "))
         return "success"
 
     def _sum_up(self, requests: Requests, instructions: str) -> Summary:
         """All of the history: the user asked for it, so nothing is too recent."""
-        history = self._talk.history
+        history = self._conversation.history
         if not any(message.role == "assistant" for message in history):
             raise CompactionFailed(NOTHING_TO_COMPACT)
-        self._talk.prepare()
+        self._conversation.prepare()
         return requests.compactor.sum_up("manual", len(history), requests.size(), instructions)
 
     def _start(self, prompt: UserInput, uuids: tuple[str, ...]) -> None:
         """The turn is told once it is clear what came of it: the Claude CLI prints init behind the status lines."""
-        self._parts.emit(TurnStarted(self._describe(), uuids))
-        if self._parts.settings.replay_user_messages:
+        self._services.emit(TurnStarted(self._describe(), uuids))
+        if self._services.settings.replay_user_messages:
             message = Message("user", prompt.blocks)
-            self._parts.emit(PromptTaken(message, prompt.content, prompt.uuid, replay=True, repeated=True))
+            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay=True, repeated=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from yume_shim.context.compact import choose_cut
 from yume_shim.context.estimate import estimate_text, frame_size, measured, room_for_output, size_of
 from yume_shim.context.repair import repair
-from yume_shim.context.trim import apply_trim, plan_step
+from yume_shim.context.result_trimming import apply_trim, plan_step
 from yume_shim.engine.compaction import CompactionFailed, Compactor
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import Notice
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.engine.conversation import Conversation
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
     from yume_shim.types.errors import Failure
     from yume_shim.types.models import ModelSpec, ToolSpec, Usage
@@ -37,15 +37,20 @@ class Requests:
     """Makes the requests of one turn. `compactions` counts the summaries it needed."""
 
     def __init__(
-        self, parts: Parts, talk: Conversation, spec: ModelSpec, cancel: Cancel, more_tools: tuple[ToolSpec, ...] = ()
+        self,
+        services: EngineServices,
+        conversation: Conversation,
+        spec: ModelSpec,
+        cancel: Cancel,
+        more_tools: tuple[ToolSpec, ...] = (),
     ) -> None:
-        self._parts, self._talk, self._spec = parts, talk, spec
+        self._services, self._conversation, self._spec = services, conversation, spec
         self._more_tools = more_tools
         self._stuck = False
         """A summary could not be had in this turn: not tried again before each request."""
         self._tried: Literal["", "trimming", "summary"] = ""
         """What was done since the last answer because the provider said that a request was too long."""
-        self.compactor = Compactor(parts, talk, spec, cancel, self._for_summary)
+        self.compactor = Compactor(services, conversation, spec, cancel, self._for_summary)
         self.compactions = 0
         self.wanted = ""
         """The one tool that must be called now; "" = the model chooses."""
@@ -61,7 +66,7 @@ class Requests:
 
     def after_overflow(self, failure: Failure) -> Request | None:
         """Another try after the provider said that it was too long; None if nothing can be done. Raises Stopped."""
-        settings = self._parts.settings
+        settings = self._services.settings
         if failure.kind != "context_length" or not settings.auto_compact or self._tried == "summary":
             return None
         size = max(self.size(), self._estimate())  # the figure that let it pass was wrong
@@ -74,34 +79,34 @@ class Requests:
 
     def after_full_window(self) -> bool:
         """The window was full in the middle of an answer: is there room for the rest of it now? Raises Stopped."""
-        return self._parts.settings.auto_compact and not self._stuck and self._compact()
+        return self._services.settings.auto_compact and not self._stuck and self._compact()
 
     def learn(self, usage: Usage) -> None:
         """Take over what the provider counted, now that its answer is in the history."""
-        talk = self._talk
+        conversation = self._conversation
         self._tried = ""
-        talk.measured = measured(usage, len(talk.history), self._spec.origin) or talk.measured
+        conversation.measured = measured(usage, len(conversation.history), self._spec.origin) or conversation.measured
 
     def size(self) -> int:
         """Tokens of the next request: what the provider counted last and what was added since, or all estimated."""
-        talk = self._talk
-        if talk.measured is not None and talk.measured.origin == self._spec.origin:
-            return talk.measured.size(talk.history)
+        conversation = self._conversation
+        if conversation.measured is not None and conversation.measured.origin == self._spec.origin:
+            return conversation.measured.size(conversation.history)
         return self._estimate()
 
     def _estimate(self) -> int:
-        talk = self._talk
+        conversation = self._conversation
         sent = self._sent()
-        rough = frame_size(talk.system, self._tools()) + size_of(sent)
+        rough = frame_size(conversation.system, self._tools()) + size_of(sent)
         if rough * 2 < self._trim_budget():  # counting exactly loads a vocabulary: only where it matters
             return rough
-        return frame_size(talk.system, self._tools(), estimate_text) + size_of(sent, estimate_text)
+        return frame_size(conversation.system, self._tools(), estimate_text) + size_of(sent, estimate_text)
 
     # ------------------------------------------------------------ making room
 
     def _make_room(self) -> int:
         """Returns the size of the next request."""
-        settings, size = self._parts.settings, self.size()
+        settings, size = self._services.settings, self.size()
         if size > self._trim_budget() and settings.history_trimming:
             size -= self._trim(size, self._trim_budget())
         if size > self._compact_limit() and settings.auto_compact and not self._stuck and self._compact():
@@ -110,7 +115,7 @@ class Requests:
 
     def _trim(self, size: int, budget: int) -> int:
         """One step; returns the tokens it freed."""
-        talk, settings = self._talk, self._parts.settings
+        conversation, settings = self._conversation, self._services.settings
         step = plan_step(
             self._sent(),
             size,
@@ -120,42 +125,44 @@ class Requests:
         )
         if step is None:
             return 0
-        talk.trimming = talk.trimming.joined(step.plan)
-        talk.unbound = len(talk.history)
-        if talk.measured is not None:
-            talk.measured = replace(talk.measured, tokens=max(0, talk.measured.tokens - step.freed))
-        self._parts.log("info", f"history: old tool results cut, about {step.freed} of {size} tokens freed")
+        conversation.trimming = conversation.trimming.joined(step.plan)
+        conversation.reasoning_stale_before = len(conversation.history)
+        if conversation.measured is not None:
+            conversation.measured = replace(
+                conversation.measured, tokens=max(0, conversation.measured.tokens - step.freed)
+            )
+        self._services.log("info", f"history: old tool results cut, about {step.freed} of {size} tokens freed")
         return step.freed
 
     def _compact(self) -> bool:
-        cut = choose_cut(self._talk.history, round(self._spec.window * KEEP_SHARE))
+        cut = choose_cut(self._conversation.history, round(self._spec.window * KEEP_SHARE))
         if cut is None:
             self._stuck = True
-            self._parts.log("info", "history: too little to sum up")
+            self._services.log("info", "history: too little to sum up")
             return False
         try:
             summary = self.compactor.sum_up("auto", cut, self.size())
         except CompactionFailed as failed:
             self._stuck = True
-            self._parts.emit(Notice("compact", f"The history could not be summed up: {failed.message}"))
+            self._services.emit(Notice("compact", f"The history could not be summed up: {failed.message}"))
             return False
         self.compactor.put_in_place(summary)
         self.compactions += 1
         return True
 
     def _trim_budget(self) -> int:
-        return self._parts.settings.max_history_tokens or round(self._window() * self._spec.trim_at)
+        return self._services.settings.max_history_tokens or round(self._window() * self._spec.trim_at)
 
     def _compact_limit(self) -> int:
         """Where a summary is due: at the family's share of the window, and before the answer has no room."""
-        window, asked = self._window(), self._parts.settings.autocompact_tokens
+        window, asked = self._window(), self._services.settings.autocompact_tokens
         limit = min(round(window * self._spec.compact_at), window - min(self._longest(), OUTPUT_RESERVE))
         limit = max(limit, window // 2)
         return limit if asked is None else min(limit, asked)
 
     def _window(self) -> int:
         """The model's window; if the provider has taken more than that, the figure is wrong and nothing is known."""
-        counted = self._talk.measured
+        counted = self._conversation.measured
         if counted is not None and counted.origin == self._spec.origin and counted.tokens > self._spec.window:
             return counted.tokens * 2
         return self._spec.window
@@ -167,7 +174,7 @@ class Requests:
         self._watch_beginning()
         spec = self._spec
         return replace(
-            self._of(self._sent(), longest, self._talk.unbound),
+            self._of(self._sent(), longest, self._conversation.reasoning_stale_before),
             tool_choice=self.wanted or "auto",
             temperature=spec.temperature,
             top_p=spec.top_p,
@@ -176,59 +183,67 @@ class Requests:
 
     def _sent(self) -> tuple[Message, ...]:
         """The history, message for message, as it is sent."""
-        return apply_trim(self._talk.history, self._talk.trimming)
+        return apply_trim(self._conversation.history, self._conversation.trimming)
 
     def _watch_beginning(self) -> None:
         """Another system prompt or other tools: reasoning from before belongs to a beginning that is gone."""
-        talk = self._talk
-        beginning = (talk.system, talk.preamble, self._tools())
-        if talk.beginning not in (None, beginning):
-            talk.unbound = len(talk.history)
-        talk.beginning = beginning
+        conversation = self._conversation
+        beginning = (conversation.system, conversation.preamble, self._tools())
+        if conversation.beginning not in (None, beginning):
+            conversation.reasoning_stale_before = len(conversation.history)
+        conversation.beginning = beginning
 
     def _for_summary(self, messages: tuple[Message, ...], longest: int) -> Request:
         head = messages[:-1]
-        unbound = self._talk.unbound if head == self._sent()[: len(head)] else len(head)
-        return replace(self._of(messages, min(longest, self._spec.max_output), unbound), tool_choice="none")
+        reasoning_stale_before = (
+            self._conversation.reasoning_stale_before if head == self._sent()[: len(head)] else len(head)
+        )
+        return replace(
+            self._of(messages, min(longest, self._spec.max_output), reasoning_stale_before), tool_choice="none"
+        )
 
-    def _of(self, messages: tuple[Message, ...], max_tokens: int, unbound: int) -> Request:
-        settings, talk = self._parts.settings, self._talk
-        if unbound and self._spec.thinking == BOUND_REASONING:
-            from yume_shim.context.bound import without_reasoning
+    def _of(self, messages: tuple[Message, ...], max_tokens: int, reasoning_stale_before: int) -> Request:
+        settings, conversation = self._services.settings, self._conversation
+        if reasoning_stale_before and self._spec.thinking == BOUND_REASONING:
+            from yume_shim.context.stale_reasoning import without_reasoning
 
-            messages = without_reasoning(messages, unbound)
+            messages = without_reasoning(messages, reasoning_stale_before)
         repaired = repair(messages, self._spec)
         self._tell(repaired.notes)
         messages = repaired.messages
-        if talk.preamble and messages:
+        if conversation.preamble and messages:
             first = messages[0]
-            messages = (replace(first, blocks=(Text(talk.preamble), *first.blocks)), *messages[1:])
+            messages = (replace(first, blocks=(Text(conversation.preamble), *first.blocks)), *messages[1:])
         return Request(
             model=self._spec,
             messages=messages,
-            system=talk.system,
+            system=conversation.system,
             tools=self._tools(),
             max_tokens=max_tokens,
             effort=settings.effort,
             thinking=settings.thinking,
-            thinking_budget=talk.thinking_budget,
+            thinking_budget=conversation.thinking_budget,
             thinking_display=settings.thinking_display,
-            session_id=talk.session_id,
+            session_id=conversation.session_id,
         )
 
     def _tell(self, notes: tuple[str, ...]) -> None:
         """What had to be left out or made up: to the log, and once to the user where another model goes on."""
         for note in notes:
-            self._parts.log("info", f"history: {note}")
-        talk, origin = self._talk, self._spec.origin
+            self._services.log("info", f"history: {note}")
+        conversation, origin = self._conversation, self._spec.origin
         once = f"history {origin}"
-        if notes and once not in talk.warned_of and any(m.origin not in ("", origin) for m in talk.history):
-            talk.warned_of.add(once)
-            self._parts.emit(Notice("history", f"Going on with {self._spec.id}: {'; '.join(notes)}"))
+        if (
+            notes
+            and once not in conversation.warned_of
+            and any(m.origin not in ("", origin) for m in conversation.history)
+        ):
+            conversation.warned_of.add(once)
+            self._services.emit(Notice("history", f"Going on with {self._spec.id}: {'; '.join(notes)}"))
 
     def _longest(self) -> int:
         most = self._spec.max_output
-        return min(self._parts.settings.max_output_tokens or most, most)
+        return min(self._services.settings.max_output_tokens or most, most)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        return (*self._parts.toolbox.specs(), *self._more_tools)
+        return (*self._services.toolbox.specs(), *self._more_tools)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Block
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
@@ -45,17 +45,17 @@ class Session:
 
     def __init__(
         self,
-        parts: Parts,
+        services: EngineServices,
         spec: ModelSpec,
         session_id: str,
         resolve: Callable[[str], ModelSpec],
         describe: Callable[[ModelSpec, str], SessionInfo],
         fallback: Callable[[str], ModelSpec] | None = None,
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._resolve = resolve
         self._describe = describe
-        self._talk = Conversation(parts, spec, session_id, fallback or resolve)
+        self._conversation = Conversation(services, spec, session_id, fallback or resolve)
         self._locals: LocalCommands | None = None
         self._inbox = Inbox()
         self._lock = threading.Lock()
@@ -71,18 +71,18 @@ class Session:
         self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
     ) -> None:
         """Go on with a stored conversation, with what it had cost and how large it was; before `run`."""
-        self._talk.restore(history, spent, counted)
+        self._conversation.restore(history, spent, counted)
 
     # ------------------------------------------------------------ from any thread
 
     @property
     def spec(self) -> ModelSpec:
         """The model that the next turn uses."""
-        return self._talk.spec
+        return self._conversation.spec
 
     def info(self) -> SessionInfo:
         """The session as it stands now."""
-        return self._describe(self._talk.spec, self._talk.session_id)
+        return self._describe(self._conversation.spec, self._conversation.session_id)
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
@@ -119,45 +119,45 @@ class Session:
         """Drop a waiting prompt."""
         dropped = self._inbox.drop(uuid)
         if dropped:
-            self._parts.emit(PromptWithdrawn(uuid))
+            self._services.emit(PromptWithdrawn(uuid))
         return dropped
 
     def stop_task(self, task_id: str) -> bool:
         """End a command that runs in the background."""
-        return self._parts.toolbox.stop_task(task_id)
+        return self._services.toolbox.stop_task(task_id)
 
     def rewind_files(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
         """Put files back to what they were before a prompt; raises ToolFailed."""
         if self._running:
             raise ToolFailed("Files cannot be rewound while a turn runs: interrupt it first.")
-        return self._parts.toolbox.rewind(uuid, dry_run=dry_run)
+        return self._services.toolbox.rewind(uuid, dry_run=dry_run)
 
     def context_usage(self) -> dict[str, Any]:
         """How full the context is."""
         from yume_shim.engine.context_usage import context_usage
 
-        self._talk.prepare()
-        return context_usage(self._talk)
+        self._conversation.prepare()
+        return context_usage(self._conversation)
 
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn stays on its own."""
         spec = self._resolve(text)
-        self._talk.choose(spec)
-        self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
+        self._conversation.choose(spec)
+        self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
         return spec
 
     def use_thinking_budget(self, tokens: int | None) -> None:
         """Change the reasoning budget from the next request on."""
-        self._talk.thinking_budget = tokens
+        self._conversation.thinking_budget = tokens
 
-    def use_wishes(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
+    def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
         """What an SDK tells with `initialize` instead of by flags; None = nothing said."""
         if system is not None:
-            self._talk.system_prompt = system
+            self._conversation.system_prompt = system
         if append is not None:
-            self._talk.append_system_prompt = append
+            self._conversation.append_system_prompt = append
         if schema is not None:
-            self._talk.schema = schema
+            self._conversation.schema = schema
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, forget what waits, let `run` return."""
@@ -179,12 +179,12 @@ class Session:
                     after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
-                    if after_turn and self._parts.settings.merge_waiting and command.should_query:
+                    if after_turn and self._services.settings.merge_waiting and command.should_query:
                         # what waited while a turn ran becomes one turn, as hosts of the Claude CLI expect
                         prompts += self._inbox.take_waiting(self._is_plain, later=True)
                     after_turn = self._take(prompts)
                 case HistoryInput(blocks):
-                    self._talk.history.append(Message("assistant", blocks))
+                    self._conversation.history.append(Message("assistant", blocks))
                 case SetModel(model):
                     self._set_model(model)
                 case Clear():
@@ -201,13 +201,13 @@ class Session:
         try:
             self.use_model(text)
         except BadInvocation as error:
-            self._parts.emit(CommandRefused(error.message, "config"))
+            self._services.emit(CommandRefused(error.message, "config"))
 
     # ------------------------------------------------------------ commands of ours
 
     def _command_of(self, prompt: UserInput) -> LocalCommand | None:
         first = prompt.blocks[0] if prompt.blocks else None
-        if not self._parts.settings.slash_commands or not isinstance(first, Text) or first.text.lstrip()[:1] != "/":
+        if not self._services.settings.slash_commands or not isinstance(first, Text) or first.text.lstrip()[:1] != "/":
             return None
         from yume_shim.engine.local_commands import local_command
 
@@ -218,7 +218,7 @@ class Session:
         if self._locals is None:
             from yume_shim.engine.local_commands import LocalCommands
 
-            self._locals = LocalCommands(self._parts, self._talk, self.info)
+            self._locals = LocalCommands(self._services, self._conversation, self.info)
         return self._locals
 
     def _is_plain(self, prompt: UserInput) -> bool:
@@ -246,29 +246,29 @@ class Session:
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         info = self.info()
         self._tell_state("running")
-        self._talk.history.append(self._accept(fresh))  # stored before anybody reads that its turn has begun
-        self._parts.emit(TurnStarted(info, uuids))
+        self._conversation.history.append(self._accept(fresh))  # stored before anybody reads that its turn has begun
+        self._services.emit(TurnStarted(info, uuids))
         self._attach(fresh)
         if fresh[0].should_query:
             self.last_end = self._run_turn(info, uuids)
         else:
-            self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._talk.tally.total_usd(), info=info)
-            self._parts.emit(self.last_end)
+            self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._conversation.tally.total_usd(), info=info)
+            self._services.emit(self.last_end)
         self._rest()
         self._tell_state("idle")
         return True
 
     def _tell_state(self, state: Literal["running", "idle"]) -> None:
-        if self._parts.settings.session_states:
-            self._parts.emit(StateChanged(state))
+        if self._services.settings.session_states:
+            self._services.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
         from yume_shim.engine.turn import (
             Turn,  # late: the turn's first line is out, and most of the engine is behind it
         )
 
-        self._talk.prepare()
-        turn = Turn(self._parts, self._talk, info, self._begin(), self._injected, lambda: self._reason)
+        self._conversation.prepare()
+        turn = Turn(self._services, self._conversation, info, self._begin(), self._injected, lambda: self._reason)
         return turn.run(uuids)
 
     def _begin(self) -> CancelSignal:
@@ -287,13 +287,13 @@ class Session:
 
     def _accept(self, prompts: Sequence[UserInput]) -> Message:
         """Joined prompts become one message; each is announced under its own uuid."""
-        settings = self._parts.settings
+        settings = self._services.settings
         blocks: list[Block] = []
         for prompt in prompts:
             blocks += _joined(blocks, prompt.blocks)
             message = Message("user", prompt.blocks)
             taken = PromptTaken(message, prompt.content, prompt.uuid, settings.replay_user_messages)
-            self._parts.toolbox.begin_prompt(self._parts.emit(taken))
+            self._services.toolbox.begin_prompt(self._services.emit(taken))
         return Message("user", tuple(blocks))
 
     def _attach(self, prompts: Sequence[UserInput]) -> None:
@@ -303,21 +303,21 @@ class Session:
             return
         from yume_shim.engine.attach import attachments
 
-        notes = attachments(self._parts, blocks, self._begin())
+        notes = attachments(self._services, blocks, self._begin())
         for note in notes:
-            self._parts.emit(NoteAdded(note, counts=False))
-        said = self._talk.history[-1]
-        self._talk.history[-1] = replace(said, blocks=(*said.blocks, *(Text(note) for note in notes)))
+            self._services.emit(NoteAdded(note, counts=False))
+        said = self._conversation.history[-1]
+        self._conversation.history[-1] = replace(said, blocks=(*said.blocks, *(Text(note) for note in notes)))
 
     def _injected(self) -> Sequence[UserInput]:
         """Prompts that arrived while tools ran go along with the results, as the Claude CLI does."""
-        if not self._parts.settings.merge_waiting:
+        if not self._services.settings.merge_waiting:
             return ()
         waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._is_new(prompt)]
         for prompt in waiting:
             message = Message("user", prompt.blocks)
-            replay = self._parts.settings.replay_user_messages
-            self._parts.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
+            replay = self._services.settings.replay_user_messages
+            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
         return waiting
 
     def _is_new(self, prompt: UserInput) -> bool:
@@ -325,9 +325,9 @@ class Session:
         if not prompt.uuid:
             return True
         if prompt.uuid in self._known_uuids:
-            replay = self._parts.settings.replay_user_messages
+            replay = self._services.settings.replay_user_messages
             message = Message("user", prompt.blocks)
-            self._parts.emit(PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=True))
+            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=True))
             return False
         self._known_uuids[prompt.uuid] = None
         if len(self._known_uuids) > MAX_KNOWN_UUIDS:

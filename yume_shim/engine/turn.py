@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from yume_shim.engine.answer import FAILOVER_KINDS, Answerer, GaveUp, Stopped
 from yume_shim.engine.budget import BudgetUsedUp, check_budget, warn_of_budget
 from yume_shim.engine.calls import CallRunner, HostSaidStop
+from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, Stopped
 from yume_shim.engine.requests import Requests
 from yume_shim.engine.structured import MAX_TRIES, NUDGE, TOOL_NAME, StructuredOutput
 from yume_shim.text.codec import dumps
@@ -26,9 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from yume_shim.engine.answer import Answered
     from yume_shim.engine.conversation import Conversation
-    from yume_shim.engine.parts import Parts
+    from yume_shim.engine.model_client import ModelAnswer
+    from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import InterruptReason, Outcome, Phase, SessionInfo, ToolFinished
@@ -51,23 +51,23 @@ class Turn:
 
     def __init__(
         self,
-        parts: Parts,
-        talk: Conversation,
+        services: EngineServices,
+        conversation: Conversation,
         info: SessionInfo,
         cancel: Cancel,
         inject: Callable[[], Sequence[UserInput]],
         reason: Callable[[], InterruptReason],
     ) -> None:
-        self._parts, self._talk, self._info, self._cancel = parts, talk, info, cancel
-        self._spec = talk.refined(cancel)  # a tool chain stays on the model that began it
+        self._services, self._conversation, self._info, self._cancel = services, conversation, info, cancel
+        self._spec = conversation.refined(cancel)  # a tool chain stays on the model that began it
         self._inject, self._reason = inject, reason
-        self._answerer = Answerer(parts, cancel, talk.used_ids)
-        self._answerer.has_fallback = lambda: talk.has_fallback(self._spec)
-        self._structured = StructuredOutput(talk.schema) if talk.schema is not None else None
-        self._calls = CallRunner(parts, cancel, self._structured)
+        self._client = ModelClient(services, cancel, conversation.used_ids)
+        self._client.has_fallback = lambda: conversation.has_fallback(self._spec)
+        self._structured = StructuredOutput(conversation.schema) if conversation.schema is not None else None
+        self._calls = CallRunner(services, cancel, self._structured)
         more_tools = () if self._structured is None else (self._structured.spec,)
-        self._requests = Requests(parts, talk, self._spec, cancel, more_tools)
-        if more_tools and not parts.toolbox.specs():
+        self._requests = Requests(services, conversation, self._spec, cancel, more_tools)
+        if more_tools and not services.toolbox.specs():
             self._requests.wanted = TOOL_NAME  # nothing else can be called
         self._asked = 0
         self._fed_back = 0
@@ -79,7 +79,7 @@ class Turn:
 
     def run(self, user_uuids: tuple[str, ...] = ()) -> TurnEnded:
         """The whole turn; never raises. Returns (and has emitted) its end."""
-        begun = self._parts.clock.monotonic()
+        begun = self._services.clock.monotonic()
         phase: Phase = "idle"
         failure: Failure | None = None
         limit = ""
@@ -97,24 +97,24 @@ class Turn:
         except GaveUp as gave_up:
             failure = gave_up.failure
             outcome = "auth_error" if failure.kind == "auth" else "provider_error"
-            self._parts.emit(TurnFailed(failure))
+            self._services.emit(TurnFailed(failure))
         except Exception as error:
-            self._parts.log("error", f"the turn broke: {type(error).__name__}: {error}")
+            self._services.log("error", f"the turn broke: {type(error).__name__}: {error}")
             failure = Failure("internal", f"internal error: {type(error).__name__}: {error}")
             outcome = "execution_error"
-            self._parts.emit(TurnFailed(failure))
+            self._services.emit(TurnFailed(failure))
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
-        elapsed = self._parts.clock.monotonic() - begun
+        elapsed = self._services.clock.monotonic() - begun
         ended = TurnEnded(
             outcome=outcome,
             text=self._text if outcome == "success" and phase == "idle" else "",
             num_turns=1 + self._fed_back + self._requests.compactions,
             duration_ms=round(elapsed * 1000),
-            duration_api_ms=round((self._answerer.api_seconds + self._requests.compactor.api_seconds) * 1000),
+            duration_api_ms=round((self._client.api_seconds + self._requests.compactor.api_seconds) * 1000),
             usage=self._usage,
-            total_cost_usd=self._talk.tally.total_usd(),
-            model_usage=self._talk.tally.by_model(),
+            total_cost_usd=self._conversation.tally.total_usd(),
+            model_usage=self._conversation.tally.by_model(),
             denials=tuple(self._calls.denials),
             stop_reason=self._stop_reason,
             failure=failure,
@@ -124,18 +124,18 @@ class Turn:
             user_uuids=user_uuids,
             info=self._info,
         )
-        self._parts.emit(ended)
+        self._services.emit(ended)
         return ended
 
     # ------------------------------------------------------------ the loop
 
     def _loop(self) -> tuple[Outcome, str]:
-        settings = self._parts.settings
+        settings = self._services.settings
         continuations = pauses = cuts = 0
         while True:
             if self._cancel.is_set():
                 raise Stopped((), Usage(), None)
-            check_budget(self._talk)
+            check_budget(self._conversation)
             answered = self._ask()
             if answered.cut:
                 cuts += 1
@@ -148,7 +148,7 @@ class Turn:
             calls = [block for block in answered.blocks if isinstance(block, ToolCall)]
             if calls:
                 try:
-                    check_budget(self._talk)
+                    check_budget(self._conversation)
                 except BudgetUsedUp:
                     self._close_unrun(calls)
                     raise
@@ -177,7 +177,7 @@ class Turn:
             self._warn_of(answered)
             return "success", ""
 
-    def _ask(self) -> Answered:
+    def _ask(self) -> ModelAnswer:
         request = self._requests.next()
         self._asked += 1
         answered = self._send(request)
@@ -190,31 +190,33 @@ class Turn:
         self._said_before = ""
         return answered
 
-    def _send(self, request: Request) -> Answered:
+    def _send(self, request: Request) -> ModelAnswer:
         while True:
-            self._parts.emit(RequestStarted(self._spec.id, self._spec.origin))
+            self._services.emit(RequestStarted(self._spec.id, self._spec.origin))
             try:
-                return self._answerer.ask(request)
+                return self._client.ask(request)
             except GaveUp as gave_up:
                 again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
                     raise
                 request = again
             finally:
-                self._book(self._answerer.take_lost())
+                self._book(self._client.take_lost())
 
     def _fall_back(self, gave_up: GaveUp) -> Request | None:
         """The next model of the chain takes over, if nothing of the answer was visible yet; None if there is none."""
         kind = gave_up.failure.kind
-        spec = None if gave_up.shown or kind not in FAILOVER_KINDS else self._talk.next_fallback(self._spec)
+        spec = None if gave_up.shown or kind not in FAILOVER_KINDS else self._conversation.next_fallback(self._spec)
         if spec is None:
             return None
-        before, self._spec = self._spec, self._parts.refine(spec, self._cancel)
+        before, self._spec = self._spec, self._services.refine(spec, self._cancel)
         spec = self._spec
-        if self._talk.spec is before:  # what the host chose meanwhile is for the next turn
-            self._talk.spec = spec
-        self._answerer.start_over()
-        self._parts.emit(ModelChanged(spec.endpoint.name, spec.id, "model_not_found" if kind == "not_found" else kind))
+        if self._conversation.spec is before:  # what the host chose meanwhile is for the next turn
+            self._conversation.spec = spec
+        self._client.start_over()
+        self._services.emit(
+            ModelChanged(spec.endpoint.name, spec.id, "model_not_found" if kind == "not_found" else kind)
+        )
         return self._requests.for_model(spec)
 
     def _run_calls(self, calls: list[ToolCall]) -> None:
@@ -236,24 +238,24 @@ class Turn:
             blocks.extend(prompt.blocks)
         self._fed_back += len(done)
         if blocks:
-            self._talk.history.append(Message("user", tuple(blocks)))
+            self._conversation.history.append(Message("user", tuple(blocks)))
 
     def _close_unrun(self, calls: list[ToolCall]) -> None:
         """Calls that a limit kept from running still get their result, in the history only: they were never started."""
         results = tuple(ToolResult(call.id, "Not run: the budget is used up.", is_error=True) for call in calls)
         if results:
-            self._talk.history.append(Message("user", results))
+            self._conversation.history.append(Message("user", results))
 
     # ------------------------------------------------------------ small steps
 
-    def _can_go_on(self, answered: Answered) -> bool:
+    def _can_go_on(self, answered: ModelAnswer) -> bool:
         """The answer was cut off by a limit, and there is room for the rest of it: a full window needs a summary."""
         return answered.stop == "length" or (answered.stop == "window" and self._requests.after_full_window())
 
     def _note(self, text: str) -> None:
         self._fed_back += 1
-        self._talk.history.append(Message("user", (Text(text),)))
-        self._parts.emit(NoteAdded(text))
+        self._conversation.history.append(Message("user", (Text(text),)))
+        self._services.emit(NoteAdded(text))
 
     def _go_on(self, note: str, *, join: bool = True) -> None:
         self._said_before = self._text if join else ""
@@ -263,19 +265,19 @@ class Turn:
         if usage == Usage():
             return
         self._usage = self._usage + usage
-        self._talk.tally.add(self._spec, usage)
-        warn_of_budget(self._talk)
+        self._conversation.tally.add(self._spec, usage)
+        warn_of_budget(self._conversation)
 
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
         if blocks:
-            self._talk.history.append(Message("assistant", blocks, self._spec.origin))
+            self._conversation.history.append(Message("assistant", blocks, self._spec.origin))
 
-    def _warn_of(self, answered: Answered) -> None:
+    def _warn_of(self, answered: ModelAnswer) -> None:
         match answered.stop:
             case "length" | "window":
-                self._parts.emit(Notice("max_tokens", "The answer ended at the output limit and may be incomplete."))
+                self._services.emit(Notice("max_tokens", "The answer ended at the output limit and may be incomplete."))
             case "refusal":
-                self._parts.emit(Notice("refusal", "The model declined to answer."))
+                self._services.emit(Notice("refusal", "The model declined to answer."))
             case _:
                 pass
 
@@ -291,12 +293,12 @@ class Turn:
         self._feed_back(done, ())
         self._interrupted("streaming")
         if stopped.dropped is not None:
-            self._parts.emit(stopped.dropped)
+            self._services.emit(stopped.dropped)
         self._stop_reason = None
 
     def _interrupted(self, phase: Phase) -> None:
         reason = self._reason()
         if reason != "priority":  # a prompt that takes over speaks for itself
             self._fed_back += 1
-            self._talk.history.append(Message("user", (Text(interrupt_marker(phase)),)))
-        self._parts.emit(Interrupted(reason, phase))
+            self._conversation.history.append(Message("user", (Text(interrupt_marker(phase)),)))
+        self._services.emit(Interrupted(reason, phase))

@@ -134,7 +134,7 @@ class CommandSubject:
                         return rule
         return None
 
-    def guarded(self) -> Decision | None:
+    def must_ask(self) -> Decision | None:
         """What must be asked about in every mode."""
         rule = self._rule("ask")
         if rule is not None:
@@ -324,7 +324,7 @@ class CommandSubject:
 
     # ------------------------------------------------ ask
 
-    def wanted(self, mode: str) -> Decision:
+    def ask_decision(self, mode: str) -> Decision:
         """The question, with what may be offered as an answer for next time."""
         unmet = self.unmet(mode, by_rules=True)
         target = self._open_redirect(mode)

@@ -64,7 +64,7 @@ class FileSubject:
             return Decision("deny", wording.tool_denied(self._spec.name), "rule", rule.text)
         return Decision("deny", wording.path_denied(), "deniedPath", rule.text)
 
-    def guarded(self) -> Decision | None:
+    def must_ask(self) -> Decision | None:
         """What must be asked about in every mode."""
         rule = self._book.for_places("ask", self._spec, self._places)
         if rule is not None:
@@ -92,7 +92,7 @@ class FileSubject:
             return False
         return not edits or (mode == "acceptEdits" and not self._places[0].is_link)
 
-    def wanted(self, mode: str) -> Decision:
+    def ask_decision(self, mode: str) -> Decision:
         """The question, with what may be offered as an answer for next time."""
         place = next((place for place in self._places if not self._space.inside(place)), None)
         edits = self._spec.kind == "edit"

@@ -31,7 +31,7 @@ class OtherSubject:
         rule = self._book.for_content("deny", self._spec, self._call)
         return Decision("deny", wording.tool_denied(self._spec.name), "rule", rule.text) if rule else None
 
-    def guarded(self) -> Decision | None:
+    def must_ask(self) -> Decision | None:
         rule = self._book.for_content("ask", self._spec, self._call)
         return Decision("ask", wording.rule_asks(self._spec.name), "rule", rule.text) if rule else None
 
@@ -40,7 +40,7 @@ class OtherSubject:
             return True
         return not remembered_only and self._spec.name in HARMLESS
 
-    def wanted(self, mode: str) -> Decision:
+    def ask_decision(self, mode: str) -> Decision:
         content = web_domain(self._call)
         offer = wording.add_rule(self._spec.name, content)
         return Decision("ask", wording.tool_wanted(self._spec.name), "mode", mode, (offer,))

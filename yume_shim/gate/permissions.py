@@ -113,15 +113,15 @@ class Permissions:
             return Decision("deny", wording.mode_denied(spec.name), "mode", mode)
         if spec.needs_host:  # a tool that is a question is put to the host, whatever mode and rules say
             return self._asked(Decision("ask", wording.tool_wanted(spec.name), "other", "it is a question"), spec, mode)
-        guarded = subject.guarded()
-        if guarded is not None:
-            return self._asked(guarded, spec, mode)
+        must_ask = subject.must_ask()
+        if must_ask is not None:
+            return self._asked(must_ask, spec, mode)
         if mode == "interactive":
             remembered = subject.allowed(mode, by_rules=True, remembered_only=True)
-            return Decision("allow", reason_type="rule") if remembered else subject.wanted(mode)
+            return Decision("allow", reason_type="rule") if remembered else subject.ask_decision(mode)
         if mode == "bypassPermissions" or subject.allowed(mode, by_rules=True):
             return Decision("allow")
-        return self._asked(subject.wanted(mode), spec, mode)
+        return self._asked(subject.ask_decision(mode), spec, mode)
 
     def _asked(self, decision: Decision, spec: ToolSpec, mode: str) -> Decision:
         if mode != "dontAsk":
@@ -173,7 +173,7 @@ class Permissions:
             case "addDirectories" | "removeDirectories":
                 for folder in _texts(update.get("directories")):
                     (self._space.add if kind == "addDirectories" else self._space.remove)(folder)
-                self._book.retie()
+                self._book.rebuild()
             case "addRules" | "replaceRules" | "removeRules":
                 self._apply_rules(str(kind), update)
             case _:

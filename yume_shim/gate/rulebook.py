@@ -70,7 +70,7 @@ class RuleBook:
         for rule in rules:
             self.add(behaviour, rule)
 
-    def retie(self) -> None:
+    def rebuild(self) -> None:
         """The workspace changed: path rules are tied to its folders anew."""
         for behaviour, entries in self._entries.items():
             self._entries[behaviour] = [self._tie(behaviour, entry.rule, entry.remembered) for entry in entries]

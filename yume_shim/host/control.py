@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import SessionInfo
     from yume_shim.types.ports import Emit
 
-    Handler = Callable[[Json], "Json | Answered | None"]
+    Handler = Callable[[Json], "Json | ReplyThen | None"]
     """Takes the request's body. Returns the answer's body (None = a bare success), or raises BadLine, whose `quote` is
     then the error code."""
 
@@ -26,7 +26,7 @@ FAILED = "internal_error"
 
 
 @value
-class Answered:
+class ReplyThen:
     """A body, and what happens once the answer is out: an interrupt is answered before the lines it causes, the end of
     a session before the process goes."""
 
@@ -52,7 +52,7 @@ class ControlDesk:
         after: Callable[[], None] | None = None
         try:
             said = handler(ask.body)
-            if isinstance(said, Answered):
+            if isinstance(said, ReplyThen):
                 after = said.after
                 said = said.body
             answered = ControlAnswered(ask.id, said)

@@ -81,7 +81,7 @@ class LineWriter:
                     return line
         except Exception:
             pass  # something in it is no JSON, or could not be cut: what can be said of it is said all the same
-        from yume_shim.host.trim import trim_object
+        from yume_shim.host.line_fallback import trim_object
 
         return self._encode(trim_object(obj, self._max_line - 1))
 

@@ -1,6 +1,7 @@
 """Model APIs: one adapter per wire API, two transports under all of them. The only room that talks to models.
 
-An adapter is a module found by its API name (`foo-bar` is `providers/foo_bar.py`), its sections always in this order:
+An adapter is a module found by its API name (`foo-bar` is `providers/apis/foo_bar.py` or a package of that name). Its
+sections are always in this order:
 
     API                      the name
     NOT_APPLICABLE           hazards (golden/README.md) that cannot occur here, each with its reason
@@ -12,5 +13,6 @@ An adapter is a module found by its API name (`foo-bar` is `providers/foo_bar.py
     map_stop, map_usage      the API's words -> ours (pure)
     whole_frames             an answer that was not streamed -> the frames of one that was (pure)
 
-What every adapter gets is done before it: `_prepare` fits a request to its endpoint, `_repair` learns from refusals.
+What every adapter gets is done before it: `fitting/prepare` fits a request to its endpoint, `fitting/adaptation` learns
+from refusals.
 """

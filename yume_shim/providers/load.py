@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Ids, Provider, Transport
     from yume_shim.types.settings import Settings
 
-_NOT_ADAPTERS = frozenset({"keyring", "kept_limits", "limits", "load", "model_lists", "pipeline", "record", "replay"})
-
 
 def load_provider(
     spec: ModelSpec, credential: Credential, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
@@ -29,7 +27,7 @@ def provider_maker(
     spec: ModelSpec, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
 ) -> Callable[[Credential], Provider]:
     """Makes the provider of a model, once per key; what one of them was taught and has told holds for all."""
-    from yume_shim.providers._prepare import Preparer
+    from yume_shim.providers.fitting.prepare import Preparer
     from yume_shim.providers.pipeline import ApiProvider
 
     preparer = Preparer(log)
@@ -43,10 +41,10 @@ def provider_maker(
 
 
 def load_adapter(api: str) -> Adapter:
-    """The adapter module of an API, imported on first use: `foo-bar` is `providers/foo_bar`."""
+    """The adapter module of an API, imported on first use: `foo-bar` is `providers/apis/foo_bar`."""
     import sys
 
-    name = f"yume_shim.providers.{api.replace('-', '_')}"
+    name = f"yume_shim.providers.apis.{api.replace('-', '_')}"
     module: Any = None
     if api.replace("-", "").isalnum():
         try:
@@ -64,10 +62,9 @@ def known_apis() -> tuple[str, ...]:
     """The APIs there is an adapter for."""
     from pkgutil import iter_modules
 
-    import yume_shim.providers as room
+    import yume_shim.providers.apis as room
 
-    names = {module.name for module in iter_modules(room.__path__) if not module.name.startswith("_")}
-    return tuple(sorted(name.replace("_", "-") for name in names - _NOT_ADAPTERS))
+    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(room.__path__)))
 
 
 def _load_transport(
@@ -80,9 +77,9 @@ def _load_transport(
     if not (spec.streaming and endpoint.quirks.streaming):  # nothing comes before the model has written everything
         timeouts = replace(timeouts, first_byte=timeouts.total)
     if settings.transport == "sdk" or endpoint.sign_in:
-        from yume_shim.providers._sdk import SdkTransport
+        from yume_shim.providers.sdk.transport import SdkTransport
 
         return SdkTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)
-    from yume_shim.providers._http.transport import DirectTransport
+    from yume_shim.providers.http.transport import DirectTransport
 
     return DirectTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)

@@ -6,14 +6,14 @@ learned from and the request sent again (`_repair.py`), before anything of an an
 
 from __future__ import annotations
 
-from yume_shim.providers._errors import (
+from yume_shim.providers.fitting.prepare import Preparer
+from yume_shim.providers.wire.failures import (
     StatusFailed,
     advised,
     failure_cancelled,
     failure_from_exception,
     failure_protocol,
 )
-from yume_shim.providers._prepare import Preparer
 from yume_shim.types.errors import Cancelled, ProviderFailed
 from yume_shim.types.events import BlockDelta, Notice, ResponseEnded, ResponseFailed
 
@@ -153,7 +153,7 @@ class ApiProvider:
                 tap("headers", frames.headers)
             decoder: Decoding = self._adapter.Decoder(ready.request, frames.headers, self._ids.call_id)
             if ready.text_calls:
-                from yume_shim.providers._text_calls import TextCalls
+                from yume_shim.providers.fitting.text_tools.calls import TextCalls
 
                 decoder = TextCalls(decoder, request, self._ids.call_id)
             parts = None if ready.request.streaming else self._adapter.whole_frames

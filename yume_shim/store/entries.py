@@ -14,8 +14,8 @@ API), `block` (a block that has no shape here), `broken` (raw arguments), `joine
 
 from __future__ import annotations
 
-from yume_shim.store.kept import answer_fields, user_content
-from yume_shim.store.spent import state_line
+from yume_shim.store.cost_state import state_line
+from yume_shim.store.message_entries import answer_fields, user_content
 from yume_shim.types.blocks import Other, Text, ToolCall
 from yume_shim.types.events import (
     BlockEnded,

@@ -8,7 +8,7 @@ from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolC
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Block
-    from yume_shim.types.past import Past
+    from yume_shim.types.stored_session import StoredSession
 
 LONGEST_RESULT = 20_000
 """Characters of a tool result that are shown; the transcript keeps all of it."""
@@ -20,12 +20,12 @@ _STYLE = (
 )
 
 
-def heading(past: Past) -> str:
+def heading(past: StoredSession) -> str:
     """What the conversation is called."""
     return past.title or past.last_prompt.partition("\n")[0] or past.session_id
 
 
-def markdown(past: Past) -> str:
+def markdown(past: StoredSession) -> str:
     """The whole conversation as Markdown."""
     parts = [f"# {heading(past)}\n", f"Session `{past.session_id}`" + (f" in `{past.cwd}`" if past.cwd else "") + "\n"]
     for message in past.history:
@@ -59,7 +59,7 @@ def _fenced(text: str, kind: str = "") -> str:
     return f"{fence}{kind}\n{text}\n{fence}\n"
 
 
-def page(past: Past) -> str:
+def page(past: StoredSession) -> str:
     """The whole conversation as one HTML page."""
     title = _escaped(heading(past))
     body = [f"<h1>{title}</h1>", f"<p>Session <code>{_escaped(past.session_id)}</code></p>"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from yume_shim.store.cost_state import state_line
 from yume_shim.store.load import READ_BYTES, lines_of
-from yume_shim.store.spent import state_line
 from yume_shim.text.codec import loads
 
 TYPE_CHECKING = False
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from yume_shim.types.blocks import Json
-    from yume_shim.types.past import Past
+    from yume_shim.types.stored_session import StoredSession
 
 
 class Fork:
     """The lines of `past`, read from `source` again when they are needed. `leaf` is the uuid of the last of them."""
 
-    def __init__(self, source: str, past: Past, session_id: str, fresh_uuid: Callable[[], str]) -> None:
+    def __init__(self, source: str, past: StoredSession, session_id: str, fresh_uuid: Callable[[], str]) -> None:
         self._source = source
         self._past = past
         self._session_id = session_id

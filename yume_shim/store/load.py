@@ -10,13 +10,13 @@ from __future__ import annotations
 import gc
 import os
 
+from yume_shim.store.cost_state import Spent
 from yume_shim.store.messages import assistant_blocks, user_blocks
-from yume_shim.store.spent import Spent
 from yume_shim.store.tree import Answered, Boundary, Node, Said, Tree, messages
 from yume_shim.text import codec
 from yume_shim.types.errors import StoreFailed
-from yume_shim.types.past import Past
 from yume_shim.types.shapes import SHAPE_API
+from yume_shim.types.stored_session import StoredSession
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class NoSuchMessage(StoreFailed):
     """The uuid to go on from is not in the transcript."""
 
 
-def load(path: str, at: str = "") -> Past | None:
+def load(path: str, at: str = "") -> StoredSession | None:
     """Read a session; None if there is no conversation in it. `at` is the uuid of the line to go on from. Raises
     StoreFailed if the file cannot be read, NoSuchMessage if it has no such line."""
     gc.disable()  # everything that is made here stays: the collector would only go over it again and again
@@ -55,7 +55,7 @@ def load(path: str, at: str = "") -> Past | None:
         gc.freeze()
 
 
-def _load(path: str, at: str) -> Past | None:
+def _load(path: str, at: str) -> StoredSession | None:
     try:
         if os.path.getsize(path) > WORTH_WARMING:
             codec.warm()
@@ -217,11 +217,11 @@ class _Reader:
         leaf = self.tree.nodes.get(at or self.last)
         return leaf is None or self.tree.chain(leaf)[0].kind != "boundary" or self.tree.bridged
 
-    def past(self, leaf: Node, session_id: str) -> Past:
+    def past(self, leaf: Node, session_id: str) -> StoredSession:
         chain = self.tree.with_strays(self.tree.chain(leaf))
         provider, model = next((node.model for node in reversed(chain) if isinstance(node, Answered)), ("", ""))
         notes, history = self._notes, messages(chain)
-        return Past(
+        return StoredSession(
             session_id=session_id,
             history=history,
             leaf=leaf.uuid,

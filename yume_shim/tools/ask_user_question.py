@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 

@@ -7,8 +7,8 @@ import threading
 
 from yume_shim.text.clean import clean_output
 from yume_shim.text.clip import clip_middle
-from yume_shim.tools._files import os_failure, size_text
-from yume_shim.tools._shells import NOWHERE, WINDOWS, Sink, run_to_end
+from yume_shim.tools.files.text_files import os_failure, size_text
+from yume_shim.tools.shell.processes import NOWHERE, WINDOWS, Sink, run_to_end
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from yume_shim.tools._shells import Background, Ended, Shells
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
+    from yume_shim.tools.shell.processes import Background, Ended, Shells
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 

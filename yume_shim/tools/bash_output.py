@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.tools._files import os_failure, size_text
-from yume_shim.tools._shells import DRAIN_S, exit_code
+from yume_shim.tools.files.text_files import os_failure, size_text
+from yume_shim.tools.shell.processes import DRAIN_S, exit_code
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._shells import Background
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
+    from yume_shim.tools.shell.processes import Background
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 

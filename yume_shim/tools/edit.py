@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.tools import _diff, _files, _replace
+from yume_shim.tools.files import atomic_write, diff, text_files
 from yume_shim.tools.write import CURRENT, save
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -33,7 +33,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         "oldString": old,
         "newString": new,
         "originalFile": before,
-        "structuredPatch": _diff.hunks(before, after),
+        "structuredPatch": diff.hunks(before, after),
         "userModified": False,
         "replaceAll": every,
     }
@@ -50,17 +50,17 @@ def edit_file(
     if any(old == new for old, new, _ in edits):
         raise ToolFailed("No changes to make: old_string and new_string are exactly the same.")
     path = state.resolve(shown)
-    target = _replace.write_target(path, shown, state.inside(path), context.judged)
+    target = atomic_write.write_target(path, shown, state.inside(path), context.judged)
     if target.facts is None:
         if not edits or edits[0][0]:
-            raise _files.missing_file(path, state.cwd)
-        like, stale = _files.Decoded(""), False
+            raise text_files.missing_file(path, state.cwd)
+        like, stale = text_files.Decoded(""), False
     else:
-        data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
+        data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
         if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ToolFailed(f"This tool cannot edit binary files: {shown}")
-        like, stale = _files.decode(data), state.ledger.changed(target.path, facts, data)
-        if _files.encode(like.text, like) != data:
+        like, stale = text_files.decode(data), state.ledger.changed(target.path, facts, data)
+        if text_files.encode(like.text, like) != data:
             raise ToolFailed(f"The file is not valid {like.encoding} and cannot be edited without loss: {shown}")
     text = like.text
     for place, (old, new, every) in enumerate(edits, 1):
@@ -71,8 +71,8 @@ def edit_file(
                 raise
             raise ToolFailed(f"Edit {place} of {len(edits)}, none was made: {failed.message}") from None
     context.cancel.check()
-    save(state, target, _files.encode(text, like), shown)
-    return _files.plain(like.text), _files.plain(text), stale
+    save(state, target, text_files.encode(text, like), shown)
+    return text_files.plain(like.text), text_files.plain(text), stale
 
 
 def replaced(text: str, old: str, new: str, every: bool) -> str:

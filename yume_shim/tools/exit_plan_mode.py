@@ -6,7 +6,7 @@ from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from yume_shim.tools import _walk
-from yume_shim.tools._patterns import PathPattern
+from yume_shim.tools.search import walk
+from yume_shim.tools.search.patterns import PathPattern
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -31,8 +31,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         pattern = PathPattern(_inside(given["pattern"], top))
     except ValueError as error:
         raise ToolFailed(f"Bad pattern: {error}") from None
-    budget = _walk.Budget(context.cancel)
-    found = newest_first(_walk.matching_files(top, pattern, budget))
+    budget = walk.Budget(context.cancel)
+    found = newest_first(walk.matching_files(top, pattern, budget))
     names = [state.relative(path) for path in found[:MAX_SHOWN]]
     cut = len(found) > MAX_SHOWN
     text = "\n".join(names) or "No files found"

@@ -7,10 +7,10 @@ import re
 
 from yume_shim.text.clean import clean_output
 from yume_shim.text.codec import loads
-from yume_shim.tools import _search
-from yume_shim.tools._shells import WINDOWS, Running, find_program, run_to_end
-from yume_shim.tools._walk import VCS_FOLDERS
 from yume_shim.tools.glob import newest_first
+from yume_shim.tools.search import fallback
+from yume_shim.tools.search.walk import VCS_FOLDERS
+from yume_shim.tools.shell.processes import WINDOWS, Running, find_program, run_to_end
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -125,7 +125,7 @@ def _search_process(job: Json, state: ToolState, context: ToolContext) -> tuple[
     program = find_program("rg", state.env.get("PATH", os.defpath), ".exe" if WINDOWS else "")
     gather = _Gather()
     try:
-        argv = ripgrep_argv(program, job) if program else _search.argv_for(job)
+        argv = ripgrep_argv(program, job) if program else fallback.argv_for(job)
         running = Running(argv, state.cwd, state.env, gather, state.keeper)
     except (OSError, UnicodeEncodeError) as error:
         raise ToolFailed(f"The search could not be started: {error}") from None

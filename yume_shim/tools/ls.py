@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.tools import _walk
-from yume_shim.tools._patterns import anywhere
 from yume_shim.tools.glob import check_folder
+from yume_shim.tools.search import walk
+from yume_shim.tools.search.patterns import anywhere
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._patterns import PathPattern
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
+    from yume_shim.tools.search.patterns import PathPattern
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -37,7 +37,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         raise ToolFailed(f"Cannot list {shown}: {(error.strerror or str(error)).lower()}") from None
     except ValueError as error:
         raise ToolFailed(f"Bad pattern: {error}") from None
-    inside, more = _gather(top, ignore, _walk.Budget(context.cancel, MAX_READ))
+    inside, more = _gather(top, ignore, walk.Budget(context.cancel, MAX_READ))
     lines, names = _draw(top, inside)
     text = "\n".join((f"- {top.rstrip(os.sep)}/", *(lines or ["(empty)"])))
     if more:
@@ -45,7 +45,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     return ToolOutput(text, {"path": top, "entries": names, "numEntries": len(names), "truncated": more})
 
 
-def _gather(top: str, ignore: list[PathPattern], budget: _walk.Budget) -> tuple[Inside, bool]:
+def _gather(top: str, ignore: list[PathPattern], budget: walk.Budget) -> tuple[Inside, bool]:
     """(name, is folder) per folder, breadth first until there are enough; and whether something was left out."""
     inside: Inside = {}
     count = 0
@@ -53,7 +53,7 @@ def _gather(top: str, ignore: list[PathPattern], budget: _walk.Budget) -> tuple[
     for folder, prefix in todo:  # grows while it is walked
         kept = inside.setdefault(folder, [])
         for name, is_folder in _sorted_names(folder, budget):
-            if name in _walk.VCS_FOLDERS or any(rule.matches(prefix + name) for rule in ignore):
+            if name in walk.VCS_FOLDERS or any(rule.matches(prefix + name) for rule in ignore):
                 continue
             if count == MAX_SHOWN:
                 return inside, True
@@ -64,13 +64,13 @@ def _gather(top: str, ignore: list[PathPattern], budget: _walk.Budget) -> tuple[
     return inside, budget.spent
 
 
-def _sorted_names(folder: str, budget: _walk.Budget) -> list[tuple[str, bool]]:
+def _sorted_names(folder: str, budget: walk.Budget) -> list[tuple[str, bool]]:
     try:
         found = os.scandir(folder)
     except OSError:
         return []
     with found:
-        names = [(entry.name, _walk.is_folder(entry)) for entry in found if budget.take()]
+        names = [(entry.name, walk.is_folder(entry)) for entry in found if budget.take()]
     names.sort()
     return names
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from yume_shim.tools import _diff
 from yume_shim.tools.edit import edit_file
+from yume_shim.tools.files import diff
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -26,7 +26,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         "filePath": shown,
         "edits": edits,
         "originalFile": before,
-        "structuredPatch": _diff.hunks(before, after),
+        "structuredPatch": diff.hunks(before, after),
         "userModified": False,
     }
     if stale:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.tools import _files, _json_spans, _replace
+from yume_shim.tools.files import atomic_write, json_spans, text_files
 from yume_shim.tools.write import refuse_changed, save
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from yume_shim.tools._json_spans import Span
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
+    from yume_shim.tools.files.json_spans import Span
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -29,22 +29,22 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     if mode == "insert" and "cell_type" not in given:
         raise ToolFailed("`cell_type` is needed to insert a cell.", before_run=True)
     path = state.resolve(shown)
-    target = _replace.write_target(path, shown, state.inside(path), context.judged)
+    target = atomic_write.write_target(path, shown, state.inside(path), context.judged)
     if target.facts is None:
-        raise _files.missing_file(path, state.cwd)
-    data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
+        raise text_files.missing_file(path, state.cwd)
+    data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
     if not state.ledger.knows(target.path):
         raise ToolFailed("The notebook has not been read yet. Read it first, so that you know its cells.")
     refuse_changed(state, target.path, facts, data)
-    like = _files.decode(data)
+    like = text_files.decode(data)
     try:
         book = Notebook(like.text)
     except ValueError as error:
         raise ToolFailed(f"Not a notebook that can be edited ({error}): {shown}") from None
-    new = _files.plain(given["new_source"])
+    new = text_files.plain(given["new_source"])
     name, kind, after = _edited(book, mode, given.get("cell_id", ""), new, given.get("cell_type", ""))
     context.cancel.check()
-    save(state, target, _files.encode(after, like), shown)
+    save(state, target, text_files.encode(after, like), shown)
     structured: Json = {
         "new_source": new,
         "cell_type": kind,
@@ -53,8 +53,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         "cell_id": name,
         "error": "",
         "notebook_path": shown,
-        "original_file": _files.plain(like.text),
-        "updated_file": _files.plain(after),
+        "original_file": text_files.plain(like.text),
+        "updated_file": text_files.plain(after),
     }
     return ToolOutput(f"{DONE[mode]} cell {name} of {shown}.", structured)
 
@@ -78,15 +78,15 @@ class Notebook:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        start = _json_spans.skip(text, 0)
-        whole, _ = _json_spans.value_at(text, start)
+        start = json_spans.skip(text, 0)
+        whole, _ = json_spans.value_at(text, start)
         cells = whole.get("cells") if isinstance(whole, dict) else None
         if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
             raise ValueError("it has no list of cells")
         self.cells: list[Json] = cells
-        self._array = _json_spans.members(text, start)["cells"]
-        self._spans = _json_spans.items(text, self._array[0])
-        self._indent = _json_spans.indent_of(text)
+        self._array = json_spans.members(text, start)["cells"]
+        self._spans = json_spans.items(text, self._array[0])
+        self._indent = json_spans.indent_of(text)
         metadata = whole.get("metadata")
         info = metadata.get("language_info") if isinstance(metadata, dict) else None
         self.language = str(info.get("name", "python")) if isinstance(info, dict) else "python"
@@ -122,14 +122,14 @@ class Notebook:
         if had != kind:
             kept = {name: item for name, item in cell.items() if name not in ("outputs", "execution_count")}
             return self._exchanged(self._spans[place], {**kept, **fields})
-        members = _json_spans.members(self.text, self._spans[place][0])
+        members = json_spans.members(self.text, self._spans[place][0])
         if any(name not in members for name in fields):
             return self._exchanged(self._spans[place], {**cell, **fields})
         text = self.text
         for name, (start, end) in sorted(members.items(), key=lambda item: -item[1][0]):
             if name in fields and fields[name] != cell.get(name):
-                margin = _json_spans.margin_at(self.text, start)
-                text = text[:start] + _json_spans.rendered(fields[name], self._indent, margin) + text[end:]
+                margin = json_spans.margin_at(self.text, start)
+                text = text[:start] + json_spans.rendered(fields[name], self._indent, margin) + text[end:]
         return text
 
     def insert(self, after: int, new: str, kind: str) -> tuple[str, str, str]:
@@ -147,8 +147,8 @@ class Notebook:
         if not self._spans:
             return name, kind, self._exchanged(self._array, [cell])
         near = self._spans[max(after, 0)]
-        margin = _json_spans.margin_at(self.text, near[0])
-        made = _json_spans.rendered(cell, self._indent, margin)
+        margin = json_spans.margin_at(self.text, near[0])
+        made = json_spans.rendered(cell, self._indent, margin)
         comma = f",\n{margin}" if self._indent else ","
         if after < 0:
             return name, kind, self.text[: near[0]] + made + comma + self.text[near[0] :]
@@ -164,8 +164,8 @@ class Notebook:
         return self.text[: self._spans[place - 1][1]] + self.text[end:]
 
     def _exchanged(self, span: Span, item: Any) -> str:
-        margin = _json_spans.margin_at(self.text, span[0])
-        return self.text[: span[0]] + _json_spans.rendered(item, self._indent, margin) + self.text[span[1] :]
+        margin = json_spans.margin_at(self.text, span[0])
+        return self.text[: span[0]] + json_spans.rendered(item, self._indent, margin) + self.text[span[1] :]
 
     def _fresh_id(self, source: str) -> str:
         """Eight hexadecimal digits, as notebooks have them; the same edit gives the same id."""

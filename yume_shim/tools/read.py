@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from yume_shim.text.codec import loads
-from yume_shim.tools import _files, _media
+from yume_shim.tools.files import media, text_files
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
     from yume_shim.types.ports import Cancel
@@ -28,32 +28,32 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Read a file in the way its content asks for."""
     shown: str = given["file_path"]
     path = state.resolve(shown)
-    handle, facts = _files.open_file(path, shown, state.cwd, context.judged)
+    handle, facts = text_files.open_file(path, shown, state.cwd, context.judged)
     try:
         head = os.read(handle, SNIFF)
         os.lseek(handle, 0, os.SEEK_SET)
-        kind = _media.kind_of(head)
+        kind = media.kind_of(head)
         if kind:
-            data = _files.read_handle(handle, _media.limit_of(kind) + 1, context.cancel)
-            return _media.show(shown, kind, data, facts.st_size, given.get("pages", ""))
+            data = text_files.read_handle(handle, media.limit_of(kind) + 1, context.cancel)
+            return media.show(shown, kind, data, facts.st_size, given.get("pages", ""))
         if _is_binary(head):
             raise ToolFailed(
                 f"This tool cannot read binary files, and {shown} looks like one. "
                 "Use Bash with a program made for its format.",
                 before_run=True,
             )
-        if shown.lower().endswith(".ipynb") and facts.st_size <= _files.MAX_TEXT_BYTES:
-            data = _files.read_handle(handle, _files.MAX_TEXT_BYTES, context.cancel)
+        if shown.lower().endswith(".ipynb") and facts.st_size <= text_files.MAX_TEXT_BYTES:
+            data = text_files.read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel)
             cells = _notebook_cells(data)
             if cells is not None:
-                from yume_shim.tools import _notebook
+                from yume_shim.tools.files import notebook_cells
 
                 state.ledger.note(path, facts, data)
-                return _notebook.show(shown, cells)
+                return notebook_cells.show(shown, cells)
             os.lseek(handle, 0, os.SEEK_SET)
         return _text(given, state, context, path, handle, facts)
     except OSError as error:
-        raise _files.os_failure(error, "read", shown) from None
+        raise text_files.os_failure(error, "read", shown) from None
     finally:
         os.close(handle)
 
@@ -69,12 +69,12 @@ def _text(
     count = given.get("limit")
     if count is not None and count < 1:
         raise ToolFailed("`limit` must be at least 1.", before_run=True)
-    if facts.st_size <= _files.MAX_TEXT_BYTES:
+    if facts.st_size <= text_files.MAX_TEXT_BYTES:
         # Some files, such as those below /proc, tell no size: what is read counts.
-        data = _files.read_handle(handle, _files.MAX_TEXT_BYTES, context.cancel)
+        data = text_files.read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel)
         if not ranged and len(data) > most:
             raise _too_large(len(data), most)
-        lines = _files.plain(_files.decode(data).text).replace("\r\n", "\n").split("\n")
+        lines = text_files.plain(text_files.decode(data).text).replace("\r\n", "\n").split("\n")
         total = 0 if not data else len(lines)
         picked = lines[first - 1 : None if count is None else first - 1 + count] if data else []
         state.ledger.note(path, facts, data)
@@ -120,7 +120,7 @@ def _pick_lines(handle: int, first: int, count: int | None, most: int, cancel: C
     parts: list[bytes] = []
     while True:
         cancel.check()
-        chunk = os.read(handle, _files.CHUNK)
+        chunk = os.read(handle, text_files.CHUNK)
         if not chunk:
             break
         ends = chunk.count(b"\n")
@@ -137,12 +137,12 @@ def _pick_lines(handle: int, first: int, count: int | None, most: int, cancel: C
         data = data.removesuffix(b"\n")
     if first > number:
         return [], number
-    return [line.removesuffix("\r") for line in _files.plain(_files.decode(data).text).split("\n")], number
+    return [line.removesuffix("\r") for line in text_files.plain(text_files.decode(data).text).split("\n")], number
 
 
 def _too_large(size: int, most: int) -> ToolFailed:
     return ToolFailed(
-        f"File content ({_files.size_text(size)}) exceeds maximum allowed size ({_files.size_text(most)}). "
+        f"File content ({text_files.size_text(size)}) exceeds maximum allowed size ({text_files.size_text(most)}). "
         "Read a part of it with offset and limit, or look for what you need with Grep."
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
-from yume_shim.tools import _files, _web
+from yume_shim.tools.files import text_files
+from yume_shim.tools.web import client
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -44,7 +45,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     url: str = given["url"]
     page = state.pages.get(url)
     if page is None:
-        reply = _web.fetch(url, state.web_allow_private, state.wish("SSL_CERT_FILE"), context.cancel)
+        reply = client.fetch(url, state.web_allow_private, state.wish("SSL_CERT_FILE"), context.cancel)
         if reply.moved_to:
             return _moved(url, reply, began)
         page = as_page(reply)
@@ -56,45 +57,45 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     return ToolOutput(text, _structured(page.size, page.status, page.reason, text, began, url))
 
 
-def as_page(reply: _web.Reply) -> _web.Page:
+def as_page(reply: client.Reply) -> client.Page:
     """The reply as text; raises ToolFailed for what is none."""
     title, text = "", ""
     if reply.body:
         is_html = reply.media_type in HTML_TYPES
         if not is_html and not _is_text(reply):
             kind = reply.media_type or "unknown"
-            size = _files.size_text(len(reply.body))
+            size = text_files.size_text(len(reply.body))
             raise ToolFailed(f"{reply.url} is not text ({kind}, {size}). Download it with Bash if you need it.")
         text = _decoded(reply, is_html)
         if is_html or (not reply.media_type and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
-            from yume_shim.tools._html import html_to_text
+            from yume_shim.tools.web.html import html_to_text
 
             title, text = html_to_text(text)
-    return _web.Page(reply.url, reply.status, reply.reason, title, text, len(reply.body))
+    return client.Page(reply.url, reply.status, reply.reason, title, text, len(reply.body))
 
 
-def _is_text(reply: _web.Reply) -> bool:
+def _is_text(reply: client.Reply) -> bool:
     kind = reply.media_type
     named = kind.startswith("text/") or kind in TEXT_TYPES or kind.endswith(("+json", "+xml", "+yaml"))
     unnamed = kind in ("", "application/octet-stream")
     return (named or unnamed) and (b"\0" not in reply.body[:SNIFF] or "utf-16" in reply.charset)
 
 
-def _decoded(reply: _web.Reply, is_html: bool) -> str:
+def _decoded(reply: client.Reply, is_html: bool) -> str:
     charset = reply.charset
     if not charset and is_html:
-        from yume_shim.tools._html import charset_in
+        from yume_shim.tools.web.html import charset_in
 
         charset = charset_in(reply.body)
     if charset:
         try:
-            return _files.plain(reply.body.decode(charset, "replace")).removeprefix("\ufeff")
+            return text_files.plain(reply.body.decode(charset, "replace")).removeprefix("\ufeff")
         except (LookupError, ValueError):
             pass  # a name that Python does not know: the bytes themselves must tell
-    return _files.plain(_files.decode(reply.body).text)
+    return text_files.plain(text_files.decode(reply.body).text)
 
 
-def _shown(page: _web.Page, offset: int) -> str:
+def _shown(page: client.Page, offset: int) -> str:
     head = f"URL: {page.url}" + (f"\nTitle: {page.title}" if page.title else "")
     part = page.text[offset : offset + MAX_SHOWN]
     if not page.text:
@@ -109,7 +110,7 @@ def _shown(page: _web.Page, offset: int) -> str:
     return f"{head}\n\n{part}{note}"
 
 
-def _moved(url: str, reply: _web.Reply, began: float) -> ToolOutput:
+def _moved(url: str, reply: client.Reply, began: float) -> ToolOutput:
     text = (
         f"{url} redirects to another host, which was not followed: {reply.moved_to}\n"
         "To read that page, call WebFetch again with this URL."

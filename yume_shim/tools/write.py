@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.tools import _diff, _files, _replace
+from yume_shim.tools.files import atomic_write, diff, text_files
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools._state import ToolState
+    from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -19,27 +19,27 @@ CURRENT = "(file state is current in your context, no need to read it back)"
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Write the file, keep its mode and Unicode encoding."""
-    shown, content = given["file_path"], _files.plain(given["content"])
+    shown, content = given["file_path"], text_files.plain(given["content"])
     path = state.resolve(shown)
-    target = _replace.write_target(path, shown, state.inside(path), context.judged)
+    target = atomic_write.write_target(path, shown, state.inside(path), context.judged)
     if target.facts is None:
         save(state, target, content.encode("utf-8"), shown)
         return ToolOutput(
             f"File created successfully at: {shown} {CURRENT}",
             _structured("create", shown, content, None),
         )
-    original, like = None, _files.Decoded("")
-    if target.facts.st_size <= _files.MAX_TEXT_BYTES:
-        data, facts = _files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
+    original, like = None, text_files.Decoded("")
+    if target.facts.st_size <= text_files.MAX_TEXT_BYTES:
+        data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
         refuse_changed(state, target.path, facts, data)
-        like = _files.decode(data)
-        original = _files.plain(like.text)
+        like = text_files.decode(data)
+        original = text_files.plain(like.text)
     else:
         refuse_changed(state, target.path, target.facts, None)
     if like.encoding == "latin-1" or content.startswith("\ufeff"):
-        like = _files.Decoded("")
+        like = text_files.Decoded("")
     context.cancel.check()
-    save(state, target, _files.encode(content, like), shown)
+    save(state, target, text_files.encode(content, like), shown)
     return ToolOutput(
         f"The file {shown} has been updated successfully. {CURRENT}",
         _structured("update", shown, content, original),
@@ -54,11 +54,11 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
         )
 
 
-def save(state: ToolState, target: _replace.Target, data: bytes, shown: str) -> None:
+def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str) -> None:
     """Write and remember: what the model wrote, it knows."""
     if state.checkpoints is not None:
         state.checkpoints.keep(target.path)
-    _replace.write_file(target, data, shown)
+    atomic_write.write_file(target, data, shown)
     state.ledger.note(target.path, os.stat(target.path), data)
 
 
@@ -67,7 +67,7 @@ def _structured(kind: str, shown: str, content: str, original: str | None) -> Js
         "type": kind,
         "filePath": shown,
         "content": content,
-        "structuredPatch": [] if original is None else _diff.hunks(original, content),
+        "structuredPatch": [] if original is None else diff.hunks(original, content),
         "originalFile": original,
         "userModified": False,
     }

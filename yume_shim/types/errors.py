@@ -9,7 +9,8 @@
     └── Cancelled         somebody stopped this work; not an error of anyone
 
 `Failure` is the value that travels in events; `ErrorKind` is the `code` list of the flat dialect. Only
-`providers/_errors.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` words them.
+`providers/wire/failures.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` words
+them.
 """
 
 from __future__ import annotations

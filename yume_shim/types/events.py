@@ -7,12 +7,6 @@ from __future__ import annotations
 
 from yume_shim.types.blocks import AssistantBlock, Message, ToolCall, ToolResult
 from yume_shim.types.errors import Failure
-from yume_shim.types.local_events import Compacted as Compacted
-from yume_shim.types.local_events import CompactEnded as CompactEnded
-from yume_shim.types.local_events import Compacting as Compacting
-from yume_shim.types.local_events import LocalCommandDone as LocalCommandDone
-from yume_shim.types.local_events import TaskEnded as TaskEnded
-from yume_shim.types.local_events import TaskStarted as TaskStarted
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
@@ -22,6 +16,12 @@ from yume_shim.types.model_events import ResponseEnded as ResponseEnded
 from yume_shim.types.model_events import ResponseFailed as ResponseFailed
 from yume_shim.types.model_events import ResponseStarted as ResponseStarted
 from yume_shim.types.models import Usage
+from yume_shim.types.side_events import Compacted as Compacted
+from yume_shim.types.side_events import CompactEnded as CompactEnded
+from yume_shim.types.side_events import Compacting as Compacting
+from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.side_events import TaskEnded as TaskEnded
+from yume_shim.types.side_events import TaskStarted as TaskStarted
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False

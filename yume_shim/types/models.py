@@ -89,12 +89,12 @@ class Quirks:
     """Merged into every request body."""
     user_after_results: bool = True
     """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
-    careless_arguments: bool = False
+    fix_arguments: bool = False
     """Its models often misname or stringify tool parameters: such calls are put right, and each drift is logged."""
     streaming: bool = True
     """Answers come piece by piece; otherwise one whole body is asked for and goes through the same decoder."""
     tools: bool = True
-    """Tools are called natively; otherwise by a text protocol in the prompt (providers/_text_tools.py)."""
+    """Tools are called natively; otherwise by a text protocol in the prompt (providers/fitting/text_tools)."""
     temperature: bool = True
     """`temperature` may be sent."""
     temperature_max: float = 2.0
@@ -166,7 +166,7 @@ class Endpoint:
     sign_in: str = ""
     """A cloud's own sign-in, done by the vendor's SDK: "bedrock", "vertex", "azure-ad"; "" = by key or token."""
     tells_limits: str = ""
-    """Which question it answers about its models' limits (providers/limits.py); "" = none."""
+    """Which question it answers about its models' limits (providers/discovery/limits.py); "" = none."""
     key_files: tuple[Mapping[str, str], ...] = ()
     """Where the vendor's programs keep API keys: `root_var`, `root`, `file`, `format` (json, env, text), `field`."""
     takes_key_helper: bool = False

@@ -104,7 +104,7 @@ class Toolbox(Protocol):
         """By name or alias; None if this session does not have it."""
         ...
 
-    def complete(self, call: ToolCall, *, careless: bool = False) -> ToolCall:
+    def complete(self, call: ToolCall, *, fix_arguments: bool = False) -> ToolCall:
         """The call with schema defaults applied to its input (unchanged if unknown or broken). `careless`: parameters
         under well-known wrong names, and objects sent as text, are put right first."""
         ...

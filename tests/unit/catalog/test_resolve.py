@@ -134,7 +134,7 @@ def test_custom_headers_reach_only_whom_they_are_for() -> None:
 
 
 def test_only_third_parties_are_thought_careless() -> None:
-    careless = {name for name in catalog().names() if _at(name).endpoint.quirks.careless_arguments}
+    careless = {name for name in catalog().names() if _at(name).endpoint.quirks.fix_arguments}
     forms = ("openai-chat", "ollama-chat")
     chat = {name for name in catalog().names() if _at(name).endpoint.api in forms}
     assert careless == chat

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers import child
 from tests.helpers.fake_server import LoopbackServer
-from yume_shim.providers.model_lists import read_ids
+from yume_shim.providers.discovery.model_lists import read_ids
 
 if TYPE_CHECKING:
     from pathlib import Path

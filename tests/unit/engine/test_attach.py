@@ -20,7 +20,7 @@ def read(given: dict[str, Any], _: object) -> str:
 
 def ask(text: str, gate: TableGate | None = None, **more: Any) -> Bench:
     bench = Bench(ScriptedProvider(answer(says("ok"))), FunctionTools(Read=read), gate)
-    session = Session(bench.parts, SPEC, "s-1", lambda _: SPEC, info)
+    session = Session(bench.services, SPEC, "s-1", lambda _: SPEC, info)
     session.submit(UserInput((Text(text),), text, **more))
     session.submit(EndOfInput())
     session.run()

@@ -56,7 +56,7 @@ def prompt(text: str, **more: Any) -> UserInput:
 
 
 def session(bench: Bench, spec: ModelSpec = SMALL) -> Session:
-    return Session(bench.parts, spec, "s-1", lambda text: replace(spec, id=text), info)
+    return Session(bench.services, spec, "s-1", lambda text: replace(spec, id=text), info)
 
 
 def run(bench: Bench, *inputs: Any, spec: ModelSpec = SMALL) -> Session:

@@ -36,7 +36,7 @@ def run(
             raise BadInvocation("unknown model")
         return replace(SPEC, id=text)
 
-    session = Session(bench.parts, SPEC, "s-1", resolve, info)
+    session = Session(bench.services, SPEC, "s-1", resolve, info)
     for _ in range(prompts):
         session.submit(UserInput((Text("hi"),), "hi"))
     session.submit(EndOfInput())
@@ -110,7 +110,7 @@ def test_what_the_host_chose_meanwhile_is_for_the_next_turn() -> None:
 def test_a_model_that_the_host_chooses_has_the_whole_chain_behind_it() -> None:
     gone = fails(kind="not_found", retryable=False)
     bench = Bench(ScriptedProvider(gone, answer(says("One.")), gone, answer(says("Two."))), fallback_model="second")
-    session = Session(bench.parts, SPEC, "s-1", lambda text: replace(SPEC, id=text), info)
+    session = Session(bench.services, SPEC, "s-1", lambda text: replace(SPEC, id=text), info)
     for command in (UserInput((Text("a"),), "a"), SetModel("test-model"), UserInput((Text("b"),), "b"), EndOfInput()):
         session.submit(command)
     session.run()

@@ -19,7 +19,7 @@ OTHER = replace(SPEC, id="other")
 
 
 def run(bench: Bench, *prompts: str, spent: tuple[ModelUsage, ...] = ()) -> list[TurnEnded]:
-    s = Session(bench.parts, SPEC, "s-1", lambda text: SPEC, info)
+    s = Session(bench.services, SPEC, "s-1", lambda text: SPEC, info)
     s.restore((), spent)
     for text in prompts:
         s.submit(UserInput((Text(text),), text))
@@ -112,6 +112,6 @@ def test_what_was_spent_before_does_not_count() -> None:
 
 def test_a_budget_without_a_price_is_told_once() -> None:
     bench = Bench(ScriptedProvider(answer(says("one")), answer(says("two"))), max_budget_usd=1.0)
-    bench.parts = replace(bench.parts, cost=lambda spec, usage: (0.0, False))
+    bench.services = replace(bench.services, cost=lambda spec, usage: (0.0, False))
     run(bench, "a", "b")
     assert bench.of(Notice) == [Notice("budget", "No price is known for test-model: its cost counts as zero.")]

@@ -14,7 +14,7 @@ FOREIGN = Message("assistant", (Thinking("hm", opaque={"other-api": {"signature"
 
 def go_on(*history: Message, counted: tuple[int, int, str] = (0, 0, "")) -> tuple[Bench, Session]:
     bench = Bench(ScriptedProvider(answer(says("1")), answer(says("2"))))
-    session = Session(bench.parts, SPEC, "s-1", lambda _: SPEC, info)
+    session = Session(bench.services, SPEC, "s-1", lambda _: SPEC, info)
     session.restore(history, counted=counted)
     for text in ("a", "b"):
         session.submit(UserInput((Text(text),), text))
@@ -42,7 +42,7 @@ def test_nothing_lost_nothing_told() -> None:
 
 def test_the_size_that_was_counted_is_known_again() -> None:
     bench = Bench(ScriptedProvider())
-    session = Session(bench.parts, SPEC, "s-1", lambda _: SPEC, info)
+    session = Session(bench.services, SPEC, "s-1", lambda _: SPEC, info)
     session.restore([Message("user", (Text("x"),)), FOREIGN], counted=(5_000, 2, SPEC.origin))
     assert session.context_usage()["totalTokens"] == 5_000
     assert Measured(5_000, 2, SPEC.origin).size([Message("user", (Text("x"),)), FOREIGN]) == 5_000

@@ -34,7 +34,7 @@ class Asked:
 
 
 def session(bench: Bench, asked: Asked) -> Session:
-    made = Session(replace(bench.parts, refine=asked), UNKNOWN, "s-1", lambda name: replace(UNKNOWN, id=name), info)
+    made = Session(replace(bench.services, refine=asked), UNKNOWN, "s-1", lambda name: replace(UNKNOWN, id=name), info)
     for _ in range(2):
         made.submit(UserInput((Text("hi"),), "hi"))
     made.submit(EndOfInput())

@@ -19,14 +19,14 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 
 def turn(bench: Bench, spec: Any = SPEC) -> None:
-    talk = Conversation(bench.parts, spec, "s-1")
-    talk.history.append(Message("user", (Text("count"),)))
-    Turn(bench.parts, talk, info(), CancelSignal(), lambda: (), lambda: "user").run()
+    conversation = Conversation(bench.services, spec, "s-1")
+    conversation.history.append(Message("user", (Text("count"),)))
+    Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
 
 
 def test_sampling_settings_of_the_model_go_into_a_turn_and_not_into_a_summary() -> None:
     bench = Bench(ScriptedProvider(answer(says("Hi.")), answer(says("<summary>\nSHORT\n</summary>"))))
-    session = Session(bench.parts, WARM, "s-1", lambda text: WARM, info)
+    session = Session(bench.services, WARM, "s-1", lambda text: WARM, info)
     for given in (UserInput((Text("Hello."),), "Hello."), Compact(), EndOfInput()):
         session.submit(given)
     session.run()

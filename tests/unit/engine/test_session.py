@@ -36,7 +36,7 @@ def session(bench: Bench) -> Session:
             raise BadInvocation("unknown model")
         return replace(SPEC, id=text)
 
-    return Session(bench.parts, SPEC, "s-1", resolve, info)
+    return Session(bench.services, SPEC, "s-1", resolve, info)
 
 
 def asked(bench: Bench, place: int) -> list[str]:

@@ -17,9 +17,9 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 
 def run(*scripts: list[Any], schema: dict[str, Any] | None = None) -> tuple[Bench, TurnEnded]:
     bench = Bench(ScriptedProvider(*scripts), json_schema=schema or SCHEMA)
-    talk = Conversation(bench.parts, SPEC, "s-1")
-    talk.history.append(Message("user", (Text("count"),)))
-    return bench, Turn(bench.parts, talk, info(), CancelSignal(), lambda: (), lambda: "user").run()
+    conversation = Conversation(bench.services, SPEC, "s-1")
+    conversation.history.append(Message("user", (Text("count"),)))
+    return bench, Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
 
 
 def output(**given: Any) -> list[Any]:

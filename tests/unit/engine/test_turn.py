@@ -57,14 +57,14 @@ OPEN_TEXT = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text("")),
 def run(
     bench: Bench, *, cancel: CancelSignal | None = None, reason: InterruptReason = "user"
 ) -> tuple[TurnEnded, list[Message]]:
-    talk = Conversation(bench.parts, SPEC, "s-1")
-    talk.system = ("be brief",)
-    talk.history.append(Message("user", (Text("hi"),)))
-    turn = Turn(bench.parts, talk, info(), cancel or CancelSignal(), lambda: (), lambda: reason)
+    conversation = Conversation(bench.services, SPEC, "s-1")
+    conversation.system = ("be brief",)
+    conversation.history.append(Message("user", (Text("hi"),)))
+    turn = Turn(bench.services, conversation, info(), cancel or CancelSignal(), lambda: (), lambda: reason)
     ended = turn.run()
     assert bench.of(TurnEnded) == [ended]
     assert bench.events[-1] is ended
-    return ended, talk.history
+    return ended, conversation.history
 
 
 def test_text_only() -> None:
@@ -354,7 +354,7 @@ def test_interrupt_in_a_retry_wait() -> None:
             cancel.set()
         return emit(event)
 
-    bench.parts = replace(bench.parts, emit=stop_at_retry)
+    bench.services = replace(bench.services, emit=stop_at_retry)
     ended, _ = run(bench, cancel=cancel)
     assert ended.outcome == "cancelled"
     assert bench.clock.waits == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from yume_shim.host.control import Answered, ControlDesk, initialize_body
+from yume_shim.host.control import ControlDesk, ReplyThen, initialize_body
 from yume_shim.types.commands import ControlAsk
 from yume_shim.types.errors import BadLine
 from yume_shim.types.events import ControlAnswered, Event, SessionInfo
@@ -26,8 +26,8 @@ class Desk:
             "bare": lambda _: None,
             "refuse": self.refuse,
             "crash": lambda body: body["missing"],
-            "interrupt": lambda _: Answered({"still_queued": []}, lambda: self.happened.append("stopped")),
-            "late_crash": lambda _: Answered(None, self.late),
+            "interrupt": lambda _: ReplyThen({"still_queued": []}, lambda: self.happened.append("stopped")),
+            "late_crash": lambda _: ReplyThen(None, self.late),
         }
         self.desk = ControlDesk(self.emit, handlers, lambda level, message: self.happened.append((level, message)))
 

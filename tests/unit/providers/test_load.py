@@ -10,9 +10,9 @@ import pytest
 
 from tests.helpers.fakes import FakeIds
 from tests.helpers.wire_cases import no_log
-from yume_shim.providers._http.transport import DirectTransport
-from yume_shim.providers._sdk import SdkTransport
+from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.providers.load import known_apis, load_adapter, load_provider
+from yume_shim.providers.sdk.transport import SdkTransport
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Credential, Endpoint, ModelSpec
 from yume_shim.types.settings import Settings

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.fakes import FakeIds, cancel
-from yume_shim.providers._errors import StatusFailed, failure_cut, status_failed
 from yume_shim.providers.load import load_adapter
 from yume_shim.providers.pipeline import ApiProvider
+from yume_shim.providers.wire.failures import StatusFailed, failure_cut, status_failed
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.errors import Cancelled, Failure, ProviderFailed
 from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed, ResponseStarted

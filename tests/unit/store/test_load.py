@@ -33,7 +33,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
-from yume_shim.types.past import Past
+from yume_shim.types.stored_session import StoredSession
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ def stored(path: Path, events: list[Event]) -> Path:
     return path
 
 
-def read(path: Path, at: str = "") -> Past:
+def read(path: Path, at: str = "") -> StoredSession:
     past = load(str(path), at)
     assert past is not None
     return past
@@ -213,7 +213,7 @@ def test_lines_of_the_claude_cli(tmp_path: Path) -> None:
     path.write_bytes(save(*lines, aside, *notes))
     past = read(path)
     signed = Thinking("hm", opaque={"anthropic-messages": {"signature": "sig"}})
-    assert past == Past(
+    assert past == StoredSession(
         session_id="s",
         history=(
             user(Text("hi")),

@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.text.image_head import dimensions
-from yume_shim.tools import _files, _media
+from yume_shim.tools.files import media, text_files
 from yume_shim.tools.read import MAX_LARGE_BYTES
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
@@ -50,7 +50,7 @@ def huge(path: Path) -> None:
     """A file bigger than what is taken into memory: numbered lines, no newline at the end."""
     with open(path, "wb") as file:
         file.write(b"\r\n".join(b"line %d %s" % (n, b"x" * 90) for n in range(1, 170_001)))
-    assert path.stat().st_size > _files.MAX_TEXT_BYTES
+    assert path.stat().st_size > text_files.MAX_TEXT_BYTES
 
 
 @pytest.mark.parametrize(("offset", "limit"), [(1, 2), (9_999, 3), (169_999, 5), (170_000, 1), (100_000, 2_000)])
@@ -132,10 +132,10 @@ VP8 = b"RIFF\0\0\0\0WEBPVP8 " + bytes(10) + struct.pack("<HH", 320, 240)
     ],
 )
 def test_dimensions(data: bytes, kind: str, extent: tuple[int, int] | None) -> None:
-    assert (_media.kind_of(data), dimensions(kind, data)) == (kind, extent)
+    assert (media.kind_of(data), dimensions(kind, data)) == (kind, extent)
 
 
 def test_an_image_too_big_to_send(tools: Toolbox, tmp_path: Path) -> None:
-    (tmp_path / "i.gif").write_bytes(GIF + bytes(_media.MAX_IMAGE_BYTES))
+    (tmp_path / "i.gif").write_bytes(GIF + bytes(media.MAX_IMAGE_BYTES))
     with pytest.raises(ToolFailed, match=r"^Image is too large \(20MB, at most 20MB\): i\.gif$"):
         call(tools, "Read", {"file_path": "i.gif"})

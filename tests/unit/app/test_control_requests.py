@@ -1,0 +1,164 @@
+"""Control requests: every subtype's answer, and what it does to the session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, TableGate, answer, info, says
+from yume_shim.app.control_requests import ControlRequests
+from yume_shim.engine.session import Session
+from yume_shim.host.control import ControlDesk
+from yume_shim.types.blocks import Text
+from yume_shim.types.commands import ControlAsk, EndOfInput, UserInput
+from yume_shim.types.errors import BadInvocation, BadLine
+from yume_shim.types.events import ControlAnswered, ModeChanged, ModelChanged, Notice, PromptWithdrawn
+from yume_shim.types.models import ModelSpec
+from yume_shim.types.value import replace
+
+
+class Gate(TableGate):
+    """Knows two modes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = "default"
+
+    def mode(self) -> str:
+        return self.now
+
+    def set_mode(self, mode: str) -> None:
+        if mode not in ("default", "plan"):
+            raise BadLine(f"no mode {mode}", "invalid_mode")
+        self.now = mode
+
+
+class Host:
+    """Asks, and reads the answers."""
+
+    def __init__(self, *scripts: list[Any]) -> None:
+        self.bench = Bench(ScriptedProvider(*scripts))
+        self.gate = Gate()
+        self.left = 0
+        self.picked: list[str] = []
+
+        def resolve(text: str) -> ModelSpec:
+            if text == "nope":
+                raise BadInvocation("unknown model 'nope'")
+            return replace(SPEC, id=text or "the-default")
+
+        self.session = Session(self.bench.services, SPEC, "s-1", resolve, info)
+        models = ({"value": "default"},)
+        requests = ControlRequests(
+            *(self.session, self.gate, self.bench.emit, self.bench.services.settings, models, "2.1.325", self.leave),
+            self.picked.append,
+        )
+        self.desk = ControlDesk(self.bench.emit, requests.handlers(), self.bench.services.log)
+
+    def leave(self) -> None:
+        self.left += 1
+
+    def ask(self, subtype: str, **body: Any) -> ControlAnswered:
+        before = len(self.bench.of(ControlAnswered))
+        self.desk.answer(ControlAsk("r1", subtype, {"subtype": subtype, **body}))
+        [said] = self.bench.of(ControlAnswered)[before:]
+        assert isinstance(said, ControlAnswered)
+        return said
+
+
+def test_initialize_tells_what_sdks_need_and_takes_their_wishes() -> None:
+    host = Host(answer(says("Hi.")))
+    said = host.ask(
+        "initialize", systemPrompt=["one", "two"], appendSystemPrompt="three", jsonSchema={"type": "object"}
+    )
+    assert said.body is not None
+    for field in ("commands", "agents", "output_style", "available_output_styles", "models", "account", "pid"):
+        assert field in said.body
+    host.session.submit(UserInput((Text("a"),), "a"))
+    host.session.submit(EndOfInput())
+    host.session.run()
+    request = host.bench.provider.requests[0]
+    assert "one\n\ntwo" in "\n".join(request.system)
+    assert "three" in "\n".join(request.system)
+    assert request.tools[-1].name == "StructuredOutput"
+
+
+def test_hooks_that_will_not_run_are_told() -> None:
+    host = Host()
+    host.ask("initialize", hooks=None)
+    assert host.bench.of(Notice) == []
+    host.ask("initialize", hooks={"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["h"]}]})
+    assert [notice.code for notice in host.bench.of(Notice)] == ["hooks"]
+
+
+def test_interrupt_names_what_still_waits() -> None:
+    host = Host()
+    host.session.submit(UserInput((Text("a"),), "a", "u-1"))
+    assert host.ask("interrupt").body == {"still_queued": ["u-1"]}
+
+
+def test_permission_mode() -> None:
+    host = Host()
+    assert host.ask("set_permission_mode", mode="plan").body == {"mode": "plan"}
+    assert host.bench.events[-1] == ModeChanged("plan")
+    wrong = host.ask("set_permission_mode", mode="what")
+    assert (wrong.error, wrong.error_code) == ("no mode what", "invalid_mode")
+    assert host.ask("set_permission_mode").error_code == "invalid_mode"
+
+
+@pytest.mark.parametrize(("asked", "used"), [("m-2", "m-2"), ("default", "the-default"), (None, "the-default")])
+def test_model(asked: str | None, used: str) -> None:
+    host = Host()
+    assert host.ask("set_model", model=asked).body == {"model": used}
+    assert host.bench.of(ModelChanged) == [ModelChanged("test", used, "host")]
+
+
+def test_unknown_model() -> None:
+    host = Host()
+    said = host.ask("set_model", model="nope")
+    assert (said.error, said.error_code) == ("unknown model 'nope'", "not_found")
+
+
+def test_thinking_budget() -> None:
+    host = Host(answer(says("Hi.")))
+    assert host.ask("set_max_thinking_tokens", max_thinking_tokens=2_000).error == ""
+    assert host.ask("set_max_thinking_tokens", max_thinking_tokens="many").error_code == "invalid_value"
+    host.session.submit(UserInput((Text("a"),), "a"))
+    host.session.submit(EndOfInput())
+    host.session.run()
+    assert host.bench.provider.requests[0].thinking_budget == 2_000
+
+
+def test_a_waiting_message_is_withdrawn() -> None:
+    host = Host()
+    host.session.submit(UserInput((Text("a"),), "a", "u-1"))
+    assert host.ask("cancel_async_message", message_uuid="u-1").body == {"cancelled": True}
+    assert host.bench.of(PromptWithdrawn) == [PromptWithdrawn("u-1")]
+    assert host.ask("cancel_async_message", message_uuid="u-1").body == {"cancelled": False}
+
+
+def test_the_end_comes_after_its_answer() -> None:
+    host = Host()
+    assert host.ask("end_session").error == ""
+    assert host.left == 1
+
+
+def test_what_is_told_of_the_settings() -> None:
+    said = Host().ask("get_settings").body
+    assert said is not None
+    assert said["applied"] == {"model": "test-model", "effort": None}
+    assert set(said) == {"effective", "sources", "applied"}
+
+
+def test_small_answers() -> None:
+    host = Host()
+    assert host.ask("mcp_status").body == {"mcpServers": []}
+    assert host.ask("list_models").body == {"models": [{"value": "default"}]}
+    assert host.ask("get_binary_version").body == {"version": "2.1.325"}
+    assert host.ask("stop_task", task_id="t").body == {}
+
+
+def test_anything_else_is_unsupported() -> None:
+    said = Host().ask("make_coffee")
+    assert (said.error, said.error_code) == ("Unsupported control request subtype: make_coffee", "unsupported_request")

@@ -1,0 +1,500 @@
+"""What endpoints tell about their models: read, asked for over a real connection, kept, and used by the program."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers import child
+from tests.helpers.fake_server import LoopbackServer
+from tests.helpers.fakes import FakeClock, cancel
+from tests.helpers.scripted_model import SHOWN, ModelServer, say
+from yume_shim.providers.discovery.limits import (
+    ASK_SECONDS,
+    MAX_ANSWER_BYTES,
+    TIMEOUTS,
+    ask_limits,
+    load_asker,
+    read_anthropic,
+    read_google,
+    read_ollama,
+    read_openrouter,
+    read_vllm,
+    with_limits,
+)
+from yume_shim.providers.discovery.limits_cache import KEPT_SECONDS, MAX_KEPT, PATIENCE, SILENCE_SECONDS, LimitsCache
+from yume_shim.providers.http.transport import DirectTransport
+from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks
+from yume_shim.types.settings import Settings, Timeouts
+from yume_shim.types.value import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.helpers.fake_server import Exchange
+    from yume_shim.types.blocks import Json
+
+KEY = Credential("key-for-tests", "key", "test")
+FORMS = {
+    "ollama-show": ("ollama-chat", "POST /api/show", SHOWN, 131_072),
+    "openrouter-models": ("openai-chat", "GET /models", {"data": [{"id": "m", "context_length": 200_000}]}, 200_000),
+    "vllm-models": ("openai-chat", "GET /models", {"data": [{"id": "m", "max_model_len": 40_960}]}, 40_960),
+    "gemini-model": ("google-genai", "GET /v1/models/m", {"inputTokenLimit": 1_048_576}, 1_048_576),
+    "anthropic-model": ("anthropic-messages", "GET /v1/models/m", {"max_input_tokens": 500_000}, 500_000),
+}
+
+
+def spec(form: str = "ollama-show", url: str = "http://127.0.0.1:1", **more: Any) -> ModelSpec:
+    return ModelSpec("m", Endpoint("x", FORMS[form][0], url, tells_limits=form), known=False, **more)
+
+
+def no_log(level: str, message: str) -> None:
+    assert level == "debug", message
+
+
+# ---------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (SHOWN, {"window": 131_072, "tools": True, "images": True, "thinking": "adaptive"}),
+        (
+            {"model_info": {"qwen3.context_length": 40_960}, "capabilities": ["completion"]},
+            {"window": 40_960, "tools": False, "images": False, "thinking": ""},
+        ),
+        (
+            {"capabilities": ["tools", "thinking"], "thinking": {"values": ["low", "high"], "default": "low"}},
+            {"tools": True, "images": False, "thinking": "level", "efforts": ["low", "high"]},
+        ),
+        (
+            {"capabilities": ["tools", "thinking"], "thinking": {"values": [False, True], "default": True}},
+            {"tools": True, "images": False, "thinking": "adaptive"},
+        ),
+        ({"model_info": {"a.context_length": 8_192, "b.context_length": 4_096}}, {"window": 4_096}),
+        ({"license": "…"}, {}),
+    ],
+)
+def test_ollama(body: Json, told: Json) -> None:
+    assert read_ollama(body, spec()) == told
+
+
+def test_ollama_keeps_the_way_of_thinking_that_is_known() -> None:
+    assert read_ollama({"capabilities": ["thinking"]}, spec(thinking="effort"))["thinking"] == "effort"
+
+
+def test_openrouter() -> None:
+    row = {
+        "id": "m",
+        "context_length": 200_000,
+        "top_provider": {"context_length": 131_072, "max_completion_tokens": 16_384},
+        "supported_parameters": ["tools", "reasoning", "max_tokens"],
+        "architecture": {"input_modalities": ["text", "image"]},
+    }
+    told = {"window": 131_072, "max_output": 16_384, "tools": True, "sampling": False, "thinking": "effort"}
+    body = {"data": [{"id": "other"}, row]}
+    asked = spec("openrouter-models")
+    assert read_openrouter(body, asked) == {**told, "images": True}
+    assert read_openrouter(body, replace(asked, id="m:nitro")) == {**told, "images": True}
+    assert read_openrouter(body, replace(asked, id="n")) == {}
+    plain = {"data": [{"id": "m", "top_provider": None, "supported_parameters": ["temperature"]}]}
+    assert read_openrouter(plain, asked) == {"tools": False, "sampling": True, "thinking": ""}
+
+
+def test_vllm() -> None:
+    body = {"data": [{"id": "m", "max_model_len": 40_960}]}
+    assert read_vllm(body, spec("vllm-models")) == {"window": 40_960}
+    assert read_vllm({"data": [{"id": "m"}]}, spec("vllm-models")) == {}
+
+
+def test_google() -> None:
+    body = {"inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536, "thinking": True}
+    assert read_google(body, spec("gemini-model")) == {"window": 1_048_576, "max_output": 65_536}
+    assert read_google({"thinking": False}, spec("gemini-model")) == {"thinking": ""}
+
+
+def test_anthropic() -> None:
+    yes, no = {"supported": True}, {"supported": False}
+    able: Json = {
+        "thinking": {"supported": True, "types": {"adaptive": yes, "enabled": no}},
+        "effort": {"supported": True, "low": yes, "medium": yes, "high": yes, "xhigh": no, "max": yes},
+        "image_input": no,
+    }
+    body = {"max_input_tokens": 1_000_000, "max_tokens": 128_000, "capabilities": able}
+    assert read_anthropic(body, spec("anthropic-model")) == {
+        "window": 1_000_000,
+        "max_output": 128_000,
+        "thinking": "adaptive",
+        "efforts": ["low", "medium", "high", "max"],
+        "images": False,
+    }
+    able["thinking"] = {"supported": True, "types": {"adaptive": no, "enabled": yes}}
+    assert read_anthropic(body, spec("anthropic-model"))["thinking"] == "budget"
+    assert read_anthropic({"max_input_tokens": None, "capabilities": None}, spec("anthropic-model")) == {}
+
+
+# ---------------------------------------------------------------- using
+
+
+def test_what_is_told_goes_over_what_was_guessed() -> None:
+    told = {"window": 40_960, "efforts": ["low"], "tools": False, "unheard": 1}
+    assert with_limits(spec(), told) == replace(spec(), window=40_960, efforts=("low",), tools=False, known=True)
+
+
+def test_a_window_is_no_larger_than_the_context_that_is_asked_for() -> None:
+    small = replace(spec(), endpoint=replace(spec().endpoint, quirks=Quirks(context_size=32_768)))
+    assert with_limits(small, {"window": 131_072}) == replace(small, window=32_768, max_output=8_192, known=True)
+    assert with_limits(small, {"window": 4_096}) == replace(small, window=4_096, max_output=1_024, known=True)
+    unknown = with_limits(small, {"tools": True})
+    assert (unknown.window, unknown.known) == (32_768, False)
+
+
+# ---------------------------------------------------------------- asking
+
+
+def ask(made: ModelSpec) -> Json | None:
+    transport = load_asker(made, KEY, Settings(), no_log)
+    try:
+        return ask_limits(made, transport, cancel(), no_log)
+    finally:
+        transport.close()
+
+
+def answering(body: object, status: int = 200, indent: int | None = None) -> Callable[[Exchange], bool]:
+    def handle(exchange: Exchange) -> bool:
+        packed = body if isinstance(body, bytes) else json.dumps(body, indent=indent).encode()
+        exchange.reply(status, {"Content-Type": "application/json"}, packed)
+        return True
+
+    return handle
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_asked_and_read(form: str, indent: int | None) -> None:
+    _, line, body, window = FORMS[form]
+    with LoopbackServer(answering(body, indent=indent)) as server:
+        told = ask(spec(form, server.url))
+        (heard,) = server.requests
+    assert told is not None
+    assert told["window"] == window
+    assert f"{heard.method} {heard.path}" == line
+    assert "key-for-tests" in str(heard.headers)
+    if heard.method == "GET":
+        assert heard.body == b""
+        assert not {"content-type", "content-length"} & heard.headers.keys()
+    else:
+        assert heard.json() == {"model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"error": "model 'm' not found"}, 404),
+        ({"error": {"message": "no"}}, 401),
+        (b"not JSON", 200),
+        (b"<html>", 200),
+        (b"", 200),
+        ([1], 200),
+        ({"model_info": "x"}, 200),
+        ({"model_info": {"a.context_length": "many"}}, 200),
+        ({"model_info": {"a.context_length": 10**30}}, 200),
+        (b'{"model_info": {"a.context_length": 1e999}}', 200),
+        (b'{"a":' * 100_000, 200),
+        (b'{"license": "' + b"x" * (MAX_ANSWER_BYTES + 1) + b'", "model_info": {"a.context_length": 9999}}', 200),
+        ({}, 200),
+    ],
+)
+def test_no_answer_is_no_harm(body: object, status: int) -> None:
+    with LoopbackServer(answering(body, status)) as server:
+        assert ask(spec(url=server.url)) is None
+
+
+def test_nobody_listens() -> None:
+    assert ask(spec()) is None
+
+
+def silent(exchange: Exchange) -> bool:
+    return bool(exchange.wait_for_close())
+
+
+def endless(exchange: Exchange) -> bool:
+    """Bytes that never become an answer, one by one: no wait between two of them is long."""
+    exchange.send(b"HTTP/1.1 200 OK\r\n\r\n{")
+    with contextlib.suppress(OSError):
+        while True:
+            exchange.send(b" ")
+            time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("handle", [silent, endless])
+def test_an_answer_is_waited_for_only_briefly(handle: Callable[[Exchange], bool]) -> None:
+    with LoopbackServer(handle) as server:
+        made = spec(url=server.url)
+        brief = Timeouts(connect=0.2, first_byte=0.2, idle=0.2, total=0.2)
+        transport = DirectTransport(made.endpoint, KEY, {}, brief, {}, {}, no_log)
+        begun = time.monotonic()
+        assert ask_limits(made, transport, cancel(), no_log) is None
+        assert time.monotonic() - begun < 2.0
+    assert {getattr(TIMEOUTS, name) for name in ("connect", "first_byte", "idle", "total")} == {ASK_SECONDS}
+
+
+def test_a_stop_is_heard_while_it_is_waited_for() -> None:
+    with LoopbackServer(lambda exchange: bool(exchange.wait_for_close())) as server:
+        made, stop = spec(url=server.url), cancel()
+        threading.Timer(0.1, stop.set).start()
+        begun = time.monotonic()
+        assert ask_limits(made, load_asker(made, KEY, Settings(), no_log), stop, no_log) is None
+        assert time.monotonic() - begun < 1.1
+
+
+def test_an_endpoint_that_tells_nothing_is_not_asked() -> None:
+    with LoopbackServer(answering(SHOWN)) as server:
+        mute = replace(spec(url=server.url), endpoint=replace(spec(url=server.url).endpoint, tells_limits=""))
+        assert ask(mute) is None
+        assert server.requests == []
+
+
+# ---------------------------------------------------------------- keeping
+
+
+class Kept:
+    """Limits kept in a folder, at a time of one's choice."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "home" / "limits.json"
+        self.clock = FakeClock()
+
+    def refine(self, made: ModelSpec) -> ModelSpec:
+        """As a fresh process would do it."""
+        return self.process().refine(made, KEY, cancel())
+
+    def process(self, **settings: Any) -> LimitsCache:
+        return LimitsCache(str(self.file), Settings(**settings), self.clock.now, no_log)
+
+
+def test_an_answer_is_kept_for_a_day(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    with LoopbackServer(answering(SHOWN)) as server:
+        first = kept.refine(spec(url=server.url))
+        assert (first.window, first.known) == (131_072, True)
+        assert kept.refine(spec(url=server.url)) == first
+        assert len(server.requests) == 1
+        kept.clock.time += KEPT_SECONDS
+        assert kept.refine(spec(url=server.url)) == first
+        assert len(server.requests) == 2
+    assert [path.name for path in kept.file.parent.iterdir()] == ["limits.json"]
+
+
+def test_what_is_kept_names_no_password(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    with LoopbackServer(answering(SHOWN)) as server:
+        kept.refine(spec(url=server.url.replace("://", "://me:pass-word@")))
+    assert "127.0.0.1" in kept.file.read_text()
+    assert "pass-word" not in kept.file.read_text()
+
+
+def test_a_process_asks_once_also_when_nothing_is_told(tmp_path: Path) -> None:
+    with LoopbackServer(answering({"error": "no"}, 404)) as server:
+        process = Kept(tmp_path).process()
+        for _ in range(2):
+            assert process.refine(spec(url=server.url), KEY, cancel()) == spec(url=server.url)
+        assert len(server.requests) == 1
+
+
+def test_an_endpoint_that_let_us_wait_for_nothing_is_left_alone_for_a_while(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+
+    def slow(exchange: Exchange) -> bool:
+        kept.clock.time += PATIENCE + 1
+        exchange.reply(404, {"Content-Type": "application/json"}, b'{"error": "no"}')
+        return True
+
+    with LoopbackServer(slow) as server:
+        made = spec(url=server.url)
+        assert kept.refine(made) == kept.refine(made) == made
+        assert len(server.requests) == 1
+        kept.clock.time += SILENCE_SECONDS
+        assert kept.refine(made) == made
+        assert len(server.requests) == 2
+
+
+def test_an_endpoint_that_says_no_at_once_is_asked_by_the_next_process(tmp_path: Path) -> None:
+    """The model may have been fetched meanwhile."""
+    with LoopbackServer(answering({"error": "no"}, 404)) as server:
+        for _ in range(2):
+            Kept(tmp_path).refine(spec(url=server.url))
+        assert len(server.requests) == 2
+
+
+def test_a_question_that_was_stopped_is_asked_again(tmp_path: Path) -> None:
+    with LoopbackServer(answering(SHOWN)) as server:
+        process = Kept(tmp_path).process()
+        stopped = cancel()
+        stopped.set()
+        assert process.refine(spec(url=server.url), KEY, stopped) == spec(url=server.url)
+        assert process.refine(spec(url=server.url), KEY, cancel()).known
+
+
+@pytest.mark.parametrize("name", ["m", "x/m"])
+def test_what_the_config_file_says_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    with LoopbackServer(answering(SHOWN)) as server:
+        process = Kept(tmp_path).process(models={name: {"tools": False, "temperature": 0.1}})
+        made = process.refine(spec(url=server.url, tools=False), KEY, cancel())
+    assert (made.window, made.tools, made.thinking) == (131_072, False, "adaptive")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b'{"k": 1}', b'{"k": {"at": 1700000000, "told": []}}', b'{"k": {"at": "x", "told": {}}}'],
+)
+def test_a_broken_file_is_written_anew(tmp_path: Path, content: bytes) -> None:
+    kept = Kept(tmp_path)
+    kept.file.parent.mkdir()
+    with LoopbackServer(answering(SHOWN)) as server:
+        kept.file.write_bytes(content.replace(b'"k"', json.dumps(f"{server.url} m").encode()))
+        assert kept.refine(spec(url=server.url)).known
+        assert kept.refine(spec(url=server.url)).known
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"window": "x"},
+        {"window": -5},
+        {"window": 10**20},
+        {"max_output": None},
+        {"tools": "no"},
+        {"thinking": 7},
+        {"efforts": [1]},
+        {"efforts": "low"},
+    ],
+)
+def test_what_no_model_can_have_is_not_believed(tmp_path: Path, told: Json) -> None:
+    kept = Kept(tmp_path)
+    kept.file.parent.mkdir()
+    with LoopbackServer(answering(SHOWN)) as server:
+        made = spec(url=server.url)
+        kept.file.write_text(json.dumps({f"{server.url} m": {"at": int(kept.clock.now()), "told": told}}))
+        assert kept.refine(made) == with_limits(made, read_ollama(SHOWN, made))
+        assert len(server.requests) == 1
+
+
+def test_a_clock_that_goes_back_is_no_harm(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    with LoopbackServer(answering(SHOWN)) as server:
+        first = kept.refine(spec(url=server.url))
+        kept.clock.time -= 1_000
+        assert kept.refine(spec(url=server.url)) == kept.refine(spec(url=server.url)) == first
+        assert len(server.requests) == 2
+
+
+def test_a_place_that_cannot_be_written_is_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    with LoopbackServer(answering(SHOWN)) as server:
+        assert Kept(tmp_path).refine(spec(url=server.url)).known
+
+
+def test_nothing_is_left_behind_where_the_file_cannot_be_put_in_place(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.file.mkdir(parents=True)
+    with LoopbackServer(answering(SHOWN)) as server:
+        assert kept.refine(spec(url=server.url)).known
+    assert [path.name for path in kept.file.parent.iterdir()] == ["limits.json"]
+
+
+def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.file.parent.mkdir()
+    old = {f"http://x m{n}": {"at": int(kept.clock.now()) - 1, "told": {"window": 9_999}} for n in range(MAX_KEPT)}
+    kept.file.write_text(json.dumps(old))
+    with LoopbackServer(answering(SHOWN)) as server:
+        kept.refine(spec(url=server.url))
+        entries = json.loads(kept.file.read_text())
+        assert len(entries) == MAX_KEPT
+        assert entries[f"{server.url} m"]["told"]["window"] == 131_072
+
+
+# ---------------------------------------------------------------- the program
+
+
+def run(url: str, home: Path, *argv: str) -> tuple[list[Any], int]:
+    env = child.clean_environment(home, OLLAMA_HOST=url.removeprefix("http://"))
+    script = [{"type": "user", "content": "Hello?"}]
+    ended = child.run(["--provider", "ollama", "--model", "m", *argv], script, cwd=home, env=env)
+    return ended.lines, ended.code
+
+
+def window(lines: list[Any]) -> int:
+    (result,) = [line for line in lines if line["type"] == "result"]
+    found: int = result["modelUsage"]["m"]["contextWindow"]
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="HOME is not where Windows keeps it")
+def test_the_program_asks_before_its_first_request_and_remembers(tmp_path: Path) -> None:
+    with ModelServer([say("Hi.")], [say("Hi.")], [say("Hi.")]) as server:
+        for _ in range(2):
+            lines, code = run(server.url, tmp_path)
+            assert (code, window(lines)) == (0, 32_768)
+        assert [request.path for request in server.requests] == ["/api/show", "/api/chat", "/api/chat"]
+        for request in server.requests[1:]:
+            assert request.json()["options"]["num_ctx"] == 32_768
+            assert request.json()["think"] is True
+        run(server.url, tmp_path, "--api", "openai-chat")
+        assert server.requests[-1].path == "/v1/chat/completions"
+    assert json.loads((tmp_path / ".yume" / "limits.json").read_text()).keys() == {f"{server.url} m"}
+
+
+def test_a_model_that_is_not_there_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with LoopbackServer(answering({"error": "model 'm' not found"}, 404)) as server:
+        lines, code = run(server.url, tmp_path)
+    (error,) = [line for line in lines if line["type"] == "error"]
+    assert (code, error["code"]) == (1, "not_found")
+    assert error["message"] == "model 'm' not found; get it with `ollama pull m`"
+
+
+def test_a_server_that_does_not_run_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with LoopbackServer(answering({})) as server:
+        url = server.url
+    lines, code = run(url, tmp_path, "--max-retries", "0")
+    (error,) = [line for line in lines if line["type"] == "error"]
+    assert (code, error["code"]) == (1, "network")
+    assert error["message"].endswith("refused the connection; if it should run there, start it with `ollama serve`")
+
+
+def test_the_first_line_does_not_wait_for_the_answer_and_a_stop_does_not_either(tmp_path: Path) -> None:
+    with LoopbackServer(silent) as server:
+        env = child.clean_environment(tmp_path, OLLAMA_HOST=server.url.removeprefix("http://"))
+        program = child.start(["--provider", "ollama", "--model", "m"], cwd=tmp_path, env=env)
+        begun = time.monotonic()
+        program.send({"type": "user", "content": "Hello?"})
+        program.wait_for("init")
+        assert time.monotonic() - begun < ASK_SECONDS  # the answer would have been waited for
+        until = begun + ASK_SECONDS
+        while not server.requests and time.monotonic() < until:
+            time.sleep(0.01)
+        stopped = time.monotonic()
+        program.send({"type": "interrupt"})
+        assert program.wait_for("result")["subtype"] == "cancelled"
+        assert time.monotonic() - stopped < 1.0
+        program.end()
+    assert [request.path for request in server.requests] == ["/api/show"]
+
+
+def test_what_is_known_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / ".yume").mkdir()
+    (tmp_path / ".yume" / "config.toml").write_text('[models."ollama/m"]\nwindow = 40960\n', "utf-8")
+    with ModelServer([say("Hi.")]) as server:
+        lines, code = run(server.url, tmp_path)
+        assert (code, window(lines)) == (0, 40_960)
+        assert [request.path for request in server.requests] == ["/api/chat"]

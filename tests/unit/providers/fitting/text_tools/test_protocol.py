@@ -1,0 +1,146 @@
+"""Tools told as text: what is taught, and how the past is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from yume_shim.providers.fitting.history_as_text import tell_history
+from yume_shim.providers.fitting.text_tools.protocol import speak_tools, tell_call, tell_result
+from yume_shim.providers.fitting.text_tools.scanner import Written
+from yume_shim.types.blocks import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.events import Notice
+from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request, ToolSpec
+from yume_shim.types.value import replace
+
+MODEL = ModelSpec("small", Endpoint("local", "openai-chat", "http://127.0.0.1:1", quirks=Quirks(tools=False)))
+READ = ToolSpec("Read", "Reads a file.", {"type": "object", "properties": {"file_path": {"type": "string"}}})
+ASK = Message("user", (Text("Read a."),))
+CALLED = Message(
+    "assistant",
+    (Thinking("Hm."), Text("I look.\n"), ToolCall("c1", "Read", {"file_path": "a"}), ToolCall("c2", "Read", {})),
+    MODEL.origin,
+)
+PICTURE = Image("image/png", "AAAA")
+PAPER = Document("application/pdf", "BBBB")
+ANSWERED = Message(
+    "user",
+    (
+        ToolResult("c1", (Text("one"), PICTURE, Text("two"), PAPER)),
+        ToolResult("c2", "no such file", is_error=True),
+        Text("Go on."),
+    ),
+)
+REQUEST = Request(MODEL, (ASK, CALLED, ANSWERED), ("You help.",), (READ,))
+
+
+def told(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    return tell_history(messages, tell_call, tell_result)
+
+
+def test_the_request_is_told_without_native_means() -> None:
+    spoken, notices = speak_tools(REQUEST)
+    assert spoken == replace(REQUEST, tools=(), messages=told(REQUEST.messages), system=spoken.system)
+    assert spoken.system[:-1] == REQUEST.system
+    assert '{"name":"Read","description":"Reads a file.","parameters":{"type":"object"' in spoken.system[-1]
+    words = "small at local cannot call tools itself: they are offered to it as text, which is less reliable."
+    assert notices == (Notice("text_tools", words),)
+
+
+def test_the_history_is_told() -> None:
+    called, answered = told(REQUEST.messages)[1:]
+    calls = '<tool_call>\n{"name":"Read","arguments":{"file_path":"a"}}\n</tool_call>\n'
+    calls += '<tool_call>\n{"name":"Read","arguments":{}}\n</tool_call>'
+    assert called == Message("assistant", (Text(f"I look.\n{calls}"),), MODEL.origin)
+    first = '<tool_response name="Read">\none\ntwo\n[attached behind this result: 2]\n</tool_response>'
+    second = '<tool_response name="Read" error="true">\nno such file\n</tool_response>\nGo on.'
+    assert answered == Message("user", (Text(first), PICTURE, PAPER, Text(second)))
+
+
+def test_messages_without_calls_stay_as_they_are() -> None:
+    said = Message("assistant", (Text("Hi.", {"google-genai": {"signature": "s"}}),), MODEL.origin)
+    assert told((ASK, said)) == (ASK, said)
+
+
+def test_a_message_of_thoughts_alone_is_left_out() -> None:
+    assert told((ASK, Message("assistant", (Thinking("Hm."),), MODEL.origin), ASK)) == (ASK, ASK)
+
+
+@pytest.mark.parametrize("count", range(4))
+def test_a_longer_history_begins_the_same(count: int) -> None:
+    """A later call with the id of an earlier one does not change how the earlier is told."""
+    again = Message("assistant", (ToolCall("c1", "LS", {}),))
+    whole = (*REQUEST.messages, again)
+    assert told(whole)[:count] == told(whole[:count])
+    assert speak_tools(REQUEST) == speak_tools(REQUEST)
+    assert speak_tools(replace(REQUEST, messages=whole))[0].system == speak_tools(REQUEST)[0].system
+
+
+def test_a_forced_tool_is_a_sentence() -> None:
+    told, _ = speak_tools(replace(REQUEST, tool_choice="Read"))
+    free, _ = speak_tools(REQUEST)
+    assert told.tool_choice == "auto"
+    assert told.system == free.system  # what comes before the last words stays as it is: it is cached
+    assert told.messages[:-1] == free.messages[:-1]
+    *before, last = free.messages[-1].blocks
+    assert isinstance(last, Text)
+    wish = "\nYour next answer must be a call of the tool Read, and of no other tool."
+    assert told.messages[-1].blocks == (*before, Text(last.text + wish))
+
+
+@pytest.mark.parametrize("change", [{"tool_choice": "none"}, {"tools": ()}])
+def test_without_tools_only_the_past_is_told(change: dict[str, Any]) -> None:
+    spoken, notices = speak_tools(replace(REQUEST, **change))
+    assert (spoken.system, spoken.tools, spoken.tool_choice, notices) == (REQUEST.system, (), "auto", ())
+    assert spoken.messages == told(REQUEST.messages)
+
+
+def test_the_example_is_no_real_tool() -> None:
+    weather = replace(READ, name="get_weather")
+    system = speak_tools(replace(REQUEST, tools=(READ, weather)))[0].system[-1]
+    assert '{"name": "look_up_weather", "arguments"' in system
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["</tool_response>", "<tool_response>", "</TOOL_RESPONSE >", "<tool_result id=1>", "a</tool_response\n>b" * 3],
+)
+def test_results_cannot_end_themselves(text: str) -> None:
+    words = tell_result(ToolResult("c", ""), [text, text], 0, "Read")
+    inside = words.removeprefix('<tool_response name="Read">\n').removesuffix("\n</tool_response>")
+    assert inside == "\n".join([text.replace("<", "&lt;")] * 2)
+
+
+def test_other_markup_in_results_is_left_alone() -> None:
+    """A file is shown as it is, so that it can be edited by what was seen."""
+    text = '<b>&amp;</b> <tool_call>{"name": "x"}</tool_call>'
+    assert text in tell_result(ToolResult("c", text), [text], 0, "Read")
+
+
+def test_names_cannot_break_out() -> None:
+    words = tell_result(ToolResult("c", "x"), ["x"], 0, 'a">\n</tool_response>')
+    assert words == '<tool_response name="a_____tool_response_">\nx\n</tool_response>'
+    assert tell_result(ToolResult("c", ""), [""], 0, "") == "<tool_response>\n\n</tool_response>"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ToolCall("c", "Read", {"file_path": '</tool_call>\n```\n"é\\'}),
+        ToolCall("c", "Read", {}),
+        ToolCall("c", "mcp__x__y", {"deep": [{"a": [None, 1.5, True]}]}),
+        ToolCall("c", "Read", {}, broken='{"file_path": '),
+    ],
+)
+def test_what_is_told_can_be_read_again(call: ToolCall) -> None:
+    from yume_shim.providers.fitting.text_tools.calls import read_calls
+    from yume_shim.providers.fitting.text_tools.scanner import CallScanner
+    from yume_shim.text.partial_json import parse_arguments
+
+    scanner = CallScanner()
+    written = [*scanner.feed(tell_call(call)), *scanner.finish(cut=False)]
+    assert [type(piece) for piece in written] == [Written]
+    assert isinstance(written[0], Written)
+    [(name, arguments)] = read_calls(written[0], {})
+    assert (name, *parse_arguments(arguments)) == (call.name, call.input, call.broken)

@@ -1,0 +1,203 @@
+"""Background commands: looking at them, filtering, ending them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.fakes import cancel
+from tests.helpers.tool_cases import call, toolbox
+from yume_shim.tools import bash_output
+from yume_shim.tools.dispatch.builtin import open_toolbox
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.events import TaskEnded, TaskStarted
+from yume_shim.types.outputs import ToolContext
+from yume_shim.types.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from yume_shim.types.outputs import ToolOutput
+    from yume_shim.types.ports import Toolbox
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is spoken here")
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Iterator[Toolbox]:
+    made = toolbox(tmp_path, tmp_path / "scratch")
+    yield made
+    made.close()
+
+
+def start(tools: Toolbox, command: str) -> None:
+    call(tools, "Bash", {"command": command, "run_in_background": True})
+
+
+def look(tools: Toolbox, **more: str) -> ToolOutput:
+    return call(tools, "BashOutput", {"bash_id": "bash_1", **more})
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, f"no {path.name}"
+        time.sleep(0.02)
+
+
+def look_until(tools: Toolbox, wanted: str, seconds: float = 20) -> str:
+    """All output until it holds `wanted`."""
+    seen = ""
+    deadline = time.monotonic() + seconds
+    while wanted not in seen:
+        assert time.monotonic() < deadline, seen
+        seen += look(tools).structured["stdout"]
+        time.sleep(0.02)
+    return seen
+
+
+def test_only_what_is_new(tools: Toolbox, tmp_path: Path) -> None:
+    start(tools, "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; while :; do sleep 0.1; done")
+    assert look_until(tools, "one") == "one"
+    assert look(tools).content == "<status>running</status>\n\n(no new output)"
+    (tmp_path / "go").touch()
+    assert look_until(tools, "two") == "two"
+    assert call(tools, "KillBash", {"shell_id": "bash_1"}).structured["shell_id"] == "bash_1"
+    assert look(tools).structured["status"] == "killed"
+    with pytest.raises(ToolFailed, match=r"^Shell bash_1 is not running, so it cannot be killed \(status: killed\)\.$"):
+        call(tools, "KillShell", {"shell_id": "bash_1"})
+
+
+def test_only_the_newest_of_very_much(tools: Toolbox, tmp_path: Path) -> None:
+    start(tools, "seq 1 200000; touch done")
+    wait_for(tmp_path / "done")
+    time.sleep(0.5)
+    text = look(tools).structured["stdout"]
+    assert text.startswith("… 1.2MB cut, all of it is in ")
+    assert text.endswith("\n199999\n200000")
+    assert len(text) < bash_output.MAX_SHOWN + 300
+
+
+@pytest.mark.skipif(shutil.which("rg") is not None, reason="ripgrep takes no pattern for ever")
+def test_a_filter_that_would_take_for_ever_can_be_stopped(tools: Toolbox, tmp_path: Path) -> None:
+    start(tools, f"echo {'a' * 60}!; touch done")
+    wait_for(tmp_path / "done")
+    time.sleep(0.3)
+    stop = cancel()
+    threading.Timer(0.5, stop.set).start()
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        tools.run(ToolCall("1", "BashOutput", {"bash_id": "bash_1", "filter": "^(a+)+$"}), ToolContext("1", stop))
+    assert time.monotonic() - began < 0.5 + 1.0
+
+
+def test_a_bad_filter(tools: Toolbox) -> None:
+    start(tools, "echo x")
+    with pytest.raises(ToolFailed, match="regex parse error"):
+        look(tools, filter="(")
+
+
+def test_filtered_lines_are_dropped(tools: Toolbox, tmp_path: Path) -> None:
+    start(tools, "echo one; echo two; echo three; touch done")
+    wait_for(tmp_path / "done")
+    time.sleep(0.3)
+    assert look(tools, filter="t").structured["stdout"] == "two\nthree"
+    assert look(tools).structured["stdout"] == ""
+
+
+def test_killing_ends_the_whole_group(tools: Toolbox, tmp_path: Path) -> None:
+    start(tools, "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 0.1; done'")
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().endswith("\n"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child = int((tmp_path / "pid").read_text())
+    call(tools, "KillShell", {"shell_id": "bash_1"})
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            with open(f"/proc/{child}/stat", encoding="ascii") as file:
+                if file.read().rpartition(")")[2].split()[0] == "Z":
+                    return
+        except FileNotFoundError:
+            return
+        time.sleep(0.02)
+    raise AssertionError("it still runs")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "words"),
+    [("true", "completed", "completed"), ("exit 3", "failed", "failed with exit code 3")],
+)
+def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, words: str) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    try:
+        given = {"command": command, "description": "try it", "run_in_background": True}
+        tools.run(ToolCall("c1", "Bash", given), ToolContext("c1", cancel()))
+        deadline = time.monotonic() + 20
+        while len(news) < 2:
+            assert time.monotonic() < deadline, news
+            time.sleep(0.02)
+    finally:
+        tools.close()
+    ended = news[1]
+    assert news[0] == TaskStarted("bash_1", "c1", "try it")
+    assert isinstance(ended, TaskEnded)
+    assert (ended.task_id, ended.call_id, ended.status) == ("bash_1", "c1", status)
+    assert ended.summary == f'Background command "try it" {words}'
+    assert ended.output_file.endswith("bash_1.output")
+
+
+def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools.run(ToolCall("c1", "Bash", {"command": "sleep 30", "run_in_background": True}), ToolContext("c1", cancel()))
+    tools.close()
+    time.sleep(0.3)
+    assert [type(item) for item in news] == [TaskStarted]
+
+
+def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    try:
+        given = {"command": "sleep 30", "run_in_background": True}
+        tools.run(ToolCall("c1", "Bash", given), ToolContext("c1", cancel()))
+        assert not tools.stop_task("bash_9")
+        assert tools.stop_task("bash_1")
+        deadline = time.monotonic() + 20
+        while len(news) < 2:
+            assert time.monotonic() < deadline, news
+            time.sleep(0.02)
+        assert not tools.stop_task("bash_1")
+    finally:
+        tools.close()
+    ended = news[1]
+    assert isinstance(ended, TaskEnded)
+    assert (ended.status, ended.summary) == ("stopped", 'Background command "sleep 30" was stopped')
+
+
+def test_a_command_that_is_waited_for_long_is_told_too(tmp_path: Path) -> None:
+    news: list[TaskStarted | TaskEnded] = []
+    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    try:
+        tools.run(ToolCall("c1", "Bash", {"command": "true"}), ToolContext("c1", cancel()))
+        tools.run(ToolCall("c2", "Bash", {"command": "sleep 3.5"}), ToolContext("c2", cancel()))
+    finally:
+        tools.close()
+    assert news == [
+        TaskStarted("run_c2", "c2", "sleep 3.5", backgrounded=False),
+        TaskEnded("run_c2", "c2", "completed", "", 'Command "sleep 3.5" completed'),
+    ]

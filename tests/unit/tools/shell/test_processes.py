@@ -1,0 +1,357 @@
+"""Real processes: what outlives its shell, what never stops printing, what will not die."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.fakes import cancel
+from tests.helpers.tool_cases import call, toolbox
+from yume_shim.tools.shell import processes
+from yume_shim.tools.shell.orphan_watcher import GREETING
+from yume_shim.tools.shell.processes import Sink, shell_argv
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.outputs import ToolContext
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from yume_shim.types.ports import Toolbox
+
+resource = pytest.importorskip("resource", reason="these processes and signals are POSIX's own")
+DEADLINE = 1.0
+"""Ten times the promise of 100 ms."""
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Iterator[Toolbox]:
+    (tmp_path / "ws").mkdir()
+    made = toolbox(tmp_path / "ws", tmp_path / "scratch")
+    yield made
+    made.close()
+
+
+def is_alive(pid: int) -> bool:
+    """A process that runs; a dead one that nobody reaped does not count."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def peak_megabytes() -> float:
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def gone(pid: int) -> bool:
+    deadline = time.monotonic() + DEADLINE
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_alive(pid)
+
+
+def pid_in(path: Path) -> int:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        text = path.read_text() if path.exists() else ""
+        if text.endswith("\n"):
+            return int(text)
+        time.sleep(0.01)
+    raise AssertionError("the command did not start")
+
+
+def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: Toolbox, tmp_path: Path) -> None:
+    began = time.monotonic()
+    output = call(tools, "Bash", {"command": "sleep 30 & echo $! > pid; echo hi"})
+    assert (output.content, time.monotonic() - began < 10 * processes.DRAIN_S) == ("hi", True)
+    child = pid_in(tmp_path / "ws" / "pid")
+    assert is_alive(child)
+    tools.close()
+    assert gone(child)
+
+
+def test_a_child_that_prints_on_is_not_stopped_by_a_closed_pipe(tools: Toolbox, tmp_path: Path) -> None:
+    command = "(trap '' TERM; for i in 1 2 3 4 5 6; do sleep 0.1; echo more; done; echo ok > done) & echo hi"
+    said = call(tools, "Bash", {"command": command}).content
+    assert isinstance(said, str)
+    assert said in ["hi" + "\nmore" * count for count in range(6)]  # all six would mean that it was waited for
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "ws" / "done").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert (tmp_path / "ws" / "done").read_text() == "ok\n"
+
+
+def test_fifty_megabytes(tools: Toolbox, tmp_path: Path) -> None:
+    before = peak_megabytes()
+    output = call(tools, "Bash", {"command": "yes 0123456789 | head -c 50000000"}, "big/../id")
+    assert peak_megabytes() - before < 30
+    saved = tmp_path / "scratch" / "big____id.txt"
+    assert isinstance(output.content, str)
+    assert output.content.startswith(
+        f"<persisted-output>\nOutput too large (47.7MB). Full output saved to: {saved}\n\nPreview (first 2KB):\n01234"
+    )
+    assert len(output.content) < 3_000
+    assert output.structured["persistedOutputSize"] == 50_000_000
+    assert len(output.structured["stdout"]) == 30_000
+    assert saved.stat().st_size == 50_000_000
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+    assert stat.S_IMODE(saved.parent.stat().st_mode) == 0o700
+
+
+def test_long_output_of_a_failing_command_shows_both_ends(tools: Toolbox) -> None:
+    with pytest.raises(ToolFailed) as failed:
+        call(tools, "Bash", {"command": "seq 1 100000; echo the reason; exit 7"})
+    text = failed.value.message
+    assert text.startswith("Exit code 7\n1\n2\n3\n")
+    assert text.endswith("\n99999\n100000\nthe reason")
+    assert "saved to: " in text
+    assert len(text) < 31_000
+
+
+def test_the_saved_output_is_clean(tools: Toolbox, tmp_path: Path) -> None:
+    call(tools, "Bash", {"command": "for i in $(seq 20000); do printf '\\033[1mbold\\033[0m\\000\\n'; done"}, "c")
+    assert (tmp_path / "scratch" / "c.txt").read_bytes() == b"bold\n" * 20_000
+
+
+def test_binary_output(tools: Toolbox) -> None:
+    output = call(tools, "Bash", {"command": "head -c 20000 /dev/urandom"})
+    assert isinstance(output.content, str)
+    output.content.encode("utf-8")
+    assert "\0" not in output.content
+    assert "\x1b" not in output.content
+
+
+def test_a_line_without_end(tools: Toolbox, tmp_path: Path) -> None:
+    call(tools, "Bash", {"command": "head -c 3000000 /dev/zero | tr '\\0' x"}, "c")
+    assert (tmp_path / "scratch" / "c.txt").stat().st_size == 3_000_000
+
+
+def test_nowhere_to_save(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    tools = toolbox(tmp_path, tmp_path / "file" / "scratch")
+    output = call(tools, "Bash", {"command": "echo fine"})
+    assert output.content == "fine"
+    with pytest.raises(ToolFailed, match=r"^Exit code 1\n"):
+        call(tools, "Bash", {"command": "yes | head -c 1000000; exit 1"})
+    with pytest.raises(ToolFailed, match=r"^(ENOTDIR|EEXIST): "):
+        call(tools, "Bash", {"command": "seq 20000"})
+
+
+def test_cancel_ends_a_stubborn_group(tools: Toolbox, tmp_path: Path) -> None:
+    stop = cancel()
+    child: list[int] = []
+    set_at: list[float] = []
+
+    def set_when_running() -> None:
+        child.append(pid_in(tmp_path / "ws" / "pid"))
+        set_at.append(time.monotonic())
+        stop.set()
+
+    threading.Thread(target=set_when_running).start()
+    command = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 1; done'"
+    with pytest.raises(Cancelled):
+        tools.run(ToolCall("1", "Bash", {"command": command}), ToolContext("1", stop))
+    assert time.monotonic() - set_at[0] < DEADLINE
+    assert gone(child[0])
+
+
+def test_cancel_ends_a_command_that_stopped_itself(tools: Toolbox) -> None:
+    stop = cancel()
+    threading.Timer(0.3, stop.set).start()
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        tools.run(ToolCall("1", "Bash", {"command": "kill -STOP $$"}), ToolContext("1", stop))
+    assert time.monotonic() - began < 0.3 + DEADLINE
+
+
+def test_the_time_limit_ends_grandchildren(tools: Toolbox, tmp_path: Path) -> None:
+    command = "bash -c 'bash -c \"echo \\$\\$ > pid; sleep 60; true\"; true'; true"
+    began = time.monotonic()
+    with pytest.raises(ToolFailed, match=r"^Exit code 143\nCommand timed out after 0\.5s$"):
+        call(tools, "Bash", {"command": command, "timeout": 500})
+    assert time.monotonic() - began < 0.5 + DEADLINE
+    assert gone(pid_in(tmp_path / "ws" / "pid"))
+
+
+def test_endless_output_meets_the_time_limit(tools: Toolbox) -> None:
+    began = time.monotonic()
+    with pytest.raises(ToolFailed, match=r"^Exit code 143\nCommand timed out after 0\.5s\ny\ny\n"):
+        call(tools, "Bash", {"command": "yes", "timeout": 500})
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("asked", "env", "milliseconds"),
+    [
+        (None, {}, 120_000),
+        (5_000.0, {}, 5_000),
+        (9_999_999.0, {}, 600_000),
+        (0.0, {}, 120_000),
+        (-5.0, {}, 120_000),
+        (None, {"BASH_DEFAULT_TIMEOUT_MS": "1500"}, 1_500),
+        (None, {"BASH_DEFAULT_TIMEOUT_MS": "soon"}, 120_000),
+        (900_000.0, {"BASH_MAX_TIMEOUT_MS": "700000"}, 700_000),
+        (None, {"BASH_DEFAULT_TIMEOUT_MS": "800000"}, 800_000),
+    ],
+)
+def test_time_limits(tmp_path: Path, asked: float | None, env: dict[str, str], milliseconds: int) -> None:
+    from yume_shim.tools.bash import time_limit_ms
+    from yume_shim.tools.dispatch.session_state import ToolState
+
+    for wishes, shell_env in ((env, {}), ({}, env)):
+        state = ToolState(str(tmp_path), (), str(tmp_path), shell_env, lambda *_: None, wishes)
+        assert time_limit_ms(asked, state) == milliseconds
+
+
+def test_background(tools: Toolbox, tmp_path: Path) -> None:
+    began = time.monotonic()
+    output = call(tools, "Bash", {"command": "echo $$ > pid; printf begun; sleep 60", "run_in_background": True})
+    assert time.monotonic() - began < DEADLINE
+    assert output.structured["backgroundTaskId"] == "bash_1"
+    child = pid_in(tmp_path / "ws" / "pid")
+    assert is_alive(child)
+    tools.close()
+    assert gone(child)
+    assert (tmp_path / "scratch" / "bash_1.output").read_text() == "begun"
+
+
+def test_background_output_is_complete_when_it_ends(tools: Toolbox, tmp_path: Path) -> None:
+    call(tools, "Bash", {"command": "echo one; printf two", "run_in_background": True})
+    path = tmp_path / "scratch" / "bash_1.output"
+    deadline = time.monotonic() + 10
+    while path.read_bytes() != b"one\ntwo" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert path.read_bytes() == b"one\ntwo"
+
+
+def test_the_folder_persists_but_not_outside(tools: Toolbox, tmp_path: Path) -> None:
+    ws = tmp_path / "ws"
+    (ws / "sub").mkdir()
+    (tmp_path / "ws-sibling").mkdir()
+    (ws / "link").symlink_to("../ws-sibling")
+    call(tools, "Bash", {"command": "cd sub"})
+    assert call(tools, "Bash", {"command": "pwd"}).content == str(ws / "sub")
+    for way_out in ("../../ws-sibling", "../link"):
+        output = call(tools, "Bash", {"command": f"cd {way_out}"})
+        assert output.content == f"Shell cwd was reset to {ws}"
+        assert call(tools, "Bash", {"command": "cd sub; pwd"}).content == str(ws / "sub")
+
+
+def test_a_failing_command_still_moves_the_shell(tools: Toolbox, tmp_path: Path) -> None:
+    (tmp_path / "ws" / "it's").mkdir()
+    with pytest.raises(ToolFailed, match=r"^Exit code 4$"):
+        call(tools, "Bash", {"command": 'cd "it\'s"; exit 4'})
+    assert call(tools, "Bash", {"command": "pwd"}).content == str(tmp_path / "ws" / "it's")
+
+
+def test_a_deleted_folder(tools: Toolbox, tmp_path: Path) -> None:
+    ws = tmp_path / "ws"
+    call(tools, "Bash", {"command": "mkdir d; cd d"})
+    (ws / "d").rmdir()
+    assert call(tools, "Bash", {"command": "pwd"}).content == f"{ws}\nShell cwd was reset to {ws}"
+    ws.rmdir()
+    with pytest.raises(ToolFailed, match=r"^The working directory does not exist any more: "):
+        call(tools, "Bash", {"command": "pwd"})
+
+
+def test_messages_quote_the_command_and_not_our_wrapping(tools: Toolbox) -> None:
+    with pytest.raises(ToolFailed) as failed:
+        call(tools, "Bash", {"command": "echo one\nif then"})
+    assert "line 2" in failed.value.message
+    assert "trap" not in failed.value.message
+    with pytest.raises(ToolFailed, match="line 1: nonesuch: command not found"):
+        call(tools, "Bash", {"command": "nonesuch"})
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("# only a comment\necho ok", "ok"),
+        ("cat <<'E'\n$HOME `x`\nE", "$HOME `x`"),
+        ("echo 'a\nb' \"c\"", "a\nb c"),
+        ("f() { return 3; }; f || echo $?", "3"),
+        ("trap 'echo bye' EXIT; echo hi", "hi\nbye"),
+        ("exec echo replaced", "replaced"),
+        ("echo $GIT_EDITOR; tty || true", "true\nnot a tty"),
+        ("sleep 0.2 & wait; echo waited", "waited"),
+    ],
+)
+def test_commands_of_all_kinds(tools: Toolbox, command: str, shown: str) -> None:
+    assert call(tools, "Bash", {"command": command}).content == shown
+
+
+def test_a_command_longer_than_an_argument_may_be(tools: Toolbox, tmp_path: Path) -> None:
+    text = "0123456789\n" * 40_000
+    output = call(tools, "Bash", {"command": f"cat > big.txt <<'END'\n{text}END\nmkdir sub; cd sub; echo [$#]"})
+    assert (output.content, (tmp_path / "ws" / "big.txt").read_text()) == ("[0]", text)
+    assert call(tools, "Bash", {"command": "pwd"}).content == str(tmp_path / "ws" / "sub")
+
+
+def test_commands_see_the_given_environment_only(tmp_path: Path) -> None:
+    os.environ["YUME_UNIT_SECRET"] = "leak"
+    try:
+        tools = toolbox(tmp_path, tmp_path / "scratch", {"GIVEN": "yes"})
+        assert call(tools, "Bash", {"command": "echo [$YUME_UNIT_SECRET] [$GIVEN]"}).content == "[] [yes]"
+    finally:
+        del os.environ["YUME_UNIT_SECRET"]
+
+
+def test_sink_counts_what_it_does_not_keep(tmp_path: Path) -> None:
+    def opened() -> tuple[int, str]:
+        return os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT), str(tmp_path / "out")
+
+    sink = Sink(opened, keep=10)
+    sink.feed(b"0123456789")
+    assert sink.path == ""
+    sink.feed(b"abc")
+    assert (sink.finish(), sink.total, (tmp_path / "out").read_bytes()) == (b"0123456789", 13, b"0123456789abc")
+    sink.feed(b"late")
+    assert (sink.total, (tmp_path / "out").read_bytes()) == (13, b"0123456789abc")
+
+
+def test_saving_ends_at_the_limit(tmp_path: Path) -> None:
+    def opened() -> tuple[int, str]:
+        return os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT), str(tmp_path / "out")
+
+    sink = Sink(opened)
+    line = b"x" * 65_535 + b"\n"
+    for _ in range((processes.MAX_SAVED >> 16) + 5):
+        sink.feed(line)
+    sink.finish()
+    assert ((tmp_path / "out").stat().st_size, sink.total) == (processes.MAX_SAVED, processes.MAX_SAVED + 5 * 65_536)
+
+
+def test_shell_argv_on_each_platform() -> None:
+    note = "pwd >'C:/it'\\''s/cwd' 2>/dev/null"
+    bare = 'trap -- "$1" EXIT; eval "shift 2; $2"'
+    program = GREETING + bare
+    assert shell_argv("ls", "C:\\it's\\cwd", "C:\\Git\\bash.exe", True) == [
+        "C:\\Git\\bash.exe",
+        "-c",
+        bare,
+        "bash",
+        note,
+        "ls",
+    ]
+    assert shell_argv("dir", "x", "", True) == ["cmd", "/c", "dir"]
+    assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd >'/c' 2>/dev/null", "ls"]
+    assert shell_argv("ls", "/c", "", False, greets=False)[2] == bare
+
+
+def test_plain_sh_serves_too(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
+    tools = toolbox(tmp_path, tmp_path / "scratch", {"PATH": str(tmp_path / "bin")})
+    assert call(tools, "Bash", {"command": "cd sub; echo [$#]"}).content == "[0]"
+    assert call(tools, "Bash", {"command": "pwd"}).content == str(tmp_path / "sub")

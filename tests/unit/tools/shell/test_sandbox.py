@@ -1,0 +1,123 @@
+"""Bash in a sandbox: nothing runs without it once it was asked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.fakes import cancel
+from tests.helpers.tool_cases import call, toolbox
+from yume_shim.tools.shell.sandbox import GUARDED, sandbox_argv, wrapper
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.outputs import ToolContext
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BWRAP = shutil.which("bwrap")
+
+
+def can_sandbox() -> bool:
+    """bubblewrap needs namespaces, which containers often lack."""
+    if BWRAP is None:
+        return False
+    words = [BWRAP, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--unshare-net", "true"]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+needs_sandbox = pytest.mark.skipif(not can_sandbox(), reason="bubblewrap is missing or may not make namespaces here")
+LINUX = sys.platform.startswith("linux")
+
+
+@pytest.mark.skipif(os.sep != "/", reason="POSIX paths")
+@pytest.mark.parametrize("network", [True, False])
+def test_argv(network: bool) -> None:
+    made = sandbox_argv("/bin/bwrap", ["sh", "-c", "x"], "/ws/sub", ("/tmp", "/ws", "/more"), "/s/cwd.txt", network)
+    assert made == [
+        *("/bin/bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--unshare-ipc"),
+        *(() if network else ("--unshare-net",)),
+        *("--bind-try", "/tmp", "/tmp", "--bind-try", "/ws", "/ws", "--bind-try", "/more", "/more"),
+        *(word for top in ("/ws", "/more") for name in GUARDED for word in ("--ro-bind-try", *[f"{top}/{name}"] * 2)),
+        *("--bind", "/s/cwd.txt", "/s/cwd.txt", "--chdir", "/ws/sub", "--", "sh", "-c", "x"),
+    ]
+
+
+def test_no_note_no_bind() -> None:
+    made = sandbox_argv("bwrap", ["x"], "/ws", ("/tmp", "/ws"), "/dev/null", True)
+    assert "/dev/null" not in made
+
+
+def test_asked_for_and_not_possible(tmp_path: Path) -> None:
+    words = r"Install the package `bubblewrap`" if LINUX else "exists on Linux only"
+    with pytest.raises(ToolFailed, match=rf"^Nothing was run: .*{words}"):
+        wrapper("workspace", (str(tmp_path),), {"PATH": str(tmp_path)}, places=str(tmp_path))
+
+
+def test_an_unknown_sandbox_runs_nothing(tmp_path: Path) -> None:
+    tools = toolbox(tmp_path, tmp_path / "scratch", sandbox="castle")
+    for more in ({}, {"run_in_background": True}, {"dangerouslyDisableSandbox": True}):
+        with pytest.raises(ToolFailed, match=r"^Nothing was run: unknown sandbox 'castle'"):
+            call(tools, "Bash", {"command": "touch ran", **more})
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.fixture
+def place() -> Path:
+    """A folder outside the temporary one, which a sandbox may write."""
+    import tempfile
+    from pathlib import Path
+
+    return Path(tempfile.mkdtemp(prefix="yume-sandbox-", dir="/var/tmp"))
+
+
+@needs_sandbox
+@pytest.mark.parametrize("mode", ["workspace", "workspace-nonet"])
+def test_only_the_workspace_is_writable(place: Path, mode: str) -> None:
+    try:
+        workspace = place / "ws"
+        (workspace / ".git" / "hooks").mkdir(parents=True)
+        tools = toolbox(workspace, place / "scratch", sandbox=mode)
+        command = f"touch inside; touch {place}/out; touch .git/hooks/x; touch .git/index; mkdir sub; cd sub; true"
+        said = call(tools, "Bash", {"command": command}).content
+        assert isinstance(said, str)
+        assert said.count("Read-only file system") == 2
+        assert call(tools, "Bash", {"command": "pwd"}).content == str(workspace / "sub")
+        assert (os.path.exists(place / "out"), os.listdir(workspace / ".git" / "hooks")) == (False, [])
+        assert (workspace / "inside").exists()
+        assert (workspace / ".git" / "index").exists()
+        with pytest.raises(ToolFailed, match=r"^Exit code 3\nout$"):
+            call(tools, "Bash", {"command": "echo out; exit 3"})
+        devices = call(tools, "Bash", {"command": "grep -c : /proc/net/dev"})
+        if mode == "workspace-nonet":
+            assert devices.content == "1"
+        tools.close()
+    finally:
+        shutil.rmtree(place)
+
+
+@needs_sandbox
+def test_a_sandboxed_command_can_be_stopped(place: Path) -> None:
+    import threading
+
+    try:
+        (place / "ws").mkdir()
+        tools = toolbox(place / "ws", place / "scratch", sandbox="workspace")
+        stop = cancel()
+        threading.Timer(0.5, stop.set).start()
+        began = time.monotonic()
+        command = "trap '' TERM; sleep 300 & sleep 300"
+        with pytest.raises(Cancelled):
+            tools.run(ToolCall("1", "Bash", {"command": command}), ToolContext("1", stop))
+        assert time.monotonic() - began < 0.5 + 1.0
+        left = subprocess.run(["pgrep", "-f", str(place)], capture_output=True, check=False).stdout
+        assert left == b""
+        tools.close()
+    finally:
+        shutil.rmtree(place)

@@ -1,0 +1,1 @@
+"""The top floor: joins the rooms into one program, from parsed argv to exit code."""

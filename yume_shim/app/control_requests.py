@@ -1,0 +1,162 @@
+"""What the host may ask by control request, and how it is answered: a table, subtype -> handler."""
+
+from __future__ import annotations
+
+from yume_shim.host.control import ReplyThen, initialize_body
+from yume_shim.types.errors import BadInvocation, BadLine, ToolFailed
+from yume_shim.types.events import ModeChanged, Notice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from yume_shim.engine.session import Session
+    from yume_shim.host.control import Handler
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.ports import Emit, Gate
+    from yume_shim.types.settings import Settings
+
+
+NO_HOOKS = "This version runs no hooks: callbacks registered with initialize are not called, and guard nothing."
+
+
+class ControlRequests:
+    """One per process. Handlers run on the reader's thread and return at once."""
+
+    def __init__(
+        self,
+        session: Session,
+        gate: Gate,
+        emit: Emit,
+        settings: Settings,
+        models: tuple[Json, ...],
+        version: str,
+        leave: Callable[[], None],
+        use_profile: Callable[[str], None],
+    ) -> None:
+        self._session, self._gate, self._emit, self._settings = session, gate, emit, settings
+        self._models, self._version, self._leave = models, version, leave
+        self._use_profile = use_profile
+        self._profile = settings.profile
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """The table."""
+        return {
+            "initialize": self._initialize,
+            "interrupt": self._interrupt,
+            "set_permission_mode": self._set_permission_mode,
+            "set_model": self._set_model,
+            "set_profile": self._set_profile,
+            "list_profiles": self._list_profiles,
+            "set_max_thinking_tokens": self._set_max_thinking_tokens,
+            "cancel_async_message": self._cancel_async_message,
+            "end_session": lambda _: ReplyThen(None, self._leave),
+            "rewind_files": self._rewind_files,
+            "get_settings": self._get_settings,
+            "get_context_usage": lambda _: self._session.context_usage(),
+            "get_binary_version": lambda _: {"version": self._version},
+            "list_models": lambda _: {"models": list(self._models)},
+            "mcp_status": lambda _: {"mcpServers": []},
+            "stop_task": self._stop_task,
+        }
+
+    def _initialize(self, body: Json) -> Json:
+        """SDKs pass here what others pass by flags. Hooks are not run yet: whoever guards calls by one must be told."""
+        hooks = body.get("hooks")
+        if isinstance(hooks, dict) and hooks.get("PreToolUse"):
+            self._emit(Notice("hooks", NO_HOOKS))
+        prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
+        if isinstance(prompt, list):
+            prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
+        self._session.apply_initialize(
+            prompt if isinstance(prompt, str) else None,
+            append if isinstance(append, str) else None,
+            schema if isinstance(schema, dict) else None,
+        )
+        return initialize_body(self._session.info(), self._models, self._version)
+
+    def _interrupt(self, _: Json) -> ReplyThen:
+        def stop() -> None:
+            self._session.interrupt("user")
+
+        return ReplyThen({"still_queued": list(self._session.waiting_uuids())}, stop)
+
+    def _set_permission_mode(self, body: Json) -> ReplyThen:
+        mode = body.get("mode")
+        if not isinstance(mode, str):
+            raise BadLine("set_permission_mode needs a `mode`", "invalid_mode")
+        self._gate.set_mode(mode)
+        now = self._gate.mode()
+
+        def tell() -> None:
+            self._emit(ModeChanged(now))
+
+        return ReplyThen({"mode": now}, tell)
+
+    def _set_model(self, body: Json) -> Json:
+        asked = body.get("model")
+        try:
+            spec = self._session.use_model("" if asked in (None, "default") else str(asked))
+        except BadInvocation as error:
+            raise BadLine(error.message, "not_found") from None
+        return {"model": spec.id}
+
+    def _set_profile(self, body: Json) -> Json:
+        """Ours: the host picks a credential by name (null = none in particular), from the next request on."""
+        asked = body.get("profile")
+        if asked is not None and not isinstance(asked, str):
+            raise BadLine("set_profile needs a `profile`: a name, or null", "invalid_value")
+        try:
+            self._use_profile(asked or "")
+        except BadInvocation as error:
+            raise BadLine(error.message, "not_found") from None
+        self._profile = asked or ""
+        return {"profile": asked or None}
+
+    def _list_profiles(self, _: Json) -> Json:
+        """Ours: what a host can offer when it asks its user which account is meant. Names only."""
+        profiles = [
+            {"name": name, "provider": table["provider"], "chosen": name == self._profile}
+            for name, table in self._settings.profiles.items()
+        ]
+        return {"profiles": profiles}
+
+    def _set_max_thinking_tokens(self, body: Json) -> None:
+        asked = body.get("max_thinking_tokens")
+        if asked is not None and (not isinstance(asked, int) or isinstance(asked, bool) or asked < 0):
+            raise BadLine("max_thinking_tokens must be a whole number or null", "invalid_value")
+        self._session.use_thinking_budget(asked)
+
+    def _stop_task(self, body: Json) -> Json:
+        """An id that means nothing is answered the same way, as the Claude CLI does it."""
+        self._session.stop_task(str(body.get("task_id", "")))
+        return {}
+
+    def _rewind_files(self, body: Json) -> Json:
+        try:
+            return self._session.rewind_files(str(body.get("user_message_id", "")), dry_run=body.get("dry_run") is True)
+        except ToolFailed as error:
+            raise BadLine(error.message, "rewind_failed") from None
+
+    def _cancel_async_message(self, body: Json) -> Json:
+        return {"cancelled": self._session.withdraw(str(body.get("message_uuid", "")))}
+
+    def _get_settings(self, _: Json) -> Json:
+        settings, info = self._settings, self._session.info()
+        rules = settings.rules
+        effective: dict[str, Any] = {
+            "model": info.model,
+            "permissions": {
+                "allow": list(rules.allow),
+                "ask": list(rules.ask),
+                "deny": list(rules.deny),
+                "defaultMode": settings.permission_mode,
+                "additionalDirectories": list(info.additional_directories),
+            },
+        }
+        return {
+            "effective": effective,
+            "sources": [{"source": name, "settings": {}} for name in settings.setting_sources],
+            "applied": {"model": info.model, "effort": settings.effort},
+        }

@@ -1,0 +1,123 @@
+"""How a start relates to what was said before: fresh, resumed, continued or forked. Decides id, file and history."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from yume_shim.store.layout import session_path
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.store.lock import SessionLock
+    from yume_shim.types.settings import Settings
+    from yume_shim.types.stored_session import StoredSession
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class NoConversation(BadInvocation):
+    """There is nothing to continue under that name."""
+
+    def __init__(self, message: str, session_id: str) -> None:
+        super().__init__(message, "not_found")
+        self.session_id = session_id
+
+
+@value
+class Start:
+    """Where this process begins. `source` is the transcript that a fork is made from ("" = none)."""
+
+    session_id: str
+    transcript: str
+    past: StoredSession | None = None
+    lock: SessionLock | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    """What somebody should know about the transcript, for the log."""
+
+
+def begin(settings: Settings, projects: str, fresh_id: Callable[[], str], now: Callable[[], str]) -> Start:
+    """Find, lock and read what is to be continued. Raises BadInvocation, NoConversation."""
+    continuing = bool(settings.resume or settings.resume_newest)
+    if settings.session_id and continuing and not settings.fork:
+        raise BadInvocation(
+            "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
+        )
+    if settings.resume_at and not continuing:
+        raise BadInvocation("Error: --resume-session-at can only be used with --resume or --continue.")
+    if settings.session_id:
+        _check_unused(projects, settings)
+    path = _find(settings, projects) if continuing else ""
+    if not path:
+        fresh = settings.session_id or fresh_id()
+        return Start(fresh, session_path(projects, settings.cwd, fresh))
+    return _take_up(settings, projects, path, fresh_id, now)
+
+
+def _take_up(
+    settings: Settings, projects: str, path: str, fresh_id: Callable[[], str], now: Callable[[], str]
+) -> Start:
+    from yume_shim.store.load import NoSuchMessage, load
+    from yume_shim.types.errors import StoreFailed
+
+    old_id = os.path.basename(path).removesuffix(".jsonl")
+    lock = None if settings.fork or not settings.persist else _lock(path, old_id, now)
+    try:
+        past = load(path, settings.resume_at)
+    except NoSuchMessage:
+        raise NoConversation(f"No message found with message.uuid of: {settings.resume_at}", old_id) from None
+    except StoreFailed as error:
+        raise NoConversation(f"Error: the session cannot be continued: {error}", old_id) from None
+    if past is None:
+        if settings.resume:
+            raise _unknown(settings.resume)
+        past_id = settings.session_id or fresh_id()
+        return Start(past_id, session_path(projects, settings.cwd, past_id))
+    notes = (f"{past.skipped} unreadable lines of {path} were passed over",) if past.skipped else ()
+    if not settings.fork:
+        return Start(old_id, path, past, lock, notes=notes)
+    new_id = settings.session_id or fresh_id()
+    return Start(new_id, session_path(projects, settings.cwd, new_id), past, None, path, notes)
+
+
+def _find(settings: Settings, projects: str) -> str:
+    """The transcript to continue; "" if `--continue` finds none."""
+    from yume_shim.store.index import by_title, find, newest
+
+    if not settings.resume:
+        return newest(projects, settings.cwd)
+    path = find(projects, settings.resume, settings.cwd)
+    if not path and not _UUID.fullmatch(settings.resume):
+        path = next(iter(by_title(projects, settings.resume, settings.cwd)), "")
+    if not path:
+        raise _unknown(settings.resume)
+    return path
+
+
+def _unknown(asked: str) -> NoConversation:
+    return NoConversation(f"No conversation found with session ID: {asked}", asked)
+
+
+def _check_unused(projects: str, settings: Settings) -> None:
+    from yume_shim.store.index import find
+
+    path = find(projects, settings.session_id, settings.cwd)
+    if path and os.path.getsize(path):
+        raise BadInvocation(f"Error: Session ID {settings.session_id} is already in use.")
+
+
+def _lock(path: str, session_id: str, now: Callable[[], str]) -> SessionLock | None:
+    from yume_shim.store.lock import InUse, hold
+
+    try:
+        return hold(path, now=now)
+    except InUse as error:
+        raise BadInvocation(
+            f"Error: Session {session_id} is being written by {error}. "
+            "Wait until it has ended, or add --fork-session to continue under a new id."
+        ) from None

@@ -1,0 +1,311 @@
+"""One answer of the model: the request goes out, its events pass through, failures are retried or salvaged."""
+
+from __future__ import annotations
+
+from yume_shim.context.estimate import estimate_request, estimate_text
+from yume_shim.engine.retry import plan_retry
+from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
+from yume_shim.types.errors import BadInvocation, Cancelled, Failure
+from yume_shim.types.events import (
+    BlockDelta,
+    BlockEnded,
+    BlockStarted,
+    Notice,
+    PartialKept,
+    ResponseDropped,
+    ResponseEnded,
+    ResponseFailed,
+    ResponseStarted,
+    Retrying,
+)
+from yume_shim.types.models import Usage
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.engine.services import EngineServices
+    from yume_shim.types.blocks import AssistantBlock
+    from yume_shim.types.events import ModelEvent
+    from yume_shim.types.models import Request, Stop
+    from yume_shim.types.ports import Cancel
+
+
+FAILOVER_KINDS = ("overloaded", "rate_limit", "server", "network", "dns", "timeout", "stream_interrupted", "not_found")
+"""Failures that another model may not have: never a wrong key, a bad request or a used-up budget."""
+RETRIES_BEFORE_FALLBACK = 2
+"""As the Claude CLI does it: three tries, then the fallback model."""
+QUOTING = ("message", "provider_code", "detail", "param", "nudge")
+"""The fields of a failure that hold words of the other side."""
+MAX_NUDGES = 2
+"""How often a model that failed by its own fault (a call that nobody can read) is told so and asked again."""
+
+
+@value
+class ModelAnswer:
+    """A usable answer. `cut` = the stream broke after these blocks were complete or kept; more must be asked for, with
+    the `nudge` if the model itself was at fault."""
+
+    blocks: tuple[AssistantBlock, ...]
+    stop: Stop
+    stop_reason: str
+    usage: Usage
+    cut: bool = False
+    nudge: str = ""
+
+
+class GaveUp(Exception):
+    """The provider failed for good. `shown` = something of the answer had been visible."""
+
+    def __init__(self, failure: Failure, *, shown: bool = False) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.shown = shown
+
+
+class Stopped(Exception):
+    """The answer was interrupted. `blocks` stay in the history; `dropped` (if any) tells the dialects what is void."""
+
+    def __init__(self, blocks: tuple[AssistantBlock, ...], usage: Usage, dropped: ResponseDropped | None) -> None:
+        super().__init__()
+        self.blocks = blocks
+        self.usage = usage
+        self.dropped = dropped
+
+
+class Attempt:
+    """What of one attempt has come in so far."""
+
+    __slots__ = ("blocks", "ended", "failure", "open_block", "open_index", "pieces", "renamed", "started", "usage")
+
+    def __init__(self) -> None:
+        self.started = False
+        self.usage = Usage()
+        self.blocks: list[AssistantBlock] = []
+        self.open_index: int | None = None
+        self.open_block: AssistantBlock | None = None
+        self.pieces: list[str] = []
+        self.renamed = ""
+        self.ended: ResponseEnded | None = None
+        self.failure: Failure | None = None
+
+    def visible(self) -> bool:
+        return bool(self.blocks or self.open_index is not None)
+
+    def calls(self) -> bool:
+        return any(isinstance(block, ToolCall) for block in self.blocks)
+
+    def partial_text(self) -> Text | None:
+        """The text of the open block, if it is text and has any."""
+        whole = "".join(self.pieces)
+        return Text(whole) if isinstance(self.open_block, Text) and whole.strip() else None
+
+
+class ModelClient:
+    """Gets answers for one turn. Retries are counted over the turn's current stumble: a good answer resets them."""
+
+    def __init__(self, services: EngineServices, cancel: Cancel, used_ids: set[str]) -> None:
+        self._services = services
+        self._cancel = cancel
+        self._used_ids = used_ids
+        self._retries = 0
+        self._lost = Usage()
+        self.api_seconds = 0.0
+        self.has_fallback: Callable[[], bool] = lambda: False
+        """Can another model take over? Then this one is not asked as often."""
+
+    def start_over(self) -> None:
+        """Another model takes over: its retries are counted anew."""
+        self._retries = 0
+
+    def take_lost(self) -> Usage:
+        """What answers cost that broke off and were asked again; told once."""
+        lost, self._lost = self._lost, Usage()
+        return lost
+
+    def ask(self, request: Request) -> ModelAnswer:
+        """Raises GaveUp or Stopped."""
+        while True:
+            attempt = self._attempt(request)
+            if attempt.ended is not None:
+                self._retries = 0
+                end = attempt.ended
+                return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage)
+            failure = attempt.failure or Failure("internal", "the provider's stream ended without an end")
+            if failure.kind == "cancelled" or self._cancel.is_set():
+                raise self._stopped(attempt, request)
+            answered = self._salvage(request, attempt, failure)
+            if answered is not None:
+                return replace(answered, nudge=failure.nudge)
+            if failure.nudge:
+                request = _nudged(request, failure.nudge)
+
+    # ------------------------------------------------------------ listening
+
+    def _attempt(self, request: Request) -> Attempt:
+        attempt = Attempt()
+        begun = self._services.clock.monotonic()
+        try:
+            for event in self._services.provider_for(request.model).stream(request, self._cancel):
+                self._on_event(event, attempt, request)
+        except BadInvocation as error:  # a provider that cannot be set up at all
+            attempt.failure = Failure(error.kind, error.message)
+        finally:
+            self.api_seconds += self._services.clock.monotonic() - begun
+        if attempt.failure is not None:
+            attempt.failure = self._without_keys(attempt.failure)
+        return attempt
+
+    def _without_keys(self, failure: Failure) -> Failure:
+        """Servers and gateways quote the key that they refuse; a failure is shown, stored and told to models."""
+        from yume_shim.text.redact import redact
+
+        texts = {name: redact(getattr(failure, name), self._services.secrets) for name in QUOTING}
+        return replace(failure, **texts)
+
+    def _on_event(self, event: ModelEvent, attempt: Attempt, request: Request) -> None:
+        emit = self._services.emit
+        if type(event) is BlockDelta:  # first: by far the most frequent
+            attempt.pieces.append(event.text if event.kind != "signature" else "")
+            emit(event)
+            return
+        match event:
+            case ResponseStarted():
+                attempt.started = True
+                attempt.usage = event.usage
+                emit(event)
+            case BlockStarted(index, block):
+                attempt.open_index, attempt.pieces, attempt.renamed = index, [], ""
+                if isinstance(block, ToolCall) and (not block.id or block.id in self._used_ids):
+                    # some endpoints give none, or count from call_0 again in every turn
+                    attempt.renamed = self._services.ids.call_id()
+                    block = replace(block, id=attempt.renamed)
+                attempt.open_block = block
+                emit(BlockStarted(index, block))
+            case BlockEnded(index, block):
+                attempt.open_index = attempt.open_block = None
+                if isinstance(block, ToolCall):
+                    fix = request.model.endpoint.quirks.fix_arguments
+                    block = replace(block, id=attempt.renamed or block.id)
+                    block = self._services.toolbox.complete(self._own_words(block), fix_arguments=fix)
+                    self._used_ids.add(block.id)
+                attempt.blocks.append(block)
+                emit(BlockEnded(index, block))
+            case ResponseEnded():
+                if not event.usage_given:
+                    event = replace(event, usage=_estimated(request, attempt))
+                attempt.ended = event
+                emit(event)
+            case ResponseFailed(failure):
+                attempt.failure = failure
+            case Notice():
+                self._services.log("warning", event.text)  # text mode has no other place for it
+                emit(event)
+
+    def _own_words(self, call: ToolCall) -> ToolCall:
+        """A call without the answers that only the host may give."""
+        spec = self._services.toolbox.find(call.name)
+        if spec is None or not any(name in call.input for name in spec.host_fields):
+            return call
+        return replace(call, input={k: v for k, v in call.input.items() if k not in spec.host_fields})
+
+    # ------------------------------------------------------------ failures
+
+    def _salvage(self, request: Request, attempt: Attempt, failure: Failure) -> ModelAnswer | None:
+        """Wait and return None to send the request again, return what can be kept, or raise GaveUp."""
+        if attempt.calls() and failure.retryable:
+            return self._keep(attempt)  # finished calls run, once; what was cut behind them is void
+        backoff = request.model.endpoint.backoff
+        if failure.kind in FAILOVER_KINDS and self.has_fallback():
+            backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
+        if failure.nudge:
+            backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
+        wait = plan_retry(failure, self._retries, backoff, self._services.clock.jitter())
+        if wait is None:
+            self._drop(attempt, 0)
+            raise GaveUp(failure, shown=attempt.visible())
+        kept = self._cut(attempt) if attempt.visible() else None
+        self._retries += 1
+        self._services.log(
+            "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
+        )
+        self._services.emit(Retrying(failure, self._retries, backoff.retries, round(wait * 1000)))
+        if wait:
+            self._pause(wait)
+        return kept
+
+    def _pause(self, seconds: float) -> None:
+        try:
+            self._services.clock.wait(self._cancel, seconds)
+        except Cancelled:
+            raise Stopped((), Usage(), None) from None
+
+    def _cut(self, attempt: Attempt) -> ModelAnswer | None:
+        """A stream cut after something was shown: keep it and ask for the rest, or (None) start over."""
+        texts = any(isinstance(block, Text) for block in attempt.blocks)
+        if self._services.settings.on_cut == "continue":
+            partial = attempt.partial_text()
+            if texts or partial is not None:
+                return self._keep(attempt, partial)
+        elif texts and attempt.open_index is None:
+            return self._keep(attempt)
+        self._drop(attempt, 0)
+        return None
+
+    def _keep(self, attempt: Attempt, partial: Text | None = None) -> ModelAnswer:
+        blocks = list(attempt.blocks)
+        if not attempt.calls():  # a cut answer is asked to go on: its reasoning would be replayed without its end
+            blocks = [block for block in blocks if not isinstance(block, Thinking)]
+        if partial is not None and attempt.open_index is not None:
+            self._services.emit(PartialKept(partial, attempt.open_index, interrupted=False))
+            blocks = [*blocks, partial]
+        self._drop(attempt, len(attempt.blocks) + (partial is not None))
+        stop: Stop = "tool_calls" if attempt.calls() else "other"
+        return ModelAnswer(
+            tuple(blocks), stop, "tool_use" if attempt.calls() else "", attempt.usage, cut=not attempt.calls()
+        )
+
+    def _stopped(self, attempt: Attempt, request: Request) -> Stopped:
+        partial = attempt.partial_text()
+        if attempt.started and attempt.usage == Usage():  # most APIs tell their figures at the end only
+            attempt.usage = _estimated(request, attempt)
+        blocks = tuple(attempt.blocks)
+        if partial is not None and attempt.open_index is not None:
+            self._services.emit(PartialKept(partial, attempt.open_index, interrupted=True))
+            blocks = (*blocks, partial)
+        if not attempt.started:
+            return Stopped(blocks, attempt.usage, None)
+        dropped = ResponseDropped(len(blocks), attempt.open_index, interrupted=True, usage=attempt.usage)
+        return Stopped(blocks, attempt.usage, dropped)
+
+    def _drop(self, attempt: Attempt, from_index: int) -> None:
+        if from_index == 0:
+            self._lost = self._lost + attempt.usage
+        if attempt.started:
+            self._services.emit(ResponseDropped(from_index, attempt.open_index, interrupted=False, usage=attempt.usage))
+
+
+def _nudged(request: Request, nudge: str) -> Request:
+    """The request with a word to the model at its end, once; it is no part of the history."""
+    *before, last = request.messages
+    word = Text(nudge)
+    if last.role != "user":
+        return replace(request, messages=(*request.messages, Message("user", (word,))))
+    if last.blocks[-1] == word:
+        return request
+    return replace(request, messages=(*before, replace(last, blocks=(*last.blocks, word))))
+
+
+def _estimated(request: Request, attempt: Attempt) -> Usage:
+    """For endpoints that report no tokens."""
+    written = estimate_text("".join(attempt.pieces)) if attempt.open_index is not None else 0
+    for block in attempt.blocks:
+        match block:
+            case Text(text) | Thinking(text):
+                written += estimate_text(text)
+            case ToolCall():
+                written += estimate_text(str(block.input))
+            case _:
+                pass
+    return Usage(estimate_request(request), written, estimated=True)

@@ -1,0 +1,278 @@
+"""Request -> the body of `POST /v1/messages`. Pure: the same request gives the same bytes, and a longer history begins
+with the same messages, so that the prompt cache finds its prefix."""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.providers.fitting.schema import object_schema, reduce_schema
+from yume_shim.providers.fitting.tool_choice import settle_choice
+from yume_shim.providers.wire.thinking import asked_effort, nearest_effort, switched_off
+from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.models import WireRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json, Message
+    from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
+
+API = "anthropic-messages"
+VERSION = "2023-06-01"
+"""The newer 2026-10-21 only adds refusals; the stream is the same, and every proxy knows this one."""
+
+MIN_BUDGET = 1_024
+MAX_NAME = 64
+"""The real API takes 128 characters in a tool's name, older proxies 64."""
+CACHED_TAILS = 2
+"""Of the four cache marks a request may carry, those on messages: this turn's end and the last one's."""
+
+_BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_EPHEMERAL = {"type": "ephemeral"}
+_WITHOUT_THINKING = ("low", "medium", "high")
+_NOTHING_SAID = "(no content)"
+_ATTACHED = "[attached after the results]"
+
+
+def encode_request(request: Request) -> WireRequest:
+    """The POST for a request."""
+    model, quirks = request.model, request.model.endpoint.quirks
+    thinking = _encode_thinking(request)
+    # Budgeted thinking and a forced call exclude each other, and models that think adaptively are not forced either.
+    forcing = thinking is None or thinking["type"] == "disabled"
+    request = settle_choice(request, lambda name: wire_names(request.tools)[name], forcing=forcing)
+    body: Json = {"model": model.id, "max_tokens": request.max_tokens, "stream": request.streaming}
+    system: list[Json] = [{"type": "text", "text": text} for text in request.system if text.strip()]
+    tools = encode_tools(request.tools, quirks)
+    messages = encode_messages(request)
+    if quirks.prompt_cache:
+        _mark_cache(tools, system, messages)
+    if system:
+        body["system"] = system
+    if tools:
+        body["tools"] = tools
+    body["messages"] = messages
+    if choice := _encode_choice(request):
+        body["tool_choice"] = choice
+    if thinking is not None:
+        body["thinking"] = thinking
+    if effort := _encode_effort(request):
+        body["output_config"] = {"effort": effort}
+    if request.temperature is not None or request.top_p is not None or request.stop_sequences:
+        from yume_shim.providers.fitting.sampling import sampling
+
+        body.update(sampling(request)[0])
+    if request.session_id:
+        body["metadata"] = {"user_id": request.session_id}
+    body.update(quirks.extra_body)
+    return WireRequest("/v1/messages", body, {"anthropic-version": VERSION})
+
+
+def encode_messages(request: Request) -> list[Json]:
+    """The history. Messages that have nothing legal to say are left out; the list is never empty."""
+    ids = _Ids()
+    names = wire_names(request.tools)
+    out: list[Json] = []
+    for message in request.messages:
+        content = _encode_message(message, request, ids, names)
+        if content:
+            out.append({"role": message.role, "content": content})
+    return out or [{"role": "user", "content": [{"type": "text", "text": _NOTHING_SAID}]}]
+
+
+def _encode_message(message: Message, request: Request, ids: _Ids, names: dict[str, str]) -> list[Json]:
+    quirks = request.model.endpoint.quirks
+    own = message.origin == request.model.origin
+    results: list[Json] = []
+    rest: list[Json] = []
+    for block in message.blocks:
+        match block:
+            case ToolResult():
+                results.append(_encode_result(block, ids, quirks, rest))
+            case ToolCall():
+                name = names.get(block.name) or _wire_name(block.name)
+                vendors = block.opaque.get(API, {}).get("id", "") if own else ""
+                wire_id = ids.call(block.id, vendors)
+                rest.append({"type": "tool_use", "id": wire_id, "name": name, "input": block.input})
+            case Other():
+                if block.api == API:
+                    rest.append(dict(block.data))
+            case Thinking():
+                rest.extend(_encode_thought(block) if own else ())
+            case Text() | Image() | Document():
+                rest.extend(_encode_content(block, quirks, cited=own))
+    return results + rest  # the API wants results before anything else in their message
+
+
+def _encode_content(block: Text | Image | Document, quirks: Quirks, *, cited: bool = False) -> list[Json]:
+    """What may stand in a message and in a tool result. Blank text is a 400 ("must contain non-whitespace text")."""
+    match block:
+        case Text():
+            if not block.text.strip():
+                return []
+            citations = block.opaque.get(API, {}).get("citations") if cited else None
+            return [{"type": "text", "text": block.text, **({"citations": citations} if citations else {})}]
+        case Image():
+            if block.url:
+                return [{"type": "image", "source": {"type": "url", "url": block.url}}]
+            source = {"type": "base64", "media_type": block.media_type, "data": block.data}
+            return [{"type": "image", "source": source}]
+        case Document():
+            if not quirks.documents:
+                return [{"type": "text", "text": _document_as_text(block)}]
+            kind = "text" if block.media_type == "text/plain" else "base64"
+            source = {"type": kind, "media_type": block.media_type, "data": block.data}
+            return [{"type": "document", "source": source, **({"title": block.title} if block.title else {})}]
+
+
+def _document_as_text(block: Document) -> str:
+    if block.media_type == "text/plain" and block.data.strip():
+        return block.data
+    return f"[{block.title or 'document'} ({block.media_type}) was left out: this endpoint takes no documents]"
+
+
+def _encode_result(block: ToolResult, ids: _Ids, quirks: Quirks, after: list[Json]) -> Json:
+    """One result; images and documents that may not stand inside move `after` it."""
+    result: Json = {"type": "tool_result", "tool_use_id": ids.result(block.call_id)}
+    if isinstance(block.content, str):
+        result["content"] = block.content
+    else:
+        parts = [part for item in block.content for part in _encode_content(item, quirks)]
+        moved = [] if quirks.images_in_results else [part for part in parts if part["type"] != "text"]
+        if moved:
+            after.extend(moved)
+            parts = [part for part in parts if part["type"] == "text"]
+            parts.append({"type": "text", "text": _ATTACHED})
+        result["content"] = parts
+    if block.is_error is not None:
+        result["is_error"] = block.is_error
+    return result
+
+
+def _encode_thought(block: Thinking) -> list[Json]:
+    """Reasoning goes back byte for byte, or not at all: without its signature it is a 400."""
+    private = block.opaque.get(API, {})
+    if block.redacted:
+        return [{"type": "redacted_thinking", "data": private["data"]}] if private.get("data") else []
+    if not private.get("signature"):
+        return []
+    return [{"type": "thinking", "thinking": block.text, "signature": private["signature"]}]
+
+
+def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
+    """The tools on offer."""
+    names = wire_names(tools)
+    return [
+        {
+            "name": names[tool.name],
+            "description": tool.description,
+            "input_schema": reduce_schema(object_schema(tool.schema, named=False), quirks.schema_drop),
+        }
+        for tool in tools
+    ]
+
+
+def wire_names(tools: tuple[ToolSpec, ...]) -> dict[str, str]:
+    """Tool name -> a name the API takes, all different."""
+    names: dict[str, str] = {}
+    for tool in tools:
+        names[tool.name] = _free(_wire_name(tool.name), set(names.values()), MAX_NAME)
+    return names
+
+
+def auth_headers(credential: Credential) -> dict[str, str]:
+    """Keys have a header of their own, tokens are bearers'."""
+    match credential.kind:
+        case "key":
+            bearer = {"Authorization": f"Bearer {credential.key}"} if credential.also_bearer else {}
+            return {"x-api-key": credential.key, **bearer}
+        case "token":
+            return {"Authorization": f"Bearer {credential.key}"}
+        case "none":
+            return {}
+
+
+def _encode_thinking(request: Request) -> Json | None:
+    """The `thinking` field by what the model knows: "adaptive" refuses budgets, "budget" knows nothing else. A model
+    that is not in the catalogue gets what was asked for in so many words."""
+    spec, wish, budget = request.model, request.thinking, request.thinking_budget
+    style = spec.thinking
+    if not spec.endpoint.quirks.thinking or (spec.known and style not in ("adaptive", "budget")):
+        return None
+    if style not in ("adaptive", "budget"):
+        style = "budget" if wish == "enabled" else "adaptive" if wish == "adaptive" else ""
+    if not style:
+        return None
+    if switched_off(request) and not spec.always_thinks:
+        return {"type": "disabled"}
+    if style == "adaptive":
+        display = {"display": request.thinking_display} if request.thinking_display else {}
+        return {"type": "adaptive", **display}
+    if wish == "default" and budget is None:
+        return None
+    tokens = min(budget or request.max_tokens // 2, request.max_tokens - 1)
+    return {"type": "enabled", "budget_tokens": tokens} if tokens >= MIN_BUDGET else None
+
+
+def _encode_effort(request: Request) -> str | None:
+    """Models with budgets do not know efforts, but for those that list some. Without thinking, "high" is the most."""
+    if request.model.thinking == "budget" and not request.model.efforts:
+        return None
+    effort = asked_effort(request)
+    if effort is None or request.model.always_thinks or not switched_off(request):
+        return effort
+    return nearest_effort(effort, _WITHOUT_THINKING)
+
+
+def _encode_choice(request: Request) -> Json | None:
+    match request.tool_choice:
+        case "auto":
+            return None
+        case "none":
+            return {"type": "none"} if request.tools else None
+        case name:
+            return {"type": "tool", "name": wire_names(request.tools)[name]}
+
+
+def _mark_cache(tools: list[Json], system: list[Json], messages: list[Json]) -> None:
+    """At most four marks: last tool, last system block, the ends of the last two user messages."""
+    for blocks in (tools, system):
+        if blocks:
+            blocks[-1]["cache_control"] = _EPHEMERAL
+    tails = [message["content"][-1] for message in messages if message["role"] == "user"]
+    for block in tails[-CACHED_TAILS:]:
+        block["cache_control"] = _EPHEMERAL
+
+
+class _Ids:
+    """Call ids as the API takes them (`^[a-zA-Z0-9_-]+$`, unique), the same for a call and its result. A call whose id
+    was used before (some servers count from call_0 in every turn) gets a new one; results follow the latest call."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+        self._latest: dict[str, str] = {}
+
+    def call(self, call_id: str, vendors: str = "") -> str:
+        """`vendors` is the endpoint's own id, where it differs from ours: it wants that one back."""
+        wire = vendors if vendors and vendors not in self._used else ""
+        wire = wire or _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_NAME)
+        self._used.add(wire)
+        self._latest[call_id] = wire
+        return wire
+
+    def result(self, call_id: str) -> str:
+        return self._latest.get(call_id) or _BAD_ID.sub("_", call_id) or "call"
+
+
+def _wire_name(name: str) -> str:
+    return _BAD_ID.sub("_", name)[:MAX_NAME] or "tool"
+
+
+def _free(name: str, used: set[str], limit: int) -> str:
+    """`name`, or with a number behind it if it is taken."""
+    name = name[:limit]
+    candidate, count = name, 1
+    while candidate in used:
+        count += 1
+        suffix = f"_{count}"
+        candidate = name[: limit - len(suffix)] + suffix
+    return candidate

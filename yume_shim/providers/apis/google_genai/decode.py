@@ -1,0 +1,288 @@
+"""Gemini's chunks as ModelEvents.
+
+Each chunk is a whole `GenerateContentResponse` with the next parts; there is no end mark. The answer is complete when
+the body ended and some chunk carried a `finishReason` (which proxies may send before the text) or a prompt block.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.providers.apis.google_genai.encode import API, wire_name
+from yume_shim.providers.apis.google_genai.partial_arguments import PartialArguments
+from yume_shim.providers.wire.block_assembler import Assembler
+from yume_shim.providers.wire.call_ids import without_thought
+from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
+from yume_shim.types.blocks import Other, Text, Thinking, ToolCall
+from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
+from yume_shim.types.models import Usage
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import ModelEvent
+    from yume_shim.types.models import Request, Stop
+
+_OUR_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
+
+_REFUSALS = frozenset(
+    (
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+        "IMAGE_OTHER",
+        "NO_IMAGE",
+    )
+)
+NUDGES = {
+    "MALFORMED_FUNCTION_CALL": "Your last function call could not be read. Call the function again, by its exact name, "
+    "with arguments that fit its schema.",
+    "UNEXPECTED_TOOL_CALL": "Your last answer called a function that does not exist. Call only declared functions.",
+    "TOO_MANY_TOOL_CALLS": "Your last answer called too many functions at once. Call fewer of them.",
+    "MALFORMED_RESPONSE": "Your last answer could not be read. Answer again.",
+}
+"""The model tripped over itself; asking again usually helps, more so with a word about what was wrong."""
+REFUSED: tuple[Stop, str] = ("refusal", "refusal")
+
+
+class Decoder:
+    """Frames of one response in, events out."""
+
+    def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
+        self._model = request.model.id
+        self._provider = request.model.endpoint.name
+        self._names = {wire_name(tool.name): tool.name for tool in request.tools}
+        self._request_id = headers.get("x-request-id", "")
+        self._new_id = new_id
+        self._blocks = Assembler(API)
+        self._open: tuple[str, int] | None = None
+        """Kind and number of the text or thought that still grows."""
+        self._signed = False
+        self._span: tuple[int, int] | None = None
+        """Where in the open block its signed part stands; None = all of it."""
+        self._length = 0
+        self._count = 0
+        self._loose_signature = ""
+        self._partial: PartialArguments | None = None
+        self._ids: set[str] = set()
+        self._started = False
+        self._over = False
+        self._reason = ""
+        self._blocked = ""
+        self._message = ""
+        self._usage: Json = {}
+        self._token = ""
+        """With this the model goes on where it paused."""
+
+    def feed(self, frame: Json) -> list[ModelEvent]:
+        """Take one chunk."""
+        if self._over or "!done" in frame:
+            return []
+        if frame.get("error"):
+            self._over = True
+            return [ResponseFailed(failure_from_payload(frame, self._provider))]
+        usage = _object(frame, "usageMetadata")
+        if "promptTokenCount" in usage or "candidatesTokenCount" in usage:
+            self._usage = usage
+        out: list[ModelEvent] = []
+        if not self._started:
+            self._started = True
+            told = replace(map_usage(self._usage), output=0, reasoning=0)
+            model = frame.get("modelVersion") or self._model
+            out.append(ResponseStarted(frame.get("responseId") or "", model, told, self._request_id))
+        blocked = _object(frame, "promptFeedback").get("blockReason")
+        self._blocked = blocked or self._blocked
+        candidate = _first(frame.get("candidates"))
+        for part in _list(_object(candidate, "content").get("parts")):
+            if isinstance(part, dict):
+                out.extend(self._part(part))
+        self._reason = candidate.get("finishReason") or self._reason
+        self._message = candidate.get("finishMessage") or self._message
+        self._token = candidate.get("continuationToken") or self._token
+        return out
+
+    def finish(self) -> list[ModelEvent]:
+        """The body ended."""
+        if self._over:
+            return []
+        self._over = True
+        reason = self._blocked or self._reason
+        if not reason:
+            return [ResponseFailed(failure_incomplete(self._provider))]
+        ending = REFUSED if self._blocked else map_stop(reason, self._blocks.calls, self._count)
+        if ending is None:
+            said = self._message or f"the model ended its answer with {reason}"
+            payload = {"error": {"status": reason, "message": said}}
+            failure = failure_from_payload(payload, self._provider)
+            return [ResponseFailed(replace(failure, nudge=NUDGES.get(reason, "")))]
+        stop, word = ending
+        if stop == "pause" and self._token and self._open is not None:
+            self._blocks.attach(self._open[1], continuation=self._token)
+        return [*self._close(), ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
+
+    # ------------------------------------------------------------ parts
+
+    def _part(self, part: Json) -> list[ModelEvent]:
+        signature = part.get("thoughtSignature")
+        signature = signature if isinstance(signature, str) else ""
+        call = part.get("functionCall")
+        if isinstance(call, dict):
+            return self._call(call, signature)
+        text = part.get("text")
+        if isinstance(text, str) or (signature and len(part) == 1):
+            return self._text("thinking" if part.get("thought") else "text", text or "", signature)
+        return self._other(part)
+
+    def _text(self, kind: str, text: str, signature: str) -> list[ModelEvent]:
+        """More text or thought. A part that is only a signature makes no block: the one before it keeps it, or else the
+        one after it."""
+        if not text:
+            if signature and self._open and not self._signed:
+                self._blocks.attach(self._open[1], signature=signature)
+                self._signed = True
+            else:
+                self._loose_signature = signature or self._loose_signature
+            return []
+        out: list[ModelEvent] = []
+        if self._open is None or self._open[0] != kind or (signature and self._signed):
+            out.extend(self._close())
+            out.extend(self._blocks.start(self._next(), Text("") if kind == "text" else Thinking("")))
+            self._open = (kind, self._count)
+        key = self._open[1]
+        if signature:
+            self._blocks.attach(key, signature=signature)
+            self._signed, self._span = True, (self._length, self._length + len(text))
+        elif self._loose_signature and not self._signed:
+            self._blocks.attach(key, signature=self._take_loose())
+            self._signed = True
+        self._length += len(text)
+        return [*out, *self._blocks.delta(key, "text" if kind == "text" else "thinking", text)]
+
+    def _call(self, call: Json, signature: str) -> list[ModelEvent]:
+        """A call, whole or (with `willContinue`) its beginning; without a name, more of the one that is open."""
+        out: list[ModelEvent] = []
+        name = call.get("name")
+        if isinstance(name, str) and name:
+            out.extend(self._close())
+            given = call.get("id")
+            block = ToolCall(self._call_id(given), self._names.get(name, name), {})
+            out.extend(self._blocks.start(self._next(), block))
+            if given:
+                self._blocks.attach(self._count, id=given)
+            self._partial = PartialArguments(call.get("args"))
+        if self._partial is None:
+            return out
+        if signature or self._loose_signature:
+            self._blocks.attach(self._count, signature=signature or self._take_loose())
+        self._partial.add(call.get("partialArgs"))
+        if not call.get("willContinue"):
+            out.extend(self._close())
+        return out
+
+    def _call_id(self, given: Any) -> str:
+        """Gemini's own id where it has one that we can use; 2.5 gives none."""
+        plain = without_thought(given) if isinstance(given, str) else ""
+        made = plain if _OUR_IDS.fullmatch(plain) and plain not in self._ids else self._new_id()
+        self._ids.add(made)
+        return made
+
+    def _other(self, part: Json) -> list[ModelEvent]:
+        """inlineData, executableCode, codeExecutionResult and the like: kept for replay as they are."""
+        out = self._close()
+        out.extend(self._blocks.start(self._next(), Other(API, part)))
+        out.extend(self._blocks.end(self._count))
+        return out
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _take_loose(self) -> str:
+        signature, self._loose_signature = self._loose_signature, ""
+        return signature
+
+    def _close(self) -> list[ModelEvent]:
+        """End the block that is open, if one is."""
+        out: list[ModelEvent] = []
+        if self._partial is not None:
+            out.extend(self._blocks.delta(self._count, "json", self._partial.text()))
+            out.extend(self._blocks.end(self._count))
+            self._partial = None
+        if self._open is not None:
+            if self._span and self._span != (0, self._length):
+                self._blocks.attach(self._open[1], span=list(self._span))
+            out.extend(self._blocks.end(self._open[1]))
+            self._open, self._signed, self._span, self._length = None, False, None, 0
+        return out
+
+
+# ---------------------------------------------------------------- words and numbers
+
+
+def map_stop(reason: str, calls: int, blocks: int) -> tuple[Stop, str] | None:
+    """Gemini's finishReason as (our stop, Anthropic's word); None if the answer failed."""
+    if reason == "STOP" or (reason == "UNEXPECTED_TOOL_CALL" and calls):  # an undeclared tool gets an error result
+        return ("tool_calls", "tool_use") if calls else ("end", "end_turn")
+    if reason == "MAX_TOKENS":
+        return "length", "max_tokens"
+    if reason in _REFUSALS:
+        return REFUSED
+    if reason == "CONTINUATION":
+        return "pause", "pause_turn"
+    if reason in NUDGES or not blocks:
+        return None
+    return ("tool_calls", "tool_use") if calls else ("end", "end_turn")
+
+
+def map_usage(usage: Json) -> Usage:
+    """Gemini counts cached tokens into the prompt and keeps thoughts apart from the candidates."""
+    cached = _count(usage, "cachedContentTokenCount")
+    thoughts = _count(usage, "thoughtsTokenCount")
+    prompt = max(_count(usage, "promptTokenCount") - cached, 0)
+    return Usage(
+        input=prompt + _count(usage, "toolUsePromptTokenCount"),
+        output=_count(usage, "candidatesTokenCount") + thoughts,
+        cache_read=cached,
+        reasoning=thoughts,
+    )
+
+
+def _count(usage: Json, name: str) -> int:
+    number = usage.get(name)
+    return number if isinstance(number, int) else 0
+
+
+# ---------------------------------------------------------------- JSON from outside
+
+
+def _object(holder: Json, name: str) -> Json:
+    found = holder.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else []
+
+
+def _first(candidates: Any) -> Json:
+    """The first candidate: we never ask for more than one."""
+    for candidate in _list(candidates):
+        if isinstance(candidate, dict) and not candidate.get("index"):
+            return candidate
+    return {}
+
+
+def whole_frames(body: Json) -> list[Json]:
+    """One whole answer, for the decoder of a stream."""
+    return [body]

@@ -1,0 +1,1 @@
+"""Recorded answers: written by the recorder, played by the replay provider."""

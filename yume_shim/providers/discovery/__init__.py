@@ -1,0 +1,1 @@
+"""What endpoints say about their models: limits and model lists."""

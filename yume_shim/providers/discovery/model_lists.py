@@ -1,0 +1,66 @@
+"""Which models an endpoint has: one GET, and the ids out of its answer. Every API we speak has such a list."""
+
+from __future__ import annotations
+
+from yume_shim.providers.discovery.limits import load_asker
+from yume_shim.text.redact import redact
+from yume_shim.types.errors import BadInvocation, ProviderFailed
+from yume_shim.types.models import WireRequest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.models import Credential, ModelSpec
+    from yume_shim.types.ports import Cancel
+    from yume_shim.types.settings import Settings
+
+    Log = Callable[[str, str], None]
+
+_QUESTIONS: Mapping[str, WireRequest] = {
+    "anthropic-messages": WireRequest("/v1/models?limit=1000", {}, {"anthropic-version": "2023-06-01"}, method="GET"),
+    "google-genai": WireRequest("/v1beta/models?pageSize=1000", {}, method="GET"),
+    "ollama-chat": WireRequest("/api/tags", {}, method="GET"),
+    "openai-chat": WireRequest("/models", {}, method="GET"),
+    "openai-responses": WireRequest("/models", {}, method="GET"),
+}
+
+
+def list_models(
+    spec: ModelSpec, credential: Credential, settings: Settings, cancel: Cancel, log: Log
+) -> tuple[str, ...]:
+    """The ids, sorted. Raises BadInvocation when the endpoint does not tell."""
+    endpoint = spec.endpoint
+    question = _QUESTIONS.get(endpoint.api)
+    if question is None or endpoint.sign_in:
+        raise BadInvocation(f"provider '{endpoint.name}' has no list of its models")
+    transport = load_asker(spec, credential, settings, log)
+    try:
+        frames = transport.open(question, cancel)
+        try:
+            body = list(frames)
+        finally:
+            frames.close()
+    except ProviderFailed as failed:
+        why = redact(failed.failure.message, (credential.key,))
+        raise BadInvocation(f"provider '{endpoint.name}' did not tell its models: {why}", failed.failure.kind) from None
+    finally:
+        transport.close()
+    if any("!bad" in frame for frame in body):
+        raise BadInvocation(f"provider '{endpoint.name}' did not tell its models: its answer is not JSON", "protocol")
+    return read_ids(body)
+
+
+def read_ids(frames: Iterable[Json]) -> tuple[str, ...]:
+    """`{"data": [{"id"}]}` (Anthropic, OpenAI), `{"models": [{"name"}]}` (Gemini: `models/…`, Ollama), or a bare list
+    (Together), of which every element is a frame."""
+    rows: list[Any] = []
+    for frame in frames:
+        listed = frame.get("data", frame.get("models"))
+        rows += listed if isinstance(listed, list) else [frame]
+    names = (row.get("id") or row.get("name") for row in rows if isinstance(row, dict))
+    # a name goes to a terminal: what would steer it is no model's
+    good = {name.removeprefix("models/") for name in names if isinstance(name, str) and name.isprintable()}
+    return tuple(sorted(good - {""}))

@@ -1,0 +1,1 @@
+"""A request fitted to its endpoint: media, schemas, sampling, tools as text, adaptations after refusals."""

@@ -1,0 +1,114 @@
+"""A request made ready for its endpoint: what it cannot take is replaced before it is encoded, each time said once."""
+
+from __future__ import annotations
+
+from yume_shim.providers.fitting.adaptation import Learned
+from yume_shim.types.blocks import Document, Image, Message, Text, ToolResult
+from yume_shim.types.events import Notice
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from yume_shim.providers.fitting.media import MediaFitter
+    from yume_shim.types.errors import Failure
+    from yume_shim.types.models import Request, WireRequest
+    from yume_shim.types.ports import Cancel
+
+    Log = Callable[[str, str], None]
+
+
+@value
+class Ready:
+    """What is encoded, what must be told, and whether calls come as text."""
+
+    request: Request
+    notices: tuple[Notice, ...] = ()
+    text_calls: bool = False
+
+
+class Preparer:
+    """One per endpoint and model, whatever key is used: remembers what refusals taught it and what it has told."""
+
+    def __init__(self, log: Log) -> None:
+        self._learned = Learned()
+        self._log = log
+        self._told: set[str] = set()
+        self._media: MediaFitter | None = None
+
+    def prepare(self, request: Request, cancel: Cancel | None = None) -> Ready:
+        """The request as this endpoint takes it. Raises Cancelled."""
+        request = self._learned.apply(request)
+        notices = list(self._learned.notices())
+        if request.model.endpoint.quirks.flat_results and request.native_tools:
+            from yume_shim.providers.fitting.plain_history import tell_flat
+
+            request = tell_flat(request)
+        if request.temperature is not None or request.top_p is not None or request.stop_sequences:
+            from yume_shim.providers.fitting.sampling import sampling
+
+            notices.extend(sampling(request)[1])
+        if any(map(_has_media, request.messages)):
+            if self._media is None:
+                from yume_shim.providers.fitting.media import MediaFitter
+
+                self._media = MediaFitter()
+            request, said = self._media.fit(request, cancel)
+            notices.extend(said)
+        by_text = False
+        if not request.native_tools:
+            from yume_shim.providers.fitting.text_tools.protocol import speak_tools
+
+            by_text = bool(request.tools) and request.tool_choice != "none"
+            request, said = speak_tools(request)
+            notices.extend(said)
+        if request.system and request.model.endpoint.quirks.system_role == "user":
+            request = _with_system_said(request)
+        return Ready(request, tuple(self._new(notices)), by_text)
+
+    def edit(self, wire: WireRequest) -> WireRequest:
+        """The encoded request without what the endpoint refused by name."""
+        return self._learned.edit(wire)
+
+    def judge(self, request: Request, failure: Failure) -> Failure:
+        """The failure in the light of what was sent: a prompt above the tokens allowed per minute never gets through,
+        however long one waits, and is too long (Gemini answers 429 for it)."""
+        if not failure.token_quota:
+            return failure
+        from yume_shim.providers.fitting.estimate import estimate
+
+        if estimate(request) <= failure.token_quota:
+            return failure
+        return replace(failure, kind="context_length", retryable=False, retry_after_ms=None)
+
+    def learn(self, request: Request, failure: Failure) -> str | None:
+        """What is done differently from now on because of this refusal; None if nothing can be."""
+        lesson = self._learned.learn(request, failure)
+        if lesson is None and self._learned.forget(failure):
+            self._log("info", "what was done differently because of refusals did not help: it is undone")
+        return lesson
+
+    def _new(self, notices: Iterable[Notice]) -> Iterable[Notice]:
+        """Each warning is given once in a session."""
+        for notice in notices:
+            if notice.text not in self._told:
+                self._told.add(notice.text)
+                yield notice
+
+
+def _with_system_said(request: Request) -> Request:
+    """The system prompt in front of the first words of the user, for endpoints and models that take none."""
+    words = Text("\n\n".join(request.system))
+    first = request.messages[0] if request.messages else None
+    if first is None or first.role != "user":
+        return replace(request, system=(), messages=(Message("user", (words,)), *request.messages))
+    opening = replace(first, blocks=(words, *first.blocks))
+    return replace(request, system=(), messages=(opening, *request.messages[1:]))
+
+
+def _has_media(message: Message) -> bool:
+    return any(
+        isinstance(block, Image | Document) or (isinstance(block, ToolResult) and not isinstance(block.content, str))
+        for block in message.blocks
+    )

@@ -1,0 +1,1 @@
+"""Several keys for one endpoint, used in turn."""

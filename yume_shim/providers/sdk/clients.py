@@ -1,0 +1,330 @@
+"""The vendors' own clients: how each is built, how it sends a request of ours, how its undecoded answer is had."""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.net.url import join_url
+from yume_shim.providers.sdk.clouds import build_cloud, from_event_stream
+from yume_shim.providers.wire.failures import failure_config, failure_protocol
+from yume_shim.types.errors import ProviderFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from yume_shim.providers.sdk.transport import SdkTransport
+    from yume_shim.types.models import WireRequest
+
+_NO_KEY = "none"
+HARMLESS = frozenset(
+    {
+        *("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"),
+        "user-agent",
+        "x-stainless-raw-response",  # read again by the SDKs of anthropic and openai when the answer has come
+    }
+)
+EVENT_STREAM = "application/vnd.amazon.eventstream"
+GOOGLE_CLOUD = "https://aiplatform.googleapis.com"
+"""Stands for the regional address that Google's SDK works out itself."""
+_GOOGLE_PATH = re.compile(r"(.*?)/(v\d+[a-z0-9]*)/(models/.*)")
+
+
+class Client:
+    """An SDK client with its own connections, whose sockets are known so that they can be shut from another thread."""
+
+    def __init__(self, transport: SdkTransport) -> None:
+        import httpx2
+
+        limits = transport.timeouts
+        timeout = httpx2.Timeout(limits.first_byte, connect=limits.connect)
+        self._limits = timeout.as_dict()
+        self.idle = limits.idle
+        self.captured: list[_Overheard] = []
+        self.sockets: list[Any] = []
+        self.harmless: frozenset[str] = HARMLESS
+        """Headers of the request under way that any server may see."""
+        self._name = transport.endpoint.name
+        self.http = httpx2.Client(
+            timeout=timeout,
+            headers={"Accept-Encoding": "identity"},
+            follow_redirects=True,
+            event_hooks={"request": [self._watch]},
+            transport=_overhearing(self) if transport.endpoint.api == "google-genai" else None,
+        )
+        build = build_cloud if transport.endpoint.sign_in else BUILDERS[transport.endpoint.api]
+        self.sdk: Any = build(transport, self.http)
+
+    def _watch(self, request: Any) -> None:
+        """Called for every request, also the one that a redirect leads to, which has the extensions of the first."""
+        origin = (request.url.scheme, request.url.host, request.url.port)
+        first = request.extensions.setdefault("origin", origin)
+        if origin != first:
+            if (first[0], origin[0]) == ("https", "http"):
+                message = f"{first[1]} redirects to an unencrypted address ({origin[1]})"
+                raise ProviderFailed(failure_protocol(self._name, message, retryable=False))
+            for name in [name for name in request.headers if name.lower() not in self.harmless]:
+                del request.headers[name]  # httpx2 itself takes out `Authorization` only
+        request.extensions["trace"] = self._trace
+        request.extensions["timeout"] = self._limits.copy()  # google's client would send without any
+
+    def _trace(self, event: str, info: Any) -> None:
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            stream = info.get("return_value")
+            sock = stream.get_extra_info("socket") if stream is not None else None
+            if sock is not None:
+                self.sockets.append(sock)
+
+    def abort(self) -> None:
+        """End what a thread waits for on these connections."""
+        import socket
+
+        for sock in self.sockets:
+            try:
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        self.abort()
+        self.http.close()
+
+
+class Response:
+    """What an opener gives: headers, the body in pieces, how to let go of it."""
+
+    def __init__(self, http: Any, pieces: Iterator[bytes], leave: Callable[[], None]) -> None:
+        self.http = http
+        self.headers = lower(http.headers)
+        self.pieces = pieces
+        self.leave = leave
+
+
+# ---------------------------------------------------------------- anthropic, openai: the undecoded body
+
+
+def _build_anthropic(transport: SdkTransport, http: Any) -> Any:
+    import anthropic
+
+    return anthropic.Anthropic(
+        api_key=transport.credential.key or _NO_KEY,
+        base_url=_bare(transport.endpoint.base_url),
+        default_query=_query(transport.endpoint.base_url),
+        max_retries=0,
+        http_client=http,
+        open_telemetry=False,
+    )
+
+
+def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
+    import anthropic
+
+    headers: dict[str, Any] = transport.headers(wire)
+    if transport.endpoint.sign_in:
+        headers.pop("anthropic-version", None)  # clouds have it in the body, where the SDK puts it
+    elif "authorization" not in headers:
+        headers["authorization"] = anthropic.Omit()  # 2.x would send the key as a bearer token as well
+    body = dict(wire.body)
+    needed = {name: body.pop(name) for name in ("model", "messages", "max_tokens")}
+    manager = client.sdk.messages.with_streaming_response.create(
+        **needed, stream=body.pop("stream"), extra_body=body, extra_headers=headers
+    )
+    return _entered(manager)
+
+
+def _build_openai(transport: SdkTransport, http: Any) -> Any:
+    import openai
+
+    return openai.OpenAI(
+        api_key=transport.credential.key or _NO_KEY,
+        base_url=_bare(transport.endpoint.base_url),
+        default_query=_query(transport.endpoint.base_url),
+        max_retries=0,
+        http_client=http,
+    )
+
+
+def _open_responses(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
+    return _open_openai(transport, client.sdk.responses, wire, ("model", "input"))
+
+
+def _open_chat(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
+    return _open_openai(transport, client.sdk.chat.completions, wire, ("model", "messages"))
+
+
+def _open_openai(transport: SdkTransport, resource: Any, wire: WireRequest, required: tuple[str, ...]) -> Response:
+    import openai
+
+    headers: dict[str, Any] = transport.headers(wire)
+    if "authorization" not in headers and not transport.endpoint.sign_in:
+        headers["authorization"] = openai.Omit()
+    body = dict(wire.body)
+    needed = {name: body.pop(name) for name in required}
+    manager = resource.with_streaming_response.create(
+        **needed, stream=body.pop("stream"), extra_body=body, extra_headers=headers
+    )
+    return _entered(manager)
+
+
+def _entered(manager: Any) -> Response:
+    response = manager.__enter__()
+    pieces: Iterator[bytes] = response.iter_bytes()
+    if response.http_response.headers.get("content-type", "").startswith(EVENT_STREAM):
+        pieces = from_event_stream(pieces)
+    return Response(response.http_response, pieces, lambda: manager.__exit__(None, None, None))
+
+
+# ---------------------------------------------------------------- google: overheard while its client reads
+
+
+def _build_google(transport: SdkTransport, http: Any) -> Any:
+    from google import genai
+    from google.genai import types
+
+    options = types.HttpOptions(base_url=_bare(transport.endpoint.base_url), httpx_client=http)
+    return genai.Client(vertexai=False, api_key=transport.credential.key or _NO_KEY, http_options=options)
+
+
+def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
+    from google.genai import types
+
+    base = transport.endpoint.base_url
+    url = join_url(base or GOOGLE_CLOUD, wire.path)
+    found = _GOOGLE_PATH.fullmatch(url.target)
+    if not found:
+        raise ProviderFailed(failure_config(transport.endpoint.name, f"not an address of a Gemini model: {url.target}"))
+    folder, version, path = found.groups()
+    if transport.endpoint.sign_in:
+        path = f"publishers/google/{path}"
+    options = types.HttpOptions(
+        base_url=url.origin + folder if base else None,
+        api_version=version,
+        headers=transport.headers(wire),
+        httpx_client=client.http,
+    )
+    client.captured.clear()
+    reading = client.sdk._api_client.request_streamed("post", path, dict(wire.body), options)
+    failed: Exception | None = None
+    try:
+        next(reading, None)  # the request goes out with the first step
+    except Exception as exc:
+        failed = exc
+    if not client.captured or client.captured[-1].response.status_code >= 300:
+        raise failed or RuntimeError("the SDK sent no request")
+    overheard = client.captured[-1]
+    return Response(overheard.response, _google_pieces(overheard, reading, failed), overheard.close)
+
+
+def _google_pieces(overheard: _Overheard, reading: Any, failed: Exception | None) -> Iterator[bytes]:
+    """The bytes its client has read. What its parser dislikes (comments, in-stream errors) does not end the reading:
+    the rest is taken off the connection without it."""
+    while failed is None:
+        yield overheard.take()
+        try:
+            next(reading)
+        except StopIteration:
+            break
+        except Exception as exc:
+            failed = exc
+    yield overheard.take()
+    if failed is not None and class_names(failed) & {"TransportError"}:
+        raise failed
+    yield from overheard.rest()
+
+
+class _Overheard:
+    """A response body that keeps a copy of what is read of it. httpx2 takes any iterable of bytes for a stream."""
+
+    def __init__(self, response: Any) -> None:
+        self.response = response
+        self._pieces: list[bytes] = []
+        self._source: Iterator[bytes] = iter(response.stream)
+        self._inner = response.stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        for data in self._source:
+            self._pieces.append(data)
+            yield data
+
+    def take(self) -> bytes:
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return data
+
+    def rest(self) -> Iterator[bytes]:
+        yield from self._source
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _overhearing(client: Client) -> Any:
+    """An httpx2 transport that notes every response in `client.captured`."""
+    import httpx2
+
+    class Stream(httpx2.SyncByteStream):
+        def __init__(self, heard: _Overheard) -> None:
+            self._heard = heard
+
+        def __iter__(self) -> Iterator[bytes]:
+            return iter(self._heard)
+
+        def close(self) -> None:
+            """Not yet: httpx2 closes when the SDK's reader is done, which may be before the body is."""
+
+    class Overhearing(httpx2.HTTPTransport):
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            response = super().handle_request(request)
+            be_patient(request, client.idle)
+            response.request = request
+            heard = _Overheard(response)
+            response.stream = Stream(heard)
+            client.captured.append(heard)
+            return response
+
+    return Overhearing()
+
+
+# ---------------------------------------------------------------- small things
+
+BUILDERS: dict[str, Callable[[SdkTransport, Any], Any]] = {
+    "anthropic-messages": _build_anthropic,
+    "openai-responses": _build_openai,
+    "openai-chat": _build_openai,
+    "google-genai": _build_google,
+}
+OPENERS: dict[str, Callable[[SdkTransport, Client, WireRequest], Response]] = {
+    "anthropic-messages": _open_anthropic,
+    "openai-responses": _open_responses,
+    "openai-chat": _open_chat,
+    "google-genai": _open_google,
+}
+
+
+def class_names(exc: BaseException) -> set[str]:
+    """The names of its classes and of those of its causes: the packages are not imported to ask."""
+    names: set[str] = set()
+    step: BaseException | None = exc
+    while step is not None and type(step).__name__ not in names:
+        names |= {cls.__name__ for cls in type(step).__mro__}
+        step = step.__cause__ or step.__context__
+    return names
+
+
+def lower(headers: Any) -> dict[str, str]:
+    return {str(name).lower(): str(text) for name, text in headers.items()}
+
+
+def _bare(base_url: str) -> str:
+    return base_url.partition("?")[0].rstrip("/")
+
+
+def _query(base_url: str) -> dict[str, object]:
+    pairs = (pair.partition("=") for pair in base_url.partition("?")[2].split("&") if pair)
+    return {name: text for name, _, text in pairs}
+
+
+def be_patient(request: Any, seconds: float) -> None:
+    """From the head on, silence is measured by this limit. (httpx2 reads it when the reading of the body begins.)"""
+    request.extensions["timeout"]["read"] = seconds

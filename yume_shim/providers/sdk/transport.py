@@ -1,0 +1,214 @@
+"""The SDK transport: the vendor's own client sends the request, the same plain frames come out.
+
+It is the reference that keeps the direct transport honest, and the way in where an endpoint needs the SDK's sign-in.
+The packages are imported inside functions: they cost 0.6 to 2 seconds. Their retries are off; their typed objects are
+not used: anthropic and openai hand over the undecoded body, google's client is overheard while it reads.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from yume_shim.net.message import check_header
+from yume_shim.net.url import parse_url
+from yume_shim.providers.http.frames import FrameParser
+from yume_shim.providers.sdk.clients import HARMLESS, OPENERS, Client, be_patient, class_names, lower
+from yume_shim.providers.sdk.clouds import not_signed_in
+from yume_shim.providers.wire.failures import (
+    failure_cut,
+    failure_from_exception,
+    failure_timeout,
+    status_failed,
+)
+from yume_shim.types.errors import BadInvocation, ProviderFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from yume_shim.providers.sdk.clients import Response
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.models import Credential, Endpoint, WireRequest
+    from yume_shim.types.ports import Cancel
+    from yume_shim.types.settings import Timeouts
+
+MAX_IDLE_CLIENTS = 4
+_BROKEN = frozenset({"RemoteProtocolError", "ReadError", "WriteError", "CloseError"})
+"""httpx2's names for a connection that ended under a request."""
+
+
+class SdkTransport:
+    """Implements `types.ports.Transport` with the SDK of the endpoint's API."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        credential: Credential,
+        auth_headers: Mapping[str, str],
+        timeouts: Timeouts,
+        env: Mapping[str, str],
+        extra_headers: Mapping[str, str],
+        log: Callable[[str, str], None],
+    ) -> None:
+        if endpoint.api not in OPENERS:
+            raise BadInvocation(f"no SDK speaks {endpoint.api}: use the direct transport for {endpoint.name}")
+        self.endpoint = endpoint
+        self.credential = credential
+        self.auth = dict(auth_headers)
+        self.timeouts = timeouts
+        self.env = env
+        self.extra = dict(extra_headers)
+        self._log = log
+        self._idle: list[Client] = []
+
+    def open(self, wire: WireRequest, cancel: Cancel) -> SdkStream:
+        """Send the request in a worker (import, name lookup and connect cannot be interrupted), wait for the head."""
+        opening = _Opening(self, wire)
+        with cancel.guard(opening.abandon):
+            threading.Thread(target=opening.run, name="sdk-open", daemon=True).start()
+            opening.done.wait()
+        cancel.check()
+        if opening.error is not None:
+            raise self._failed(opening.error) from None
+        assert opening.client is not None
+        return SdkStream(self, opening.client, opening.response, cancel)
+
+    def close(self) -> None:
+        """Close the kept clients."""
+        idle, self._idle = self._idle, []
+        for client in idle:
+            client.close()
+
+    def take_client(self) -> Client:
+        """One client per request that runs, so that a cancel ends its own sockets only."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return Client(self)
+
+    def give_back(self, client: Client) -> None:
+        if len(self._idle) < MAX_IDLE_CLIENTS:
+            self._idle.append(client)
+        else:
+            client.close()
+
+    def _failed(self, exc: BaseException) -> ProviderFailed:
+        name = self.endpoint.name
+        if isinstance(exc.__cause__, ProviderFailed):  # our own word, in the SDK's wrapping
+            return exc.__cause__
+        response: Any = getattr(exc, "response", None)
+        status = getattr(response, "status_code", None)
+        if isinstance(status, int) and status >= 300:
+            return status_failed(status, lower(response.headers), _content(response), name)
+        names = class_names(exc)
+        if names & _BROKEN:
+            return ProviderFailed(failure_cut(name, started=False))
+        place = parse_url(self.endpoint.base_url).place if self.endpoint.base_url else ""
+        return not_signed_in(exc, names, self.endpoint) or ProviderFailed(failure_from_exception(exc, name, place))
+
+    def headers(self, wire: WireRequest) -> dict[str, str]:
+        """Everything sent beside the SDK's own headers; later layers win. What cannot be sent is refused here: an SDK
+        would quote it, and it may be a key."""
+        merged: dict[str, str] = {}
+        for layer in (wire.headers, self.endpoint.headers, self.auth, self.extra):
+            for header, text in layer.items():
+                check_header(header, text, self.endpoint.name, self.credential.source if layer is self.auth else "")
+                merged[header.lower()] = text
+        return merged
+
+
+class _Opening:
+    """One `open`, run in a thread that may be left behind."""
+
+    def __init__(self, transport: SdkTransport, wire: WireRequest) -> None:
+        self._transport = transport
+        self._wire = wire
+        self.client: Client | None = None
+        self.response: Response = None  # type: ignore[assignment]  # set before `done` unless there is an error
+        self.error: BaseException | None = None
+        self.done = threading.Event()
+        self._abandoned = False
+
+    def run(self) -> None:
+        try:
+            self.client = self._transport.take_client()
+            self.client.harmless = HARMLESS | {name.lower() for name in self._wire.headers}
+            opener = OPENERS[self._transport.endpoint.api]
+            self.response = opener(self._transport, self.client, self._wire)
+        except Exception as exc:  # whatever the SDK raises is judged in `_failed`
+            self.error = exc
+            if self.client is not None:
+                self.client.close()
+        finally:
+            if self._abandoned and self.client is not None:
+                self.client.close()
+            self.done.set()
+
+    def abandon(self) -> None:
+        self._abandoned = True
+        if self.client is not None:
+            self.client.abort()
+        self.done.set()
+
+
+class SdkStream:
+    """An open response. Implements `types.ports.FrameStream`."""
+
+    def __init__(self, owner: SdkTransport, client: Client, response: Response, cancel: Cancel) -> None:
+        self.headers: Mapping[str, str] = response.headers
+        self._owner = owner
+        self._client = client
+        self._response = response
+        self._cancel = cancel
+        self._ended = False
+        self._closed = False
+        self._guard: AbstractContextManager[None] = cancel.guard(client.abort)
+        self._guard.__enter__()
+
+    def __iter__(self) -> Iterator[Json]:
+        name, limits = self._owner.endpoint.name, self._owner.timeouts
+        parser = FrameParser(name)
+        end = time.monotonic() + limits.total
+        started = False
+        be_patient(self._response.http.request, limits.idle)
+        try:
+            for data in self._response.pieces:
+                started = started or bool(data)
+                yield from parser.feed(data)
+                if time.monotonic() > end:
+                    raise ProviderFailed(failure_timeout(name, "complete answer", limits.total))
+        except ProviderFailed:
+            raise
+        except Exception as exc:  # httpx2's errors, and google's own
+            self._cancel.check()
+            if "TimeoutException" in class_names(exc):
+                raise ProviderFailed(failure_timeout(name, "further part of the answer", limits.idle)) from None
+            if class_names(exc) & _BROKEN:
+                raise ProviderFailed(failure_cut(name, started=started)) from None
+            raise
+        self._cancel.check()
+        self._ended = True
+        yield from parser.finish()
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._guard.__exit__(None, None, None)
+        if self._ended and not self._cancel.is_set():
+            self._response.leave()
+            self._owner.give_back(self._client)
+        else:
+            self._client.close()
+
+
+def _content(response: Any) -> bytes:
+    """The body of a refused request; what cannot be read any more is empty."""
+    try:
+        content: bytes = response.read()
+    except Exception:
+        return b""
+    return content

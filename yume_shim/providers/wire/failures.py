@@ -1,0 +1,346 @@
+"""Trouble in, `Failure` out: the only place that makes error kinds.
+
+A status with its body, an error object inside a stream, an exception of the network, a stream that just stopped:
+each becomes one Failure with a kind, a sentence for people and the provider's own code. Whether it is repeated is
+the engine's decision; `retryable` only says whether repeating could help.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import time
+
+from yume_shim.providers.wire.error_body import read_body, read_wait_ms
+from yume_shim.types.errors import Failure, ProviderFailed
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from yume_shim.providers.wire.error_body import ErrorBody
+    from yume_shim.types.errors import BadInvocation, ErrorKind
+    from yume_shim.types.models import ModelSpec
+
+_RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network", "dns", "timeout", "stream_interrupted"})
+
+# Vendors' own words that say more than the status they come with. First match wins, top to bottom.
+_TELLING_WORDS: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
+    ("billing", frozenset({"insufficient_quota", "billing_error", "billing_not_active", "insufficient_balance"})),
+    ("context_length", frozenset({"context_length_exceeded", "request_too_large", "context_window_exceeded"})),
+    ("auth", frozenset({"api_key_invalid", "invalid_api_key", "authentication_error", "unauthenticated"})),
+    ("overloaded", frozenset({"overloaded_error", "server_is_overloaded", "unavailable", "service_unavailable_error"})),
+    ("not_found", frozenset({"model_not_found", "not_found_error", "deploymentnotfound"})),
+    ("refusal", frozenset({"content_filter", "content_policy_violation"})),
+)
+# Words that decide only where there is no status: errors inside a stream.
+_STREAM_WORDS: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
+    ("auth", frozenset({"permission_error", "permission_denied"})),
+    ("rate_limit", frozenset({"rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"})),
+    ("rate_limit", frozenset({"throttlingexception"})),  # Bedrock's words, as its event stream has them
+    ("overloaded", frozenset({"serviceunavailableexception"})),
+    ("bad_request", frozenset({"validationexception"})),
+    ("timeout", frozenset({"timeout_error", "deadline_exceeded"})),
+    ("not_found", frozenset({"not_found"})),
+    ("bad_request", frozenset({"invalid_request_error", "invalid_argument", "invalid_prompt", "failed_precondition"})),
+)
+_ANOTHER_TRY = frozenset({"tool_use_failed"})
+"""Refusals of what the model wrote, not of what we sent: it may write better the next time (Groq)."""
+_STATUS_KINDS: dict[int, ErrorKind] = {
+    401: "auth",
+    402: "billing",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    409: "server",
+    413: "context_length",
+    429: "rate_limit",
+    503: "overloaded",
+    529: "overloaded",
+}
+_TEXT_MATTERS = frozenset({400, 404, 413, 422, 500, None})
+"""Statuses under which vendors hide a finer reason in the sentence only."""
+
+# The sentences, one per vendor family: Anthropic; OpenAI; DeepSeek, vLLM, OpenRouter; Gemini; Ollama cloud; xAI; Groq;
+# llama.cpp; Ollama (the last of its three: it had dropped all user messages); LM Studio; Mistral; Kimi; Bedrock.
+_OVERFLOW = re.compile(
+    r"prompt is too long"
+    r"|exceeds the context window"
+    r"|maximum context length"
+    r"|input token count .{0,40}exceeds the maximum"
+    r"|exceeded max context length"
+    r"|maximum prompt length"
+    r"|reduce the length of the messages"
+    r"|exceeds the available context size"
+    r"|longer than the context length"
+    r"|input length exceeds the context length"
+    r"|no user query found in messages"
+    r"|greater than the context length"
+    r"|exceeded model token limit"
+    r"|input is too long for requested model",
+    re.IGNORECASE,
+)
+# xAI answers 400 "Incorrect API key provided", Gemini 400 "API key not valid".
+_BAD_KEY = re.compile(r"(incorrect|invalid) api[ _-]?key|api key not (valid|found)", re.IGNORECASE)
+# Anthropic answers 400 invalid_request_error "Your credit balance is too low to access the Anthropic API".
+_NO_MONEY = re.compile(r"credit balance is too low|insufficient (balance|credits|funds)", re.IGNORECASE)
+# Anthropic has answered 500 api_error "Overloaded" where it means 529.
+_OVERLOADED = re.compile(r"\boverloaded\b", re.IGNORECASE)
+
+_TLS_ADVICE = "set SSL_CERT_FILE or NODE_EXTRA_CA_CERTS if the endpoint uses a private certificate authority"
+
+
+class StatusFailed(ProviderFailed):
+    """A response that was not 2xx, with its raw parts: what the recorder writes down."""
+
+    def __init__(self, failure: Failure, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(failure)
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+def status_failed(status: int, headers: Mapping[str, str], body: bytes, provider: str) -> StatusFailed:
+    """The exception a transport raises for a status that is not 2xx. Header names must be lower case."""
+    return StatusFailed(failure_from_status(status, headers, body, provider), status, headers, body)
+
+
+def failure_from_status(
+    status: int, headers: Mapping[str, str], body: bytes | Any, provider: str, *, now: float | None = None
+) -> Failure:
+    """Judge an answer that was not 2xx. Header names must be lower case."""
+    said = read_body(body)
+    kind = _kind_of(status, said)
+    message = said.message
+    if said.html:
+        message = f"the answer was a web page ({message or 'no title'}), not the API: check the address and any proxy"
+    elif not message and status == 400:
+        # Cerebras refuses prompts that are too long with 400 and no body at all.
+        kind = "context_length"
+        message = "the request was refused without a reason; endpoints that do so mean a prompt that is too long"
+    wait_ms = read_wait_ms(headers, time.time() if now is None else now)
+    return Failure(
+        kind=kind,
+        message=message or f"the provider answered with status {status} and said nothing",
+        status=status,
+        retryable=_asked_to_retry(headers, default=_may_help(kind, said)),
+        retry_after_ms=said.wait_ms if wait_ms is None else wait_ms,
+        provider=provider,
+        provider_code=said.code,
+        param=said.param,
+        token_quota=said.token_quota,
+        nudge=_nudge(said),
+    )
+
+
+def failure_from_payload(payload: Any, provider: str) -> Failure:
+    """Judge an error object that came inside a 200 stream: the whole event, or the error in it."""
+    said = read_body(payload)
+    kind = _kind_of(said.number, said)
+    return Failure(
+        kind=kind,
+        message=said.message or "the provider reported an error in the middle of its answer and said nothing about it",
+        status=said.number,
+        retryable=_may_help(kind, said),
+        retry_after_ms=said.wait_ms,
+        provider=provider,
+        provider_code=said.code,
+        param=said.param,
+        token_quota=said.token_quota,
+        nudge=_nudge(said),
+    )
+
+
+def failure_from_exception(exc: BaseException, provider: str, where: str = "") -> Failure:
+    """Judge an exception of the network (also one that an SDK wrapped). `where` is host:port."""
+    if isinstance(exc, ProviderFailed):
+        return exc.failure
+    cause = _root(exc)
+    names = {cls.__name__ for known in (exc, cause) for cls in type(known).__mro__}
+    place = where or "the provider"
+    detail = _detail(cause)
+    if "SSLCertVerificationError" in names:
+        reason = getattr(cause, "verify_message", "") or detail
+        return _network("tls", f"the certificate of {place} is not trusted ({reason}); {_TLS_ADVICE}", provider, detail)
+    if names & {"SSLEOFError", "SSLZeroReturnError"}:
+        return _network("network", f"{place} closed the connection", provider, detail)
+    if "SSLError" in names:
+        return _network("tls", f"no secure connection to {place} could be made", provider, detail)
+    if "gaierror" in names:
+        return _network("dns", f"the name of {place} could not be resolved", provider, detail)
+    if names & {"TimeoutError", "TimeoutException", "APITimeoutError"}:
+        return _network("timeout", f"{place} did not answer in time", provider, detail or "ETIMEDOUT")
+    if isinstance(cause, ConnectionRefusedError):
+        return _network("network", f"{place} refused the connection", provider, detail)
+    if isinstance(cause, ConnectionError):
+        return _network("network", f"{place} closed the connection", provider, detail)
+    if isinstance(cause, OSError) or names & {"TransportError", "APIConnectionError"}:
+        return _network("network", f"{place} could not be reached ({_plain(cause)})", provider, detail)
+    return failure_internal(exc, provider)
+
+
+def advised(failure: Failure, spec: ModelSpec) -> Failure:
+    """The failure with the endpoint's own advice: on a model that it does not have, on a server that does not run."""
+    endpoint, hint = spec.endpoint, ""
+    if failure.kind == "not_found" and "model" in failure.message.lower():
+        hint = endpoint.hint_missing_model.replace("{model}", spec.id)
+    elif failure.detail == "ECONNREFUSED":
+        hint = endpoint.hint_unreachable
+    return replace(failure, message=f"{failure.message}; {hint}") if hint else failure
+
+
+def failure_cut(provider: str, *, started: bool, detail: str = "") -> Failure:
+    """The connection broke: inside the answer, or before its first byte."""
+    if started:
+        return _network("stream_interrupted", "the connection was lost in the middle of the answer", provider, detail)
+    return _network("network", "the connection was lost before the answer began", provider, detail)
+
+
+def failure_incomplete(provider: str) -> Failure:
+    """The body ended cleanly, but without the frame that closes an answer: what came is cut."""
+    return _network("stream_interrupted", "the answer stopped before its end mark", provider, "")
+
+
+def failure_timeout(provider: str, waiting_for: str, seconds: float) -> Failure:
+    """A limit of our own was reached."""
+    return _network("timeout", f"no {waiting_for} within {seconds:g} seconds", provider, "ETIMEDOUT")
+
+
+def failure_protocol(provider: str, message: str, *, retryable: bool = True) -> Failure:
+    """The provider sent what its protocol does not allow."""
+    return Failure(kind="protocol", message=message, retryable=retryable, provider=provider)
+
+
+def failure_proxy(provider: str, message: str, *, retryable: bool) -> Failure:
+    """A proxy between us and the provider says no; its status is not the provider's and says nothing about the key."""
+    return Failure(kind="network", message=message, retryable=retryable, provider=provider)
+
+
+def failure_config(provider: str, message: str) -> Failure:
+    """The endpoint cannot be used as it is configured."""
+    return Failure(kind="config", message=message, provider=provider)
+
+
+def failure_auth(provider: str, message: str) -> Failure:
+    """Nobody could be signed in: no request was made."""
+    return Failure(kind="auth", message=message, provider=provider)
+
+
+def failure_setup(provider: str, error: BadInvocation) -> Failure:
+    """A provider that cannot be asked at all: its key cannot be had, or its settings make no sense."""
+    return Failure(kind=error.kind, message=error.message, provider=provider)
+
+
+def failure_all_refused(provider: str, places: str, last: Failure) -> Failure:
+    """None of several keys is accepted."""
+    return replace(last, kind="auth", message=f"every key was refused ({places}): {last.message}", provider=provider)
+
+
+def failure_all_limited(places: str, seconds: float, last: Failure) -> Failure:
+    """None of several keys can be used now; the soonest can be in `seconds`."""
+    wait_ms = -int(-seconds * 1000 // 1)  # rounded up: a moment too early would find it resting still
+    message = f"every key is at its limit ({places}), the first of them for {seconds:.0f} s more: {last.message}"
+    return replace(last, message=message, retry_after_ms=wait_ms)
+
+
+def failure_expired(last: Failure) -> Failure:
+    """A key ran out in the middle of an answer and another one is at hand: what came is kept, the rest asked for."""
+    return replace(last, kind="stream_interrupted", retryable=True, retry_after_ms=0)
+
+
+def failure_cancelled(provider: str) -> Failure:
+    """Somebody stopped the request."""
+    return Failure(kind="cancelled", message="the request was stopped", provider=provider)
+
+
+def failure_internal(exc: BaseException, provider: str) -> Failure:
+    """A defect of ours."""
+    return Failure(kind="internal", message=f"internal error: {type(exc).__name__}: {exc}", provider=provider)
+
+
+def _kind_of(status: int | None, said: ErrorBody) -> ErrorKind:
+    for kind, words in _TELLING_WORDS:
+        if said.words & words:
+            return kind
+    if status in _TEXT_MATTERS:
+        if _OVERFLOW.search(said.message) or _too_large_for_window(said.message):
+            return "context_length"
+        if status in (500, None) and _OVERLOADED.search(said.message):
+            return "overloaded"
+        if status != 500 and _NO_MONEY.search(said.message):
+            return "billing"
+        if status == 400 and _BAD_KEY.search(said.message):
+            return "auth"
+    if status is None:
+        return _kind_in_stream(said)
+    if status in _STATUS_KINDS:
+        return _STATUS_KINDS[status]
+    if status >= 500:
+        return "server"
+    return "bad_request" if status >= 400 else "protocol"
+
+
+def _kind_in_stream(said: ErrorBody) -> ErrorKind:
+    for kind, words in _STREAM_WORDS:
+        if said.words & words:
+            return kind
+    return "server"
+
+
+def _may_help(kind: ErrorKind, said: ErrorBody) -> bool:
+    """Could the same request succeed later?"""
+    return kind in _RETRYABLE or bool(said.words & _ANOTHER_TRY)
+
+
+def _nudge(said: ErrorBody) -> str:
+    """What the model is told when it is asked again because its own words were refused."""
+    return f"Your last tool call was refused. {said.message}" if said.words & _ANOTHER_TRY else ""
+
+
+def _too_large_for_window(message: str) -> bool:
+    """Mistral: "Prompt contains N tokens …, too large for model with M maximum context length"."""
+    return "too large for model" in message.lower()
+
+
+def _asked_to_retry(headers: Mapping[str, str], *, default: bool) -> bool:
+    """`x-should-retry` is Anthropic's and OpenAI's own last word on it."""
+    match headers.get("x-should-retry", "").strip().lower():
+        case "true":
+            return True
+        case "false":
+            return False
+        case _:
+            return default
+
+
+def _network(kind: ErrorKind, message: str, provider: str, detail: str) -> Failure:
+    return Failure(kind=kind, message=message, retryable=kind in _RETRYABLE, provider=provider, detail=detail)
+
+
+def _root(exc: BaseException) -> BaseException:
+    """The operating system's error under the layers an SDK put over it, else the exception itself."""
+    seen: set[int] = set()
+    found, step = exc, exc
+    while id(step) not in seen:
+        seen.add(id(step))
+        if isinstance(step, OSError):
+            found = step
+        step = step.__cause__ or step.__context__ or step
+    return found
+
+
+def _detail(cause: BaseException) -> str:
+    """`ECONNREFUSED` and the like; TLS and name errors have their own names."""
+    reason = getattr(cause, "reason", None)
+    if isinstance(reason, str) and reason:
+        return reason
+    number = getattr(cause, "errno", None)
+    if "gaierror" in {cls.__name__ for cls in type(cause).__mro__}:
+        return "ENOTFOUND"
+    return errno.errorcode.get(number, "") if isinstance(number, int) else ""
+
+
+def _plain(cause: BaseException) -> str:
+    return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__

@@ -1,0 +1,183 @@
+"""What the tools of one session share: folders, environment, the read ledger, the scratch folder, the shells."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from yume_shim.tools.files.read_ledger import Ledger
+from yume_shim.types.blocks import NOTHING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from yume_shim.tools.files.checkpoints import Checkpoints
+    from yume_shim.tools.shell.orphan_watcher import Keeper
+    from yume_shim.tools.shell.processes import Shells
+    from yume_shim.tools.web.client import PageCache
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import TaskEnded, TaskStarted
+    from yume_shim.types.ports import Cancel
+
+    Log = Callable[[str, str], None]
+    Search = Callable[[Json, Cancel], str]
+    """WebSearch's input -> the text the model reads. Raises ToolFailed or Cancelled."""
+
+MAX_NAME = 64
+MAX_TRIES = 10_000
+
+
+class Scratch:
+    """The folder for outputs too long to show. Made with mode 0700 when something is first put there."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def new_file(self, name: str, ending: str) -> tuple[int, str]:
+        """Open a fresh file (0600) for writing; `name` is made safe and, if taken, numbered."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        safe = "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in name)
+        safe = safe[:MAX_NAME] or "output"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        for count in range(MAX_TRIES):
+            path = os.path.join(self.folder, f"{safe}-{count}{ending}" if count else f"{safe}{ending}")
+            try:
+                return os.open(path, flags, 0o600), path
+            except FileExistsError:
+                continue
+        raise FileExistsError(f"no free name for {safe}{ending}")
+
+
+class ToolState:
+    """One per session. Tools that run side by side share it."""
+
+    def __init__(
+        self,
+        cwd: str,
+        add_dirs: tuple[str, ...],
+        scratch_dir: str,
+        env: Mapping[str, str],
+        log: Log,
+        wishes: Mapping[str, str] = NOTHING,
+        web_allow_private: tuple[str, ...] = (),
+        sandbox: str = "",
+        search: Search | None = None,
+    ) -> None:
+        self.cwd = os.path.abspath(cwd)
+        self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
+        self.env = env
+        self.wishes = wishes
+        """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
+        self.log = log
+        self.ledger = Ledger()
+        self.scratch = Scratch(scratch_dir)
+        self.todos: list[Json] = []
+        self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
+        self.sandbox = sandbox
+        self.search = search
+        self._lock = threading.RLock()
+        self._shells: Shells | None = None
+        self._keeper: Keeper | None = None
+        self._pages: PageCache | None = None
+        self.closed = False
+        self.tell: Callable[[TaskStarted | TaskEnded], object] = _nobody
+        """Who hears of commands that run on beside the conversation."""
+        self.checkpoints: Checkpoints | None = None
+        """Set where the host wants to be able to rewind files."""
+
+    def resolve(self, path: str) -> str:
+        """The absolute, normalised path; relative ones start at the session's working directory."""
+        return os.path.normpath(os.path.join(self.cwd, path))
+
+    def relative(self, path: str) -> str:
+        """A path as results show it: below the working directory without that prefix, with forward slashes."""
+        base = self.cwd.rstrip(os.sep) + os.sep
+        shown = path[len(base) :] if path.startswith(base) else path
+        return shown.replace(os.sep, "/") if os.sep != "/" else shown
+
+    def inside(self, path: str) -> bool:
+        """Does the path, symlinks resolved, lie in the working directory or an added one? By components."""
+        real = os.path.realpath(path)
+        return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
+
+    def wish(self, name: str) -> str:
+        """A setting from the environment; "" if there is none."""
+        return self.wishes.get(name) or self.env.get(name) or ""
+
+    @property
+    def keeper(self) -> Keeper:
+        """Ends what we started should we be killed; made on first use."""
+        with self._lock:
+            if self._keeper is None:
+                from yume_shim.tools.shell.orphan_watcher import Keeper
+
+                self._keeper = Keeper(self.log)
+            return self._keeper
+
+    @property
+    def shells(self) -> Shells:
+        """The shells of this session, made on first use. Raises ToolFailed if the sandbox asked for is not there."""
+        with self._lock:
+            if self._shells is None:
+                from yume_shim.tools.shell.processes import Shells
+
+                wrap = None
+                if self.sandbox:
+                    from yume_shim.tools.shell.sandbox import wrapper
+
+                    wrap = wrapper(self.sandbox, self.roots, self.env)
+                self._shells = Shells(self.cwd, self.env, self.scratch, self.log, self.keeper, wrap)
+            return self._shells
+
+    def keep_checkpoints(self, folder: str) -> None:
+        """From now on, what the file tools change can be put back."""
+        from yume_shim.tools.files.atomic_write import write_file, write_target
+        from yume_shim.tools.files.checkpoints import Checkpoints
+
+        def put(path: str, data: bytes) -> None:
+            write_file(write_target(path, path, may_enter=False), data, path)
+
+        self.checkpoints = Checkpoints(folder, put)
+
+    def stop_background(self, task_id: str) -> bool:
+        """End a background command; False if it does not run."""
+        shells = self._shells
+        shell = shells.background.get(task_id) if shells is not None else None
+        if shell is None or shell.status() != "running":
+            return False
+        from yume_shim.tools.shell.processes import TIMEOUT_GRACE_S
+
+        shell.killed = True
+        shell.running.stop(TIMEOUT_GRACE_S)
+        return True
+
+    def shell_folder(self) -> str:
+        """Where the next command starts."""
+        shells = self._shells
+        return self.cwd if shells is None else shells.cwd
+
+    @property
+    def pages(self) -> PageCache:
+        """Web pages fetched a short while ago."""
+        with self._lock:
+            if self._pages is None:
+                from yume_shim.tools.web.client import PageCache
+
+                self._pages = PageCache()
+            return self._pages
+
+    def close(self) -> None:
+        """End what the shells left running."""
+        self.closed = True
+        with self._lock:
+            shells, self._shells = self._shells, None
+            keeper, self._keeper = self._keeper, None
+        if shells is not None:
+            shells.close()
+        if keeper is not None:
+            keeper.close()
+
+
+def _nobody(news: object) -> None:
+    """Nobody listens."""

@@ -1,0 +1,1 @@
+"""What the file tools share: reading, atomic writing, diffs, checkpoints, notebooks."""

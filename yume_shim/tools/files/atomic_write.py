@@ -1,0 +1,254 @@
+"""Writing a file in one step: readers see the old content or the new, never half of it, whenever we are killed.
+
+The new content goes into a file beside the old one, whose name follows from the old one's; it is locked while somebody
+writes it. So one that a killed writer left behind is found, known to be abandoned, and removed by the next write. Then
+it is synced and renamed over the old file. All of this happens inside an open folder, which was checked to be the one
+that was judged: a folder swapped for a link meanwhile changes nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+
+from yume_shim.tools.files.text_files import BINARY_FLAG, NO_FOLLOW, WINDOWS, is_at, moved, os_failure, real_path
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.value import value
+
+ENDING = ".yume-tmp"
+MAX_NAME = 200
+"""Bytes of a file's name that are kept in the name beside it; file systems take 255."""
+CLAIM_S = 2.0
+CLAIM_STEP_S = 0.01
+"""How long another writer of the same file is waited for."""
+
+
+@value
+class Target:
+    """Where a write goes: the real path and, if a file is there, its facts."""
+
+    path: str
+    facts: os.stat_result | None
+
+
+def write_target(path: str, shown: str, may_enter: bool, judged: str = "") -> Target:
+    """Look before writing. A symlink is written through only if it leads to a file in the workspace (`may_enter`)."""
+    real = real_path(path, shown, judged)
+    try:
+        facts = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return Target(real, None)
+    except OSError as error:
+        raise os_failure(error, "open", shown) from None
+    if stat.S_ISLNK(facts.st_mode):
+        if not os.path.exists(real):
+            raise ToolFailed(f"Refusing to write through a symbolic link that leads nowhere: {shown}")
+        if not may_enter:
+            raise ToolFailed(f"Refusing to write through a symbolic link that leaves the workspace: {shown}")
+        facts = os.lstat(real)
+    if stat.S_ISDIR(facts.st_mode):
+        raise os_failure(IsADirectoryError(errno.EISDIR, ""), "open", shown)
+    if not stat.S_ISREG(facts.st_mode):
+        raise ToolFailed(f"Not a regular file: {shown}")
+    return Target(real, facts)
+
+
+def write_file(target: Target, data: bytes, shown: str) -> None:
+    """Replace the file, keeping its mode and owner; missing folders are made."""
+    path, name = os.path.split(target.path)
+    try:
+        os.makedirs(path, exist_ok=True)
+        folder = _Folder(path)
+    except OSError as error:
+        raise os_failure(error, "open", shown) from None
+    try:
+        if not folder.is_right():
+            raise moved(shown)
+        if target.facts is not None and target.facts.st_nlink > 1:
+            _write_in_place(folder, name, data)  # a replaced hard link would part from its other names
+            return
+        try:
+            _replace(folder, name, data, target.facts)
+        except PermissionError:
+            if target.facts is None:
+                raise
+            _write_in_place(folder, name, data)  # the folder is read-only, the file perhaps not
+    except OSError as error:
+        raise os_failure(error, "open", shown) from None
+    finally:
+        folder.close()
+
+
+class _Folder:
+    """An open folder, and what is done inside it. Windows opens no folders: there it is just a path."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._handle = -1 if WINDOWS else os.open(path, os.O_RDONLY | os.O_DIRECTORY | NO_FOLLOW)
+
+    def is_right(self) -> bool:
+        """Is it the folder that its path names, with no link on the way?"""
+        return WINDOWS or is_at(self._handle, self.path)
+
+    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
+        flags |= NO_FOLLOW | BINARY_FLAG
+        if WINDOWS:
+            return os.open(os.path.join(self.path, name), flags, mode)
+        return os.open(name, flags, mode, dir_fd=self._handle)
+
+    def rename(self, old: str, new: str) -> None:
+        if WINDOWS:
+            os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
+        else:
+            os.replace(old, new, src_dir_fd=self._handle, dst_dir_fd=self._handle)
+
+    def remove(self, name: str) -> None:
+        if WINDOWS:
+            os.unlink(os.path.join(self.path, name))
+        else:
+            os.unlink(name, dir_fd=self._handle)
+
+    def has(self, name: str, handle: int) -> bool:
+        """Is this open file still the one of that name?"""
+        if WINDOWS:
+            return True
+        try:
+            return os.path.samestat(os.stat(name, dir_fd=self._handle, follow_symlinks=False), os.fstat(handle))
+        except FileNotFoundError:
+            return False
+
+    def sync(self) -> None:
+        """Make the rename last."""
+        if not WINDOWS:
+            try:
+                os.fsync(self._handle)
+            except OSError:
+                pass  # some file systems sync no folders
+
+    def close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+
+def beside_name(name: str) -> str:
+    """The name of the file that is written first."""
+    kept = os.fsencode(name)
+    if len(kept) > MAX_NAME:
+        from zlib import crc32
+
+        kept = kept[:MAX_NAME] + b"-%08x" % crc32(kept)
+    return f".{os.fsdecode(kept)}{ENDING}"
+
+
+def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | None) -> None:
+    beside = beside_name(name)
+    # Until it has its final mode, nobody else may read what may be a secret.
+    handle = _claim(folder, beside, 0o666 if facts is None else 0o600)
+    try:
+        try:
+            _write_all(handle, data)
+            if facts is not None:
+                _keep_owner_and_mode(handle, facts)
+            os.fsync(handle)
+            if WINDOWS:  # where an open file cannot be renamed; elsewhere the lock is held until it has its new name
+                os.close(handle)
+                handle = -1
+            folder.rename(beside, name)
+        except BaseException:
+            if handle >= 0 and WINDOWS:
+                os.close(handle)
+                handle = -1
+            folder.remove(beside)
+            raise
+    finally:
+        if handle >= 0:
+            os.close(handle)
+    folder.sync()
+
+
+def _claim(folder: _Folder, beside: str, mode: int) -> int:
+    """Create the file beside the target and lock it. An abandoned one is removed; a living writer is waited for."""
+    deadline = time.monotonic() + CLAIM_S
+    while True:
+        try:
+            handle = folder.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        except FileExistsError:
+            if not _remove_abandoned(folder, beside):
+                if time.monotonic() > deadline:
+                    raise OSError(errno.EBUSY, "another program is writing this file") from None
+                time.sleep(CLAIM_STEP_S)
+            continue
+        if _lock(handle) and folder.has(beside, handle):
+            return handle
+        os.close(handle)  # taken for an abandoned one in the instant before it was locked
+
+
+def _remove_abandoned(folder: _Folder, beside: str) -> bool:
+    """True if it is gone. Whoever holds its lock is alive; what is no plain file is not ours, and only in the way."""
+    if WINDOWS:
+        try:
+            folder.remove(beside)  # refused while somebody has it open
+        except PermissionError:
+            return False
+        return True
+    try:
+        handle = folder.open(beside, os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
+            folder.remove(beside)
+            return True
+        raise
+    try:
+        if not _lock(handle):
+            return False
+        if folder.has(beside, handle):
+            folder.remove(beside)
+        return True
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Ours now? The lock ends with the process, however that ends."""
+    if WINDOWS:
+        return True
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    try:
+        flock(handle, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _keep_owner_and_mode(handle: int, facts: os.stat_result) -> None:
+    if WINDOWS:  # it keeps neither
+        return
+    now = os.fstat(handle)
+    if (now.st_uid, now.st_gid) != (facts.st_uid, facts.st_gid):
+        try:
+            os.fchown(handle, facts.st_uid, facts.st_gid)
+        except PermissionError:
+            pass  # only root may give files away; the content matters more
+    os.fchmod(handle, stat.S_IMODE(facts.st_mode))
+
+
+def _write_in_place(folder: _Folder, name: str, data: bytes) -> None:
+    handle = folder.open(name, os.O_WRONLY | os.O_TRUNC)
+    try:
+        _write_all(handle, data)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

@@ -1,0 +1,97 @@
+"""Folders, walked without following links, without entering version-control folders, and never for too long."""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from yume_shim.tools.search.patterns import PathPattern
+    from yume_shim.types.ports import Cancel
+
+VCS_FOLDERS = frozenset((".git", ".hg", ".svn", ".bzr", ".jj", ".sl", "CVS", "_darcs"))
+MAX_ENTRIES = 500_000
+MAX_SECONDS = 20.0
+CHECK_EVERY = 256
+
+
+class Budget:
+    """How much walking is left; hears the cancel."""
+
+    def __init__(self, cancel: Cancel, entries: int = MAX_ENTRIES, seconds: float = MAX_SECONDS) -> None:
+        self._cancel = cancel
+        self._left = entries
+        self._deadline = time.monotonic() + seconds
+        self.spent = False
+        """The walk was ended early."""
+
+    def take(self) -> bool:
+        """One more entry; False when enough is enough. Raises Cancelled."""
+        self._left -= 1
+        if self._left % CHECK_EVERY == 0:
+            self._cancel.check()
+            if time.monotonic() > self._deadline:
+                self._left = 0
+        if self._left <= 0:
+            self.spent = True
+        return not self.spent
+
+
+def entries_of(folder: str) -> list[os.DirEntry[str]]:
+    """What is in a folder, by name; nothing if it cannot be read."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """A real folder, not a link to one."""
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def matching_files(top: str, pattern: PathPattern, budget: Budget) -> Iterator[str]:
+    """Full paths of the files below `top` that match. Folders that cannot lead to a match are not entered."""
+    todo = [(top, pattern.start)]
+    while todo:
+        folder, states = todo.pop()
+        try:
+            found = os.scandir(folder)
+        except OSError:
+            continue
+        with found:
+            for entry in found:
+                if not budget.take():
+                    return
+                after = pattern.step(states, entry.name)
+                if not after:
+                    continue
+                if is_folder(entry):
+                    if entry.name not in VCS_FOLDERS:
+                        todo.append((entry.path, after))
+                elif pattern.ends(after):
+                    yield entry.path
+
+
+def files_below(top: str, skip: Callable[[str, bool], bool]) -> Iterator[str]:
+    """Full paths of all files below `top` in path order, but for what `skip(path, is_folder)` names."""
+    todo = [top]
+    while todo:
+        here = todo.pop()
+        if here is not top and not here.endswith(os.sep):
+            yield here
+            continue
+        inside: list[str] = []
+        for entry in entries_of(here):
+            folder = is_folder(entry)
+            if (folder and entry.name in VCS_FOLDERS) or skip(entry.path, folder):
+                continue
+            inside.append(entry.path + os.sep if folder else entry.path)
+        todo += reversed(inside)

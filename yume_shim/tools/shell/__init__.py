@@ -1,0 +1,1 @@
+"""What the shell tools share: processes, the orphan watcher, the sandbox."""

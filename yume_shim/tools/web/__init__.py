@@ -1,0 +1,1 @@
+"""What the web tools share: the page client, allowed addresses, HTML to text."""

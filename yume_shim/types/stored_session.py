@@ -1,0 +1,34 @@
+"""What a stored session brings along when it is taken up again."""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Message
+    from yume_shim.types.events import ModelUsage
+
+
+@value
+class StoredSession:
+    """A transcript, read. `leaf` is the uuid of the line that the next one follows."""
+
+    session_id: str
+    history: tuple[Message, ...]
+    leaf: str | None
+    model: str = ""
+    """The model last asked, in this program's own words ("provider/model"); "" if another program wrote the file."""
+    foreign_model: str = ""
+    """The model that the last answer names, where `model` is not known."""
+    used: tuple[ModelUsage, ...] = ()
+    """What the session has cost so far, by model."""
+    title: str = ""
+    last_prompt: str = ""
+    cwd: str = ""
+    chain: tuple[str, ...] = ()
+    """The uuids of the lines that `history` was read from, in order."""
+    skipped: int = 0
+    """Lines that could not be read."""
+    counted: tuple[int, int, str] = (0, 0, "")
+    """(tokens, messages, origin): what the last answer's provider counted, and how much of `history` that covers."""
