@@ -49,29 +49,29 @@ else:
 
     ABSENT = object()
 
+    _REQUIRED = object()
+
     def record(cls):
         """A function that builds the dict; the class stays reachable for `describe`."""
-        full = _template(cls)
-        optional = tuple(name for name, item in full.items() if item is ABSENT)
-        short = {name: item for name, item in full.items() if item is not ABSENT}
-        required = sum(item is _REQUIRED for item in short.values())
-        size = len(short)
+        template = _template(cls)
+        optional = tuple(name for name, item in template.items() if item is ABSENT)
+        required = sum(item is _REQUIRED for item in template.values())
+        short = {name: item for name, item in template.items() if item is not ABSENT}
+        full = {name: None if item is ABSENT else item for name, item in template.items()}
+        short_size, full_size = len(short), len(full)
 
         def build(**given):
-            if len(given) == required:  # no optional field was given
+            count = len(given)
+            if count == required:  # most records are built without optional fields
                 line = short | given
-                if len(line) == size:
+                if len(line) == short_size:
                     return line
             line = full | given
-            if len(line) != len(full):
-                raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(given.keys() - full.keys()))}")
+            if count < required or len(line) != full_size:
+                raise TypeError(_complaint(cls, given, full))
             for name in optional:
-                item = line[name]
-                if item is None or item is ABSENT:
+                if line[name] is None:
                     del line[name]
-            if _REQUIRED in line.values():
-                missing = [name for name, item in line.items() if item is _REQUIRED]
-                raise TypeError(f"{cls.__name__} needs a value for {', '.join(missing)}")
             return line
 
         build.__name__ = cls.__name__
@@ -81,7 +81,12 @@ else:
         build.definition = cls
         return build
 
-    _REQUIRED = object()
+    def _complaint(cls, given, full):
+        unknown = sorted(given.keys() - full.keys())
+        if unknown:
+            return f"{cls.__name__} has no field {', '.join(unknown)}"
+        missing = [name for name, item in full.items() if item is _REQUIRED and name not in given]
+        return f"{cls.__name__} needs a value for {', '.join(missing)}"
 
     def _template(cls):
         """Field → its constant, ABSENT or _REQUIRED, in the order of the wire."""
