@@ -15,13 +15,13 @@ instances at run time. Type checkers read the class as a dataclass with keyword-
 The order of the definition is the order on the wire, whatever the order of the arguments. Fields of a base class come
 after those of the class: a base holds what several lines end with.
 
-No code is generated and `typing` is not imported, because this runs at every start. `describe` shows a definition to
-generators of schemas, types and documentation; annotations are strings, for `typing.get_type_hints` to resolve.
+Every start pays for this module, so it generates no code, does not import `typing`, and makes no classes: the base
+`Record` is an instance of `Definition`, and a class statement with such a base calls `Definition(name, bases, body)`.
+That costs a tenth of a class. `describe` returns the Definition of a record, for generators of schemas, types and
+documentation.
 """
 
 from __future__ import annotations
-
-from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,29 +38,84 @@ if TYPE_CHECKING:
 
     def record(cls: type[R]) -> type[R]: ...
 
-    def describe(made: type[Record]) -> Definition: ...
+    def describe(built: type[Record]) -> Definition: ...
 
-    def is_record(thing: object) -> bool: ...
+    class Definition:
+        """What a record is made of. Annotations are strings, in the order of the wire; `typing.get_type_hints` can
+        resolve them. Constants and optional fields are among them."""
+
+        name: str
+        module: str
+        doc: str
+
+        def annotations(self) -> Mapping[str, str]: ...
+
+        def constants(self) -> Mapping[str, object]: ...
+
+        def optional(self) -> frozenset[str]: ...
 
 else:
-
-    class Record:
-        """The base of all records."""
-
     ABSENT = object()
-
     _REQUIRED = object()
 
-    def record(cls):
-        """A function that builds the dict; the class stays reachable for `describe`."""
-        template = _template(cls)
-        optional = tuple(name for name, item in template.items() if item is ABSENT)
-        required = sum(item is _REQUIRED for item in template.values())
-        short = {name: item for name, item in template.items() if item is not ABSENT}
-        full = {name: None if item is ABSENT else item for name, item in template.items()}
-        short_size, full_size = len(short), len(full)
+    class Definition:
+        """What a record is made of."""
+
+        __slots__ = ("bases", "body", "name")
+
+        def __init__(self, name, bases, body):
+            self.name = name
+            self.bases = bases
+            self.body = body
+
+        @property
+        def module(self):
+            return self.body["__module__"]
+
+        @property
+        def doc(self):
+            return self.body.get("__doc__", "")
+
+        def annotations(self):
+            """Field → annotation."""
+            found = dict(self.body.get("__annotations__", ()))
+            for base in self.bases:
+                found |= base.annotations()
+            return found
+
+        def template(self):
+            """Field → its constant, ABSENT or _REQUIRED."""
+            found = {name: self.body.get(name, _REQUIRED) for name in self.body.get("__annotations__", ())}
+            for base in self.bases:
+                found |= base.template()
+            return found
+
+        def constants(self):
+            """Field → value, where the value is always the same."""
+            return {name: item for name, item in self.template().items() if item not in (ABSENT, _REQUIRED)}
+
+        def optional(self):
+            """The fields that may be left out."""
+            return frozenset(name for name, item in self.template().items() if item is ABSENT)
+
+    Record = Definition("Record", (), {})
+
+    def record(definition):
+        """A function that builds the dict. It prepares itself at its first call: most records are not used in every
+        process."""
+        required = short_size = full_size = 0
+        optional = ()
+        short = full = None
 
         def build(**given):
+            nonlocal required, short_size, full_size, optional, short, full
+            if full is None:
+                template = definition.template()
+                optional = tuple(name for name, item in template.items() if item is ABSENT)
+                required = sum(item is _REQUIRED for item in template.values())
+                short = {name: item for name, item in template.items() if item is not ABSENT}
+                full = {name: None if item is ABSENT else item for name, item in template.items()}
+                short_size, full_size = len(short), len(full)
             count = len(given)
             if count == required:  # most records are built without optional fields
                 line = short | given
@@ -68,65 +123,23 @@ else:
                     return line
             line = full | given
             if count < required or len(line) != full_size:
-                raise TypeError(_complaint(cls, given, full))
+                raise TypeError(_complaint(definition, given))
             for name in optional:
                 if line[name] is None:
                     del line[name]
             return line
 
-        build.__name__ = cls.__name__
-        build.__qualname__ = cls.__qualname__
-        build.__module__ = cls.__module__
-        build.__doc__ = cls.__doc__
-        build.definition = cls
+        build.definition = definition
         return build
 
-    def _complaint(cls, given, full):
-        unknown = sorted(given.keys() - full.keys())
+    def _complaint(definition, given):
+        template = definition.template()
+        unknown = sorted(given.keys() - template.keys())
         if unknown:
-            return f"{cls.__name__} has no field {', '.join(unknown)}"
-        missing = [name for name, item in full.items() if item is _REQUIRED and name not in given]
-        return f"{cls.__name__} needs a value for {', '.join(missing)}"
+            return f"{definition.name} has no field {', '.join(unknown)}"
+        missing = [name for name, item in template.items() if item is _REQUIRED and name not in given]
+        return f"{definition.name} needs a value for {', '.join(missing)}"
 
-    def _template(cls):
-        """Field → its constant, ABSENT or _REQUIRED, in the order of the wire."""
-        found = {}
-        for part in cls.__mro__:
-            own = part.__dict__
-            for name in own.get("__annotations__", ()):
-                found.setdefault(name, own.get(name, _REQUIRED))
-        return found
-
-    def describe(made):
-        """What a record is made of."""
-        cls = made.definition
-        template = _template(cls)
-        annotations = {}
-        for part in cls.__mro__:
-            for name, text in part.__dict__.get("__annotations__", {}).items():
-                annotations.setdefault(name, text)
-        return Definition(
-            cls.__name__,
-            cls.__module__,
-            cls.__doc__ or "",
-            annotations,
-            {name: item for name, item in template.items() if item is not ABSENT and item is not _REQUIRED},
-            frozenset(name for name, item in template.items() if item is ABSENT),
-        )
-
-    def is_record(thing):
-        """Was this made by `@record`?"""
-        return hasattr(thing, "definition") and isinstance(thing.definition, type)
-
-
-@value
-class Definition:
-    """A record, for generators and tests. `annotations` keeps the order of the wire; constants and optional fields are
-    among them."""
-
-    name: str
-    module: str
-    doc: str
-    annotations: Mapping[str, str]
-    constants: Mapping[str, object]
-    optional: frozenset[str]
+    def describe(built):
+        """The definition of a record."""
+        return built.definition
