@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import InterruptReason, ModelEvent, SessionInfo
     from yume_shim.types.models import Credential, ModelSpec, Request, Usage
     from yume_shim.types.outputs import Answer, Decision
-    from yume_shim.types.ports import Cancel, KeySource, Provider
+    from yume_shim.types.ports import Cancel, Emit, KeySource, Provider
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
@@ -69,15 +69,16 @@ class Program:
         from yume_shim.config.credentials import tool_environment
         from yume_shim.engine.services import EngineServices
         from yume_shim.engine.session import Session
+        from yume_shim.engine.toolbox import Toolbox
         from yume_shim.gate.approvals import Approvals
         from yume_shim.gate.permissions import Permissions
-        from yume_shim.tools.dispatch.builtin import open_toolbox
+        from yume_shim.tools.dispatch.builtin import open_builtin_tools
 
         self._startup, self._settings, self._log = startup, startup.settings, startup.log
         settings = startup.settings
         home = settings.env.get("HOME") or os.path.expanduser("~")
         beside = os.path.join(startup.transcript.removesuffix(".jsonl"), "tool-results")
-        self._toolbox = open_toolbox(
+        self._tools = open_builtin_tools(
             settings,
             beside,
             tool_environment(settings),
@@ -86,7 +87,7 @@ class Program:
             tell=startup.outlet.emit,
         )
         self._gate = Permissions(
-            settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._toolbox.shell_folder
+            settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder
         )
         self._approvals = Approvals(
             startup.outlet.emit, startup.ids, settings.timeouts.approval, enabled=settings.input_format == "lines"
@@ -103,7 +104,7 @@ class Program:
             emit=startup.outlet.emit,
             clock=startup.clock,
             ids=startup.ids,
-            toolbox=self._toolbox,
+            toolbox=Toolbox((self._tools,)),
             gate=self._gate,
             asker=_Asker(self._approvals, self._somebody_answers),
             provider_for=self._provider_for,
@@ -111,6 +112,8 @@ class Program:
             log=startup.log,
             secrets=startup.secrets,
             refine=self._refine,
+            checkpoints=self._tools.checkpoints,
+            tasks=self._tools,
         )
         self._session = Session(
             services, startup.spec, startup.session_id, startup.resolve, self._describe, startup.fallback
@@ -132,7 +135,7 @@ class Program:
             self._session.run()
         finally:
             self._approvals.close()
-            self._toolbox.close()
+            self._tools.close()
             for provider in (*self._providers.values(), *self._left_behind):
                 provider.close()
             if self._store is not None:
@@ -294,8 +297,8 @@ class Program:
         return provider_maker(spec, settings, ids, self._log, tap)
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
-        gate, tools = self._gate, self._toolbox
-        return self._startup.describe(spec, session_id, gate.mode(), tools.names(), gate.directories())
+        gate, names = self._gate, tuple(spec.name for spec in self._tools.specs())
+        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories())
 
     def _open_store(self) -> None:
         from yume_shim.context.environment import facts
@@ -379,7 +382,7 @@ class _Asker:
     def can_ask(self) -> bool:
         return self._approvals.can_ask() and self._somebody()
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
         return self._approvals.ask(call, decision, cancel)
 
 

@@ -14,9 +14,7 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools.shell.sandbox import GUARDED, sandbox_argv, wrapper
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +112,7 @@ def test_a_sandboxed_command_can_be_stopped(place: Path) -> None:
         began = time.monotonic()
         command = "trap '' TERM; sleep 300 & sleep 300"
         with pytest.raises(Cancelled):
-            tools.run(ToolCall("1", "Bash", {"command": command}), ToolContext("1", stop))
+            call(tools, "Bash", {"command": command}, "1", stop=stop)
         assert time.monotonic() - began < 0.5 + 1.0
         left = subprocess.run(["pgrep", "-f", str(place)], capture_output=True, check=False).stdout
         assert left == b""
