@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from yume_shim.gate.file_commands import Writes
-    from yume_shim.gate.read_only import Reads
     from yume_shim.gate.rulebook import Behaviour, RuleBook
     from yume_shim.gate.rules import Rule
     from yume_shim.gate.shell import Simple
@@ -239,9 +238,9 @@ class CommandSubject:
             return len(words) == 2 and not self._lost and self._readable(words[1])
         if words[0].text == "git" and (len(self._bases) > 1 or self._planted_repository()):
             return False
-        reading = reads(words)
-        if reading is not None:
-            return self._reading_ok(reading)
+        paths = reads(words)
+        if paths is not None:
+            return not self._lost and all(self._readable(word) for word in paths if word.text != "-")
         writing = writes(words) if mode == "acceptEdits" else None
         return writing is not None and self._writing_ok(writing)
 
@@ -277,9 +276,6 @@ class CommandSubject:
     def _links_stay_inside(self, folder: Place) -> bool:
         links = links_in(folder.real)
         return links is not None and all(self._space.inside(self._space.place(link)) for link in links)
-
-    def _reading_ok(self, reading: Reads) -> bool:
-        return not self._lost and all(self._readable(word) for word in reading.paths if word.text != "-")
 
     def _planted_repository(self) -> bool:
         """Whether git here could be made to run something by files that an edit can create: a folder that looks like

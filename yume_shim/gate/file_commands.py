@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 @value
 class Writes:
-    """The paths a command changes. `into`: the last path may be a folder that takes the others in. `removes`: it takes
-    away what is there. `whole`: it works on whole folders."""
+    """The paths a command changes. `into`: the last path may be a folder that takes the others in. `whole`: it works
+    on whole folders."""
 
     paths: tuple[Word, ...]
     into: bool = False
-    removes: bool = False
     whole: bool = False
 
 
@@ -60,7 +59,7 @@ def writes(words: tuple[Word, ...]) -> Writes | None:
         return None
     flags, operands = sorted_out
     whole = bool(flags & {"-r", "-R", "-a", "--recursive", "--archive"})
-    return Writes(operands, name in ("mv", "cp"), name in ("rm", "rmdir", "mv"), whole)
+    return Writes(operands, name in ("mv", "cp"), whole)
 
 
 def _sed(rest: tuple[Word, ...]) -> Writes | None:

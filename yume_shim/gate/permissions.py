@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.gate.files import FileSubject
     from yume_shim.gate.others import OtherSubject
     from yume_shim.gate.paths import Flavour
-    from yume_shim.gate.rulebook import Behaviour, RuleBook
+    from yume_shim.gate.rulebook import RuleBook
     from yume_shim.gate.rules import Rule
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.models import ToolSpec
@@ -151,14 +151,6 @@ class Permissions:
     def directories(self) -> tuple[str, ...]:
         return self._space.extra
 
-    def rules(self, behaviour: Behaviour) -> tuple[str, ...]:
-        """The rules in force, as written."""
-        return self._book.texts(behaviour)
-
-    def hides(self, path: str) -> bool:
-        """Whether a rule hides this file from reading; search tools may leave such files out."""
-        return self._book.hides(self._space.place(path)) is not None
-
     def apply(self, updates: tuple[Json, ...]) -> None:
         """Take over permission updates, whatever their destination, for this session."""
         for update in updates:
@@ -193,9 +185,6 @@ class Permissions:
             return
         for rule in rules:
             (self._book.add if kind == "addRules" else self._book.remove)(behaviour, rule)
-
-    def remember(self, call: ToolCall, spec: ToolSpec) -> None:
-        self.apply((self.exact_rule_for(call, spec),))
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The update that lets exactly this call pass for the rest of the session."""

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
 
 @value
-class Reads:
-    """What a harmless command reads. `everything_below`: it goes through whole folders, names or contents.
-    `names_only`: it never shows what is inside the files."""
-
-    paths: tuple[Word, ...] = ()
-    everything_below: bool = False
-    names_only: bool = False
-
-
-@value
 class Safe:
     """The harmless use of one command: short flags, short flags with a value, long flags (`--x=` takes a value)."""
 
@@ -44,9 +34,6 @@ class Safe:
     """The most operands it may have: a second one is an output file for some."""
     digits: bool = False
     """`-5` is a number."""
-    below: str = ""
-    """Flags with which it goes through whole folders; "*" = always."""
-    names_only: bool = False
     globs: bool = False
     """A file name that looks like a flag can do no harm here, so `*` may be given."""
 
@@ -61,7 +48,6 @@ _GREP = Safe(
     "--context= --after-context= --before-context= --regexp= --null --line-buffered --binary-files=",
     "pattern",
     digits=True,
-    below="-r --recursive",
 )
 _RG = Safe(
     "ivwxcoqsnNHIlFPUSu.0p",
@@ -73,7 +59,6 @@ _RG = Safe(
     "--word-regexp --replace= --regexp= --no-messages --with-filename --no-filename --column --trim --vimgrep --text "
     "--type-list --version --max-columns= --max-filesize= --quiet --null --pretty --threads=",
     "pattern",
-    below="*",
 )
 
 COMMANDS: Mapping[str, Safe] = {
@@ -82,8 +67,6 @@ COMMANDS: Mapping[str, Safe] = {
         "wTI",
         "--all --almost-all --color --color= --directory --full-time --group-directories-first --human-readable "
         "--inode --recursive --reverse --size --sort= --time= --time-style= --ignore= --hide= --classify --no-group",
-        below="-R --recursive",
-        names_only=True,
         globs=True,
     ),
     "cat": Safe(
@@ -132,24 +115,20 @@ COMMANDS: Mapping[str, Safe] = {
     "b2sum": _SUM,
     "cksum": Safe(globs=True),
     "file": Safe("bik", "", "--brief --mime --mime-type --mime-encoding", globs=True),
-    "stat": Safe("Lt", "c", "--format= --printf= --terse --dereference", names_only=True, globs=True),
+    "stat": Safe("Lt", "c", "--format= --printf= --terse --dereference", globs=True),
     "du": Safe(
         "abchkmsxS0",
         "d",
         "--all --human-readable --summarize --total --max-depth= --apparent-size",
-        below="*",
-        names_only=True,
     ),
-    "df": Safe("ahikPT", "", "--human-readable --inodes --total", names_only=True),
+    "df": Safe("ahikPT", "", "--human-readable --inodes --total"),
     "tree": Safe(
         "adfpsughDFiCnrtvN",
         "LIP",
         "--dirsfirst --gitignore --noreport --filelimit= --prune --du --si",
-        below="*",
-        names_only=True,
     ),
-    "realpath": Safe("emqsz", "", "--relative-to= --relative-base= --no-symlinks", names_only=True),
-    "readlink": Safe("efmnqsvz", names_only=True),
+    "realpath": Safe("emqsz", "", "--relative-to= --relative-base= --no-symlinks"),
+    "readlink": Safe("efmnqsvz"),
     "basename": Safe("az", "s", "--multiple --suffix= --zero", "text"),
     "dirname": Safe("z", "", "--zero", "text"),
     "jq": Safe(
@@ -203,7 +182,7 @@ _PS = frozenset(("", "aux", "-ef", "-e", "-A", "-a", "-f"))
 _JQ_REACHES_OUT = re.compile(r"env|import|include|input_filename|debug|halt|\$__", re.I)
 
 
-def reads(words: tuple[Word, ...]) -> Reads | None:
+def reads(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
     """What the command reads, if reading is all it does; None if that is not certain."""
     if not words or any(word.kind == "dynamic" for word in words) or words[0].kind != "plain":
         return None
@@ -211,7 +190,7 @@ def reads(words: tuple[Word, ...]) -> Reads | None:
     rest = words[1:]
     texts = tuple(word.text for word in rest)
     if len(texts) == 1 and texts[0] in _VERSIONS.get(name, ()):
-        return Reads()
+        return ()
     match name:
         case "git":
             from yume_shim.gate.read_only_git import git_reads
@@ -222,9 +201,9 @@ def reads(words: tuple[Word, ...]) -> Reads | None:
         case "sed":
             quiet = len(texts) >= 2 and texts[0] == "-n" and rest[1].kind == "plain" and _SED_PRINT.match(texts[1])
             plain = all(not text.startswith("-") for text in texts[2:])
-            return Reads(rest[2:]) if quiet and plain and not _loose_globs(rest[2:]) else None
+            return rest[2:] if quiet and plain and not _loose_globs(rest[2:]) else None
         case "ps":
-            return Reads() if " ".join(texts) in _PS else None
+            return () if " ".join(texts) in _PS else None
         case "date":
             return _date(rest)
         case "printf" if texts and texts[0].startswith("-"):
@@ -233,9 +212,9 @@ def reads(words: tuple[Word, ...]) -> Reads | None:
     return _by_table(name, safe, rest) if safe is not None else None
 
 
-def _by_table(name: str, safe: Safe, rest: tuple[Word, ...]) -> Reads | None:
+def _by_table(name: str, safe: Safe, rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
     if name in _TAKES_ANYTHING or name == "printf":
-        return Reads(tuple(word for word in rest if word.kind == "glob"), names_only=True)
+        return tuple(word for word in rest if word.kind == "glob")
     sorted_out = sort_out(safe, rest)
     if sorted_out is None:
         return None
@@ -254,8 +233,7 @@ def _by_table(name: str, safe: Safe, rest: tuple[Word, ...]) -> Reads | None:
         operands = operands[1:]
     if safe.operands == "text":
         operands = tuple(word for word in operands if word.kind == "glob")
-    wide = safe.below == "*" or any(flag in flags for flag in safe.below.split())
-    return Reads(operands, wide, safe.names_only or safe.operands == "text")
+    return operands
 
 
 def sort_out(safe: Safe, rest: tuple[Word, ...]) -> tuple[frozenset[str], tuple[Word, ...]] | None:
@@ -305,7 +283,7 @@ def _loose_globs(words: tuple[Word, ...]) -> bool:
     return any(word.kind == "glob" and word.text[0] in "*?[-" for word in words)
 
 
-def _find(rest: tuple[Word, ...]) -> Reads | None:
+def _find(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
     first = next((place for place, word in enumerate(rest) if word.text.startswith(("-", "(", "!"))), len(rest))
     starts = rest[:first]
     if _loose_globs(starts) or any(word.kind != "plain" for word in rest[first:]):
@@ -317,11 +295,11 @@ def _find(rest: tuple[Word, ...]) -> Reads | None:
                 return None
         elif word.text not in _FIND_FLAGS:
             return None
-    return Reads(starts, everything_below=True, names_only=True)
+    return starts
 
 
-def _date(rest: tuple[Word, ...]) -> Reads | None:
+def _date(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
     sorted_out = sort_out(Safe("uRI", "d", "--utc --iso-8601 --iso-8601= --rfc-3339= --date= --rfc-email"), rest)
     if sorted_out is None or any(not word.text.startswith("+") for word in sorted_out[1]):
         return None
-    return Reads()
+    return ()

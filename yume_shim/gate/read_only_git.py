@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.gate.read_only import Reads, Safe, sort_out
+from yume_shim.gate.read_only import Safe, sort_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ SUBCOMMANDS: Mapping[str, Safe] = {
         "--fixed-strings --extended-regexp --perl-regexp --cached --untracked --heading --break --max-depth= --and "
         "--or --show-function --no-color --color --color= --name-only",
         digits=True,
-        below="*",
     ),
     "branch": Safe(
         "arvl",
@@ -88,7 +87,7 @@ _TWO_WORDS = {
 _BEFORE = frozenset(("--no-pager", "-P", "--no-optional-locks"))
 
 
-def git_reads(rest: tuple[Word, ...]) -> Reads | None:
+def git_reads(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
     """What a git command reads, if reading is all it does. Operands may be revisions or paths: both are handed back as
     paths, `rev:path` also by its path, so that nothing outside is reached (`git diff a b` compares any two files)."""
     first = next((place for place, word in enumerate(rest) if word.text not in _BEFORE), len(rest))
@@ -97,7 +96,7 @@ def git_reads(rest: tuple[Word, ...]) -> Reads | None:
     if not texts or any(word.kind != "plain" for word in rest):
         return None
     if texts == ["reflog"]:
-        return Reads()
+        return ()
     safe, tail = _TWO_WORDS.get((texts[0], texts[1])) if len(texts) > 1 else None, rest[2:]
     if safe is None:
         safe, tail = SUBCOMMANDS.get(texts[0]), rest[1:]
@@ -110,5 +109,5 @@ def git_reads(rest: tuple[Word, ...]) -> Reads | None:
     if texts[0] == "grep" and "-e" not in flags:
         operands = operands[1:]
     if safe.operands == "text":
-        return Reads()
-    return Reads(operands, texts[0] == "grep")
+        return ()
+    return operands

@@ -73,10 +73,6 @@ class RuleBook:
         for behaviour, entries in self._entries.items():
             self._entries[behaviour] = [self._tie(behaviour, entry.rule, entry.remembered) for entry in entries]
 
-    def texts(self, behaviour: Behaviour) -> tuple[str, ...]:
-        """The rules as written."""
-        return tuple(entry.rule.text for entry in self._entries[behaviour])
-
     # ------------------------------------------------ ask
 
     def entries(self, behaviour: Behaviour, spec: ToolSpec, remembered_only: bool = False) -> list[Entry]:
