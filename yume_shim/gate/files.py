@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.gate import wording
+from yume_shim.gate.inputs import text_at
 from yume_shim.types.outputs import Decision
 
 TYPE_CHECKING = False
@@ -13,11 +14,6 @@ if TYPE_CHECKING:
     from yume_shim.gate.workspace import Place, Workspace
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.models import ToolSpec
-
-PATH_PATTERNS = {"Glob": "pattern"}
-"""Search tools whose input holds a pattern for paths, which may itself lead elsewhere (`../**`, `/etc/*`)."""
-SHOWS_CONTENT = frozenset(("Grep",))
-"""Search tools that show what is inside the files they go through."""
 
 
 class FileSubject:
@@ -30,11 +26,9 @@ class FileSubject:
         self._places = self._touched(call)
 
     def _touched(self, call: ToolCall) -> tuple[Place, ...]:
-        named = call.input.get(self._spec.path_field) if self._spec.path_field else None
-        path = named if isinstance(named, str) and named else self._space.cwd
-        first = self._space.place(path)
-        pattern = call.input.get(PATH_PATTERNS.get(self._spec.name, ""))
-        if not isinstance(pattern, str):
+        first = self._space.place(text_at(call, self._spec.path_field) or self._space.cwd)
+        pattern = text_at(call, self._spec.pattern_field)
+        if pattern is None:
             return (first,)
         found = re.search(r"[*?\[{]", pattern)
         head = pattern[: found.start()] if found else pattern
@@ -73,7 +67,7 @@ class FileSubject:
             name = self._space.protected(self._places[0])
             if name:
                 return Decision("ask", wording.sensitive(self.path, name), "safetyCheck", name, (), self.path)
-        if self._spec.name in SHOWS_CONTENT and self._place_may_show_hidden():
+        if self._spec.shows_content and self._place_may_show_hidden():
             why = "rules hide some files from reading, and a search here may show them"
             return Decision("ask", f"{wording.read_wanted(self.path)} ({why})", "safetyCheck", why, (), self.path)
         return None

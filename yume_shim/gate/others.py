@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yume_shim.gate import wording
-from yume_shim.gate.names import names
 from yume_shim.types.outputs import Decision
 
 TYPE_CHECKING = False
@@ -11,12 +10,6 @@ if TYPE_CHECKING:
     from yume_shim.gate.rulebook import RuleBook
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.models import ToolSpec
-
-HARMLESS = names(
-    "TodoWrite BashOutput TaskOutput KillShell TaskStop Task Agent ToolSearch ListAgents "
-    "StructuredOutput ReportFindings"
-)
-"""Tools that touch nothing of the user's by themselves (a subagent's own calls come before this gate too)."""
 
 
 class OtherSubject:
@@ -38,7 +31,7 @@ class OtherSubject:
     def allowed(self, mode: str, by_rules: bool, remembered_only: bool = False) -> bool:
         if by_rules and self._book.for_content("allow", self._spec, self._call, remembered_only) is not None:
             return True
-        return not remembered_only and self._spec.name in HARMLESS
+        return not remembered_only and self._spec.harmless
 
     def ask_decision(self, mode: str) -> Decision:
         content = web_domain(self._call)

@@ -130,13 +130,15 @@ class Permissions:
         return replace(decision, verdict="deny", message=message, reason_type="mode", suggestions=())
 
     def _subject(self, call: ToolCall, spec: ToolSpec) -> FileSubject | CommandSubject | OtherSubject:
-        command = call.input.get("command")
-        if spec.kind == "shell" and isinstance(command, str):
+        from yume_shim.gate.inputs import text_at
+
+        command = text_at(call, spec.command_field)
+        if spec.kind == "shell" and command is not None:
             from yume_shim.gate.commands import CommandSubject
 
             base = self._shell_cwd() if self._shell_cwd is not None else ""
             return CommandSubject(command, spec, self._space, self._book, base)
-        if spec.kind in FILE_KINDS and not spec.name.startswith("mcp__"):
+        if _judged_by_path(spec):
             from yume_shim.gate.files import FileSubject
 
             return FileSubject(call, spec, self._space, self._book)
@@ -197,18 +199,23 @@ class Permissions:
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The update that lets exactly this call pass for the rest of the session."""
+        from yume_shim.gate.inputs import text_at
         from yume_shim.gate.rules import escape_command, escape_path
 
-        command = call.input.get("command")
-        if spec.kind == "shell" and isinstance(command, str):
+        command = text_at(call, spec.command_field)
+        if spec.kind == "shell" and command is not None:
             return wording.add_rule(spec.name, escape_command(command.strip()), "session")
-        named = call.input.get(spec.path_field) if spec.path_field else None
-        if spec.kind in FILE_KINDS and not spec.name.startswith("mcp__"):
-            path = self._space.absolute(named) if isinstance(named, str) and named else self._space.cwd
+        if _judged_by_path(spec):
+            path = text_at(call, spec.path_field)
+            path = self._space.absolute(path) if path else self._space.cwd
             return wording.add_rule(spec.name, escape_path(path, self._space.flavour), "session")
         from yume_shim.gate.others import web_domain
 
         return wording.add_rule(spec.name, web_domain(call), "session")
+
+
+def _judged_by_path(spec: ToolSpec) -> bool:
+    return spec.source == "builtin" and spec.kind in FILE_KINDS
 
 
 def _texts(value: object) -> list[str]:

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     Behaviour = Literal["allow", "ask", "deny"]
 
 BEHAVIOURS: dict[str, Behaviour] = {"deny": "deny", "ask": "ask", "allow": "allow"}
-CONTENT_FIELDS = {"Task": "subagent_type", "Agent": "subagent_type", "Skill": "skill"}
-"""Tools whose rule content names the value of one input field."""
-PATHLESS = frozenset((*CONTENT_FIELDS, "Bash", "WebFetch", "WebSearch"))
-"""Tools whose rule content is never a path."""
+PATHLESS = frozenset(("Bash", "WebFetch", "WebSearch", "Task", "Agent", "Skill"))
+"""Tools whose rule content is never a path. Rules are read before the tools are known, so this goes by name."""
 
 
 @value
@@ -108,7 +106,7 @@ class RuleBook:
     ) -> Rule | None:
         """The rule that covers this use of a tool that is about neither files nor commands."""
         for entry in self.entries(behaviour, spec, remembered_only):
-            if entry.rule.bare or _content_matches(entry.rule, call, strict=behaviour == "allow"):
+            if entry.rule.bare or _content_matches(entry.rule, spec, call, strict=behaviour == "allow"):
                 return entry.rule
         return None
 
@@ -137,7 +135,7 @@ class RuleBook:
     # ------------------------------------------------ tie
 
     def _tie(self, behaviour: Behaviour, rule: Rule, remembered: bool) -> Entry:
-        if rule.bare or rule.content is None or rule.tool in PATHLESS or rule.tool.startswith("mcp__"):
+        if rule.bare or rule.content is None or rule.tool in PATHLESS or rule.is_mcp:
             return Entry(rule, remembered)
         space = self._workspace
         # A deny must hold in every folder of the session; an allow is taken at its word.
@@ -175,13 +173,12 @@ def _covers(entry: Entry, places: tuple[Place, ...], every: bool) -> bool:
     return any(meant(place.asked) or meant(place.real) for place in places)
 
 
-def _content_matches(rule: Rule, call: ToolCall, strict: bool) -> bool:
+def _content_matches(rule: Rule, spec: ToolSpec, call: ToolCall, strict: bool) -> bool:
     content = rule.content or ""
     if content.startswith("domain:"):
         return _host_matches(content.removeprefix("domain:"), str(call.input.get("url", "")))
-    field = CONTENT_FIELDS.get(call.name)
-    if field is not None:
-        return call.input.get(field) == content
+    if spec.rule_field:
+        return call.input.get(spec.rule_field) == content
     # Content that means nothing for this tool: it never allows, and it forbids when it names any of the values.
     return not strict and content in [item for item in call.input.values() if isinstance(item, str)]
 

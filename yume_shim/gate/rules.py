@@ -37,6 +37,11 @@ class Rule:
         return self.content is None or self.content in ("", "*", ":*", "**")
 
     @property
+    def is_mcp(self) -> bool:
+        """Names a tool or a server of MCP; rules spell both with this prefix."""
+        return self.tool.startswith("mcp__")
+
+    @property
     def text(self) -> str:
         return self.tool if self.content is None else f"{self.tool}({self.content})"
 
@@ -61,7 +66,7 @@ def names_tool(rule: Rule, spec: ToolSpec) -> bool:
         return spec.kind == "edit"
     if rule.tool == "Read":
         return spec.kind in ("read", "search")
-    if rule.tool.startswith("mcp__"):
+    if rule.is_mcp and spec.source == "mcp":
         server = rule.tool.removesuffix("__*")
         return server.count("__") == 1 and spec.name.startswith(server + "__")
     return False

@@ -21,6 +21,8 @@ from yume_shim.types.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from yume_shim.types.models import ToolKind
+
 ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 READ_IN = ("Read", {"file_path": "a.txt"})
 READ_OUT = ("Read", {"file_path": "/etc/hostname"})
@@ -64,8 +66,20 @@ def test_the_mode_table(space: Path, mode: str, flat: bool, verdicts: str) -> No
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions", "interactive"])
 @pytest.mark.parametrize("tool", ["AskUserQuestion", "ExitPlanMode"])
 def test_questions_are_asked_in_every_mode(space: Path, mode: str, tool: str) -> None:
-    spec = ToolSpec(tool, "", {}, needs_host=True)
-    assert gate(space, mode, allow=(tool,)).decide(ToolCall("c", tool, {}), spec).verdict == "ask"
+    assert decide(gate(space, mode, allow=(tool,)), tool).verdict == "ask"
+
+
+@pytest.mark.parametrize("kind", ["read", "edit", "search", "shell"])
+def test_a_foreign_tool_is_not_judged_by_parameters_that_look_like_ours(space: Path, kind: ToolKind) -> None:
+    spec = ToolSpec("mcp__box__open", "", {}, kind, source="mcp")
+    call = ToolCall("c", spec.name, {"file_path": "a.txt", "path": "a.txt", "command": "ls"})
+    assert gate(space, "acceptEdits").decide(call, spec).verdict == "ask"
+
+
+def test_a_parameter_without_a_name_is_no_command(space: Path) -> None:
+    call = ToolCall("c", "mcp__box__open", {"": "ls"})
+    for spec in (ToolSpec(call.name, "", {}, "shell", source="mcp"), ToolSpec(call.name, "", {}, source="mcp")):
+        assert gate(space).decide(call, spec).verdict == "ask"
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
