@@ -89,9 +89,8 @@ def _bounded(checker: Any) -> Any:
         if "patternProperties" not in schema:  # which keys are additional depends on its regular expressions
             yield from known["additionalProperties"](validator, rule, instance, schema) or ()
 
-    changed: dict[str, Callable[..., Any]] = dict.fromkeys(
-        ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"), skip
-    )
+    skipped = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems")
+    changed: dict[str, Callable[..., Any]] = dict.fromkeys(skipped, skip)
     changed |= {name: reference(name) for name in ("$ref", "$dynamicRef", "$recursiveRef") if name in known}
     if "additionalProperties" in known:
         changed["additionalProperties"] = additional

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import cancel
-from tests.helpers.tool_cases import call, toolbox
+from tests.helpers.tool_cases import ROOT, call, toolbox
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.files import atomic_write, text_files
 from yume_shim.types.blocks import ToolCall
