@@ -464,7 +464,7 @@ TEACHING = {
 APIS = {"anthropic": CLAUDE, "gemini": "google-genai", "openai_responses": "openai-responses"}
 
 
-@pytest.mark.skipif(not RECORDED, reason="YUME_RECORDED names no folder of recordings")
+@pytest.mark.recordings
 def test_every_recorded_refusal_teaches_what_it_should() -> None:
     taught: dict[str, str] = {}
     for path in sorted(Path(RECORDED).glob("*/*.json")):
