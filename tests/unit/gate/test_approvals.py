@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.timing import PATIENCE, SOON, soon
 from yume_shim.gate.approvals import Approvals, describe
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled
@@ -26,9 +27,7 @@ OFFER = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 DECISION = Decision("ask", "May it?", "mode", "default", (OFFER,), "/x/w.txt")
 FIRST_ID = "00000000-0000-4000-8000-000000000001"
 SECOND_ID = "00000000-0000-4000-8000-000000000002"
-DEADLINE_S = 5.0
-PROMISE_S = 0.1
-"""A cancel is heard within this time; tests allow ten times as much."""
+DEADLINE_S = PATIENCE
 
 
 class Host:
@@ -145,7 +144,7 @@ def test_a_cancel_withdraws_the_question_at_once() -> None:
     host.on_asked = interrupt
     with pytest.raises(Cancelled):
         approvals.ask(CALL, DECISION, stop)
-    assert time.monotonic() - told[0] < PROMISE_S * 10
+    assert time.monotonic() - told[0] < SOON
     host.join()
     assert host.events[1:] == [ApprovalWithdrawn(FIRST_ID)]
     assert not approvals.answer_by_ask(FIRST_ID, Answer("allow"))
@@ -201,10 +200,8 @@ def test_a_call_that_waits_to_ask_hears_its_cancel() -> None:
     assert asked.wait(DEADLINE_S)
     stop = cancel()
     threading.Timer(0.1, stop.set).start()
-    begun = time.monotonic()
-    with pytest.raises(Cancelled):
+    with soon(), pytest.raises(Cancelled):
         approvals.ask(OTHER, DECISION, stop)
-    assert time.monotonic() - begun < 0.1 + PROMISE_S * 10
     approvals.close()
     first.join(DEADLINE_S)
     host.join()
