@@ -333,7 +333,7 @@ def test_modes_that_may_not(space: Path, flat: bool, mode: str, code: str) -> No
     guard = gate(space, flat=flat)
     with pytest.raises(BadLine) as caught:
         guard.set_mode(mode)
-    assert caught.value.quote == code
+    assert caught.value.code == code
     assert guard.mode() == "default"
 
 
