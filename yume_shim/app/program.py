@@ -15,8 +15,9 @@ from yume_shim.types.events import EntriesWritten, ModelChanged, Notice, Respons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from yume_shim.host.event_output import Listener
     from yume_shim.providers.discovery.limits_cache import LimitsCache
     from yume_shim.store.fork import Fork
     from yume_shim.store.jsonl import JsonlStore
@@ -33,15 +34,23 @@ COST_DECIMALS = 12
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 
 
-def run(values: Values, words: tuple[str, ...], errors: tuple[str, ...], *, flat: bool, env: Mapping[str, str]) -> int:
-    """One process, from parsed argv to exit code."""
+def run(
+    values: Values,
+    words: tuple[str, ...],
+    errors: tuple[str, ...],
+    *,
+    flat: bool,
+    env: Mapping[str, str],
+    listeners: Sequence[Listener] = (),
+) -> int:
+    """One process, from parsed argv to exit code. `listeners` receive every event."""
     settings = None
     try:
         if errors:
             raise BadInvocation(errors[0])
         early_log = Log("-", env.get("YUME_LOG", "warning"))
         settings = build_settings(values, words, flat=flat, env=env, cwd=os.getcwd(), log=early_log)
-        startup = Startup(settings, flat)
+        startup = Startup(settings, flat, listeners)
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
     hearing = EarlySignals()
@@ -331,7 +340,7 @@ class Program:
         )
         # the first line may be out already: the store is told by itself
         self._store.feed(Tagged(SessionReady(self._session.info()), "", self._startup.clock.now()))
-        self._startup.outlet.remember_in(self._store)
+        self._startup.outlet.store_in(self._store)
 
     def _fork(self) -> Fork | None:
         start = self._startup.start
