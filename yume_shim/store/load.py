@@ -10,8 +10,8 @@ from __future__ import annotations
 import gc
 import os
 
+from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.cost_state import Spent
-from yume_shim.store.messages import assistant_blocks, user_blocks
 from yume_shim.store.tree import Answered, Boundary, Node, Said, Tree, messages
 from yume_shim.text import codec
 from yume_shim.types.errors import StoreFailed
