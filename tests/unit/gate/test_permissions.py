@@ -333,7 +333,7 @@ def test_modes_that_may_not(space: Path, flat: bool, mode: str, code: str) -> No
     guard = gate(space, flat=flat)
     with pytest.raises(BadLine) as caught:
         guard.set_mode(mode)
-    assert caught.value.quote == code
+    assert caught.value.code == code
     assert guard.mode() == "default"
 
 
@@ -370,7 +370,6 @@ def test_rules_come_and_go_with_updates(space: Path) -> None:
     assert bash(guard, "anything at all").verdict == "allow"
     guard.apply((rules_update("addRules", "anything:*", behavior="deny"),))
     assert bash(guard, "anything at all").verdict == "deny"
-    assert guard.rules("deny") == ("Bash(anything:*)",)
 
 
 def test_mode_and_folders_come_with_updates(space: Path) -> None:
@@ -411,8 +410,6 @@ def test_additional_folders_count_from_the_start(space: Path) -> None:
     assert decide(guard, "Write", file_path=str(more / "x")).verdict == "allow"
     assert decide(guard, "Read", file_path=str(more / "sub" / ".env")).verdict == "deny"
     assert bash(guard, f"touch {more}/x").verdict == "allow"
-    assert guard.hides(str(more / ".env"))
-    assert not guard.hides(str(more / "env"))
 
 
 @pytest.mark.parametrize(
@@ -431,7 +428,7 @@ def test_a_remembered_answer_covers_exactly_that_call(
 ) -> None:
     guard = gate(space, mode)
     assert decide(guard, tool, **fields).verdict == "ask"
-    guard.remember(ToolCall("c", tool, fields), SPECS[tool])
+    guard.apply((guard.exact_rule_for(ToolCall("c", tool, fields), SPECS[tool]),))
     assert decide(guard, tool, **fields).verdict == "allow"
     assert decide(guard, tool, **other).verdict == "ask"
 
