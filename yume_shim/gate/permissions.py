@@ -78,11 +78,11 @@ class Permissions:
     def set_mode(self, mode: str) -> None:
         known = self._known(mode)
         if known is None:
-            raise BadLine(f"unknown permission mode '{mode}' (one of {self._list()})", "invalid_mode")
+            raise BadLine(f"unknown permission mode '{mode}' (one of {self._list()})", code="invalid_mode")
         if self._bypasses(known) and not self._may_bypass:
             raise BadLine(
                 f"cannot switch to {mode}: the program was not started with --allow-dangerously-skip-permissions",
-                "bypass_not_launched",
+                code="bypass_not_launched",
             )
         self._mode = known
 
