@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.settings import Settings
+    from yume_shim.types.settings import ModelSettings
 
 SAMPLING = ("temperature", "top_p", "stop_sequences")
 MAKES_KNOWN = ("window", "max_output", "prices")
 """Who says these knows the model: its endpoint is not asked about it."""
 
 
-def with_overrides(spec: ModelSpec, settings: Settings) -> ModelSpec:
+def with_overrides(spec: ModelSpec, settings: ModelSettings) -> ModelSpec:
     """The model as the user describes it; his sampling settings for all models where its own row has none."""
-    row = _row(spec, settings.models)
+    row = _row(spec, settings.overrides)
     wanted: dict[str, Any] = {name: getattr(settings, name) for name in SAMPLING}
     wanted |= row
     if any(name in row for name in MAKES_KNOWN):

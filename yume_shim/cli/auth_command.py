@@ -45,7 +45,7 @@ def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
 def _endpoints(settings: Settings, wanted: tuple[str, ...]) -> list[Endpoint]:
     catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
     try:
-        catalog.resolve(settings.model)  # an address that the environment gives is about this one
+        catalog.resolve(settings.model.name)  # an address that the environment gives is about this one
     except BadInvocation:
         pass
     names = [catalog.provider(name) for name in wanted] if wanted else catalog.names()

@@ -45,7 +45,7 @@ class _Models:
         settings = self._load()
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
         try:
-            catalog.resolve(settings.model)  # address and compat of the environment are about this one
+            catalog.resolve(settings.model.name)  # address and compat of the environment are about this one
         except BadInvocation:
             pass
         if live and not provider:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers.fake_server import FakeServer
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import no_log
 from yume_shim.providers.fitting.adaptation import MAX_LESSONS, STRIPS, TOO_LARGE, Learned
 from yume_shim.providers.fitting.plain_history import tell_flat
@@ -22,7 +23,6 @@ from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinki
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, Request, ToolSpec, WireRequest
-from yume_shim.types.settings import Settings
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CHAT, CLAUDE = "openai-chat", "anthropic-messages"
 SIGNATURE = "messages.1.content.0: Invalid `signature` in `thinking` block"
 TOOL = ToolSpec("Read", "Reads.", {"type": "object", "properties": {}})
-DIRECT = Settings(transport="direct")
+DIRECT = settings_with(transport="direct")
 RECORDED = os.environ.get("YUME_RECORDED", "")
 
 
