@@ -69,8 +69,8 @@ class World:
 
     def snapshot(self) -> object:
         git = self.space / ".git"
-        planted = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
-        return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), planted
+        target = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
+        return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), target
 
     def close(self) -> None:
         for tools in self._open:
@@ -119,7 +119,7 @@ def test_edits_never_leave_the_workspace_nor_touch_what_is_protected(world: Worl
     runner, before = world.runner(mode, Rules()), world.snapshot()
     for number, path in enumerate(EDITS_KEPT_IN):
         full = path.format(outside=world.outside, space=world.space)
-        finished = call(runner, number, "Write", file_path=full, content="planted\n")
+        finished = call(runner, number, "Write", file_path=full, content="target\n")
         assert finished.result.is_error, path
         assert world.snapshot() == before, path
 

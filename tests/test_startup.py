@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.helpers import child
+from tests.helpers import child, listening_shim
 from tests.helpers.fake_server import FakeServer
 
 if TYPE_CHECKING:
@@ -102,8 +102,9 @@ def hits(names: set[str], banned: list[str]) -> set[str]:
 def test_nothing_heavy_is_loaded_on_the_way_to_the_answer(form: str, tmp_path: Path) -> None:
     report = tmp_path / "modules"
     with FakeServer("anthropic-messages", [WIRE]) as server:
-        env = environment(tmp_path, server, YUME_TEST_MODULES=str(report))
-        program = child.start(FORMS[form], cwd=tmp_path, env=env)
+        env = environment(tmp_path, server)
+        watched = listening_shim.modules_reported(report)
+        program = child.start(FORMS[form], cwd=tmp_path, env=env, program=watched)
         if form == "flat":
             program.send({"type": "user", "content": "Hello"})
         ended = program.end()

@@ -132,10 +132,15 @@ def start(
 
 
 def run(
-    argv: Sequence[str], script: Iterable[dict[str, Any]], *, cwd: str | os.PathLike[str], env: Mapping[str, str]
+    argv: Sequence[str],
+    script: Iterable[dict[str, Any]],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    program: Sequence[str] = PROGRAM,
 ) -> Ended:
     """Play a script of stdin lines and cues to the program, to its end."""
-    child = start(argv, cwd=cwd, env=env)
+    child = start(argv, cwd=cwd, env=env, program=program)
     try:
         play(child, script)
         return child.end()

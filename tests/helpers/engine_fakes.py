@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Event, ModelEvent
     from yume_shim.types.models import Request
     from yume_shim.types.outputs import ToolContext
-    from yume_shim.types.ports import Cancel
+    from yume_shim.types.ports import Cancel, Emit
 
 SPEC = ModelSpec("test-model", Endpoint("test", "test-api", "http://localhost"), prices=(1.0, 10.0, 0.1, 2.0))
 USAGE = Usage(10, 5)
@@ -182,7 +182,7 @@ class ScriptedAsker:
     def can_ask(self) -> bool:
         return bool(self.answers)
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
         return self.answers.pop(0)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.helpers.settings import settings_with
 from yume_shim.gate.permissions import Permissions
+from yume_shim.tools.dispatch.specs import SPECS as BUILTIN
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.settings import Rules
@@ -22,22 +23,9 @@ if TYPE_CHECKING:
 SPECS = {
     spec.name: spec
     for spec in (
-        ToolSpec("Bash", "", {}, "shell"),
-        ToolSpec("Read", "", {}, "read", "file_path"),
-        ToolSpec("Write", "", {}, "edit", "file_path"),
-        ToolSpec("Edit", "", {}, "edit", "file_path"),
-        ToolSpec("MultiEdit", "", {}, "edit", "file_path"),
-        ToolSpec("NotebookEdit", "", {}, "edit", "notebook_path"),
-        ToolSpec("Grep", "", {}, "search", "path"),
-        ToolSpec("Glob", "", {}, "search", "path"),
-        ToolSpec("LS", "", {}, "search", "path"),
-        ToolSpec("TodoWrite", "", {}),
-        ToolSpec("Task", "", {}, aliases=("Agent",)),
-        ToolSpec("WebFetch", "", {}),
-        ToolSpec("WebSearch", "", {}),
-        ToolSpec("AskUserQuestion", "", {}),
-        ToolSpec("ExitPlanMode", "", {}),
-        ToolSpec("mcp__box__open", "", {}),
+        *BUILTIN,
+        ToolSpec("Task", "", {}, aliases=("Agent",), harmless=True, rule_field="subagent_type"),
+        ToolSpec("mcp__box__open", "", {}, source="mcp"),
     )
 }
 

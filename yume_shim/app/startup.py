@@ -10,23 +10,23 @@ from yume_shim.app.resume import NoConversation, begin
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.config.credentials import find_keys, missing_key, secrets_of
 from yume_shim.host.clock import FixedClock, SystemClock
+from yume_shim.host.event_output import EventOutput
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.log import Log
-from yume_shim.host.outlet import Outlet
 from yume_shim.host.writer import STDOUT, LineWriter
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.builtin import chosen_specs
 from yume_shim.types.errors import BadInvocation, Cancelled
-from yume_shim.types.events import BlockDelta, ResumeFailed, SessionInfo, StartFailed
+from yume_shim.types.events import ResumeFailed, SessionInfo, StartFailed
 from yume_shim.types.shapes import timestamp
 from yume_shim.types.value import replace, replace_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from yume_shim.host.event_output import Listener
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import Tagged
     from yume_shim.types.models import Credential, Endpoint, ModelSpec
     from yume_shim.types.ports import Cancel, Clock, Dialect, Ids, KeySource
     from yume_shim.types.settings import OutputFormat, Settings
@@ -44,7 +44,7 @@ CASSETTE_SCHEME = "cassette:"
 class Startup:
     """Raises BadInvocation when the start makes no sense."""
 
-    def __init__(self, settings: Settings, flat: bool) -> None:
+    def __init__(self, settings: Settings, flat: bool, listeners: Sequence[Listener] = ()) -> None:
         self.settings, self.flat = settings, flat
         env = settings.env
         counted = bool(env.get("YUME_TEST_IDS"))
@@ -81,8 +81,8 @@ class Startup:
         cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         self.on_gone: Callable[[], None] = _nothing
         self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
-        self.outlet = Outlet(self.clock, self.ids, _dialect(settings, self.ids, cap, self.start.past), self.writer)
-        self._watch_for_tests()
+        dialect = _dialect(settings, self.ids, cap, self.start.past)
+        self.outlet = EventOutput(self.clock, self.ids, dialect, self.writer, listeners)
 
     def fallback(self, text: str) -> ModelSpec:
         """A model that takes over; one without a key cannot."""
@@ -230,15 +230,6 @@ class Startup:
 
         return shrink(line, limit, self.transcript if self.settings.session.persist else "")
 
-    def _watch_for_tests(self) -> None:
-        env = self.settings.env
-        if env.get("YUME_TEST_MODULES"):
-            self.outlet.listen(_module_watch(env["YUME_TEST_MODULES"]))
-        if env.get("YUME_CHECK_ORDER"):
-            from yume_shim.dialects.order import OrderCheck
-
-            self.outlet.listen(OrderCheck(self.settings.tools.concurrency).feed)
-
 
 def host_answers(settings: Settings) -> bool:
     """Does the host answer questions from the start? It says so by flag, or by the flat mode made for it."""
@@ -261,11 +252,11 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     if not flat:
         if isinstance(error, NoConversation) and settings is not None:
             writer = LineWriter(STDOUT, NESTED_LINE_BYTES, wide_escapes=True)
-            outlet = Outlet(SystemClock(), ids, _dialect(settings, ids, NESTED_LINE_BYTES), writer)
+            outlet = EventOutput(SystemClock(), ids, _dialect(settings, ids, NESTED_LINE_BYTES), writer)
             outlet.emit(ResumeFailed(message, error.session_id))
         return 1
     writer = LineWriter(STDOUT, FLAT_LINE_BYTES, wide_escapes=False)
-    Outlet(SystemClock(), ids, _flat_dialect(ids, FLAT_LINE_BYTES), writer).emit(StartFailed(message, error.kind))
+    EventOutput(SystemClock(), ids, _flat_dialect(ids, FLAT_LINE_BYTES), writer).emit(StartFailed(message, error.kind))
     return 2
 
 
@@ -305,19 +296,3 @@ def _shown(address: str) -> str:
 
 def _nothing() -> None:
     pass
-
-
-def _module_watch(path: str) -> Callable[[Tagged], None]:
-    """For the start-up test: the modules loaded when the first event goes out, and the first delta."""
-    seen: set[str] = set()
-
-    def watch(tagged: Tagged) -> None:
-        import sys
-
-        moment = "delta" if type(tagged.event) is BlockDelta else "first"
-        if moment not in seen:
-            seen.add(moment)
-            with open(path, "a", encoding="utf-8") as file:
-                file.write(f"{moment} {' '.join(sorted(sys.modules))}\n")
-
-    return watch

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 @value
 class Parsed:
-    """What argv says. `values` is keyed by flag key; `words` are the positional arguments; `bare` marks flags that were
-    given without their optional value."""
+    """What argv says. `values` is keyed by flag key; `words` are the positional arguments."""
 
     values: Values
     words: tuple[str, ...]

@@ -11,17 +11,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from yume_shim.host.event_output import Listener
 
-def entry() -> None:
-    """The console script."""
+
+def entry(listeners: Sequence[Listener] = ()) -> None:
+    """The console script. Programs that embed this one may pass `listeners`, which receive every event."""
     _hold_stdin()
-    code = main(sys.argv[1:])
+    code = main(sys.argv[1:], listeners)
     # Everything was written with os.write and every part was closed: skipping the interpreter's own tear-down saves
     # each turn of a spawning host several milliseconds, and daemon threads cannot complain while it happens.
     os._exit(code)
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     """Run one command line; returns the exit code."""
     if list(argv) in (["--version"], ["-v"]):
         return _say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
@@ -46,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
         return _say(help_text())
     from yume_shim.app.program import run
 
-    return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ)
+    return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ, listeners=listeners)
 
 
 def _hold_stdin() -> None:

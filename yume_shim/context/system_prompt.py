@@ -45,14 +45,8 @@ TOOL_RULES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"Edit", "Write"}), "Prefer Edit for files that exist; Write is for new files and whole rewrites."),
     (frozenset({"Grep", "Bash"}), "Search contents with Grep, not with `grep` or `rg` in Bash."),
     (frozenset({"Glob", "Bash"}), "Find files by name with Glob, not with `find` in Bash."),
-    (frozenset({"Bash"}), "Quote paths with spaces. Start what keeps running (servers, watchers) in the background."),
-    (frozenset({"TodoWrite"}), "Plan work of several steps with TodoWrite, and mark each step as soon as it is done."),
-    (
-        frozenset({"Task"}),
-        "Give a wide search or a separable piece of work to Task; its answer comes back to you alone.",
-    ),
 )
-"""A rule is told when all its tools are offered."""
+"""A rule is in the prompt when all its tools are offered. What concerns one tool alone is its `prompt_hint`."""
 
 TOOL_HEADING = "# How to use tools"
 
@@ -75,8 +69,9 @@ def _tool_rules(tools: tuple[ToolSpec, ...]) -> str:
     offered = {tool.name for tool in tools}
     if not offered:
         return ""
-    rules = [f"- {text}" for needed, text in TOOL_RULES if needed <= offered]
-    return "\n".join([TOOL_HEADING, *rules])
+    rules = [text for needed, text in TOOL_RULES if needed <= offered]
+    rules += [tool.prompt_hint for tool in tools if tool.prompt_hint]
+    return "\n".join([TOOL_HEADING, *(f"- {text}" for text in rules)])
 
 
 def _surroundings(facts: Facts) -> str:

@@ -31,7 +31,7 @@ class StructuredOutput:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)
-        self.spec = ToolSpec(TOOL_NAME, _DESCRIPTION, _as_object(self._schema))
+        self.spec = ToolSpec(TOOL_NAME, _DESCRIPTION, _as_object(self._schema), harmless=True)
         self._wrapped = self.spec.schema is not self._schema
         self.value: Any = None
         self.delivered = False

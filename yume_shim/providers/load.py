@@ -48,7 +48,7 @@ def load_adapter(api: str) -> Adapter:
     module: Any = None
     if api.replace("-", "").isalnum():
         try:
-            __import__(name)  # not import_module: that goes past the lock of host/imports.py
+            __import__(name)
             module = sys.modules[name]
         except ModuleNotFoundError as exc:
             if exc.name != name:  # the adapter is there, something it needs is not

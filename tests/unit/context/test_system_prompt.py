@@ -56,6 +56,11 @@ def test_tool_rules_speak_only_of_tools_that_are_there() -> None:
             assert (text in whole) == (bool(offered) and needed <= set(offered))
 
 
+def test_the_hint_of_a_tool_comes_with_it() -> None:
+    whole = build_system(Settings(), FACTS, (ToolSpec("Spade", "", {}, prompt_hint="Dig with Spade."),))[0]
+    assert "\n- Dig with Spade.\n" in whole
+
+
 def test_the_order_of_tools_does_not_matter() -> None:
     one, other = tools("Read", "Bash", "Edit"), tools("Edit", "Read", "Bash")
     assert build_system(Settings(), FACTS, one) == build_system(Settings(), FACTS, other)

@@ -21,6 +21,8 @@ from yume_shim.types.outputs import Decision
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from yume_shim.types.models import ToolKind
+
 ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 READ_IN = ("Read", {"file_path": "a.txt"})
 READ_OUT = ("Read", {"file_path": "/etc/hostname"})
@@ -64,8 +66,20 @@ def test_the_mode_table(space: Path, mode: str, flat: bool, verdicts: str) -> No
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions", "interactive"])
 @pytest.mark.parametrize("tool", ["AskUserQuestion", "ExitPlanMode"])
 def test_questions_are_asked_in_every_mode(space: Path, mode: str, tool: str) -> None:
-    spec = ToolSpec(tool, "", {}, needs_host=True)
-    assert gate(space, mode, allow=(tool,)).decide(ToolCall("c", tool, {}), spec).verdict == "ask"
+    assert decide(gate(space, mode, allow=(tool,)), tool).verdict == "ask"
+
+
+@pytest.mark.parametrize("kind", ["read", "edit", "search", "shell"])
+def test_a_foreign_tool_is_not_judged_by_parameters_that_look_like_ours(space: Path, kind: ToolKind) -> None:
+    spec = ToolSpec("mcp__box__open", "", {}, kind, source="mcp")
+    call = ToolCall("c", spec.name, {"file_path": "a.txt", "path": "a.txt", "command": "ls"})
+    assert gate(space, "acceptEdits").decide(call, spec).verdict == "ask"
+
+
+def test_a_parameter_without_a_name_is_no_command(space: Path) -> None:
+    call = ToolCall("c", "mcp__box__open", {"": "ls"})
+    for spec in (ToolSpec(call.name, "", {}, "shell", source="mcp"), ToolSpec(call.name, "", {}, source="mcp")):
+        assert gate(space).decide(call, spec).verdict == "ask"
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
@@ -321,7 +335,7 @@ def test_modes_that_may_not(space: Path, flat: bool, mode: str, code: str) -> No
     guard = gate(space, flat=flat)
     with pytest.raises(BadLine) as caught:
         guard.set_mode(mode)
-    assert caught.value.quote == code
+    assert caught.value.code == code
     assert guard.mode() == "default"
 
 
@@ -358,7 +372,6 @@ def test_rules_come_and_go_with_updates(space: Path) -> None:
     assert bash(guard, "anything at all").verdict == "allow"
     guard.apply((rules_update("addRules", "anything:*", behavior="deny"),))
     assert bash(guard, "anything at all").verdict == "deny"
-    assert guard.rules("deny") == ("Bash(anything:*)",)
 
 
 def test_mode_and_folders_come_with_updates(space: Path) -> None:
@@ -399,8 +412,6 @@ def test_additional_folders_count_from_the_start(space: Path) -> None:
     assert decide(guard, "Write", file_path=str(more / "x")).verdict == "allow"
     assert decide(guard, "Read", file_path=str(more / "sub" / ".env")).verdict == "deny"
     assert bash(guard, f"touch {more}/x").verdict == "allow"
-    assert guard.hides(str(more / ".env"))
-    assert not guard.hides(str(more / "env"))
 
 
 @pytest.mark.parametrize(
@@ -419,7 +430,7 @@ def test_a_remembered_answer_covers_exactly_that_call(
 ) -> None:
     guard = gate(space, mode)
     assert decide(guard, tool, **fields).verdict == "ask"
-    guard.remember(ToolCall("c", tool, fields), SPECS[tool])
+    guard.apply((guard.exact_rule_for(ToolCall("c", tool, fields), SPECS[tool]),))
     assert decide(guard, tool, **fields).verdict == "allow"
     assert decide(guard, tool, **other).verdict == "ask"
 

@@ -153,7 +153,7 @@ class BuiltinTools:
                 raise ToolFailed(f"Refused: {path} led somewhere else when permission for it was given.")
             context = replace(context, judged=now)
         module = f"yume_shim.tools.{module_name(spec.name)}"
-        __import__(module)  # not import_module: that goes past the lock of host/imports.py
+        __import__(module)
         output: ToolOutput = sys.modules[module].run(settle(call.input, spec.schema), self._state, context)
         return output
 
