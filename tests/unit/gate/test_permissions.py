@@ -33,6 +33,7 @@ TOUCH = ("Bash", {"command": "touch made.txt"})
 CAT_OUT = ("Bash", {"command": "cat /etc/hostname"})
 MCP: tuple[str, dict[str, Any]] = ("mcp__box__open", {})
 TODOS: tuple[str, dict[str, Any]] = ("TodoWrite", {"todos": []})
+CHECKS = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 COLUMNS = (READ_IN, READ_OUT, WRITE_IN, WRITE_OUT, ECHO, TOUCH, CAT_OUT, MCP, TODOS)
 
 
@@ -478,7 +479,7 @@ AROUND = [
 ]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=CHECKS)
 @given(
     parts=st.lists(st.sampled_from(ALLOWED), max_size=6),
     bad=st.sampled_from(REFUSED),
@@ -495,7 +496,7 @@ def test_no_compound_with_a_command_outside_the_list_is_ever_allowed(
     assert bash(guard, around.format(text)).verdict == "ask"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=CHECKS)
 @given(
     parts=st.lists(st.sampled_from(ALLOWED), min_size=1, max_size=7),
     joints=st.lists(st.sampled_from(JOINTS), min_size=8, max_size=8),

@@ -149,7 +149,7 @@ def streams() -> list[str]:
     return [name for name in found if not name.startswith("dialect_")] if RECORDED else []
 
 
-needs_recordings = pytest.mark.skipif(not RECORDED, reason="YUME_RECORDED is not set")
+needs_recordings = pytest.mark.recordings
 
 
 @needs_recordings
