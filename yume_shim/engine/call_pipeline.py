@@ -152,7 +152,7 @@ class CallPipeline:
         return prepared if unchanged else self._prepare_again(call, answer.input or {})
 
     def _report_state(self, state: Literal["running", "requires_action"]) -> None:
-        if self._services.settings.session_states:
+        if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
     # ------------------------------------------------------------ run, after, finish
@@ -183,9 +183,9 @@ class CallPipeline:
     def _clean(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
         """The output without mojibake and without keys, where the settings ask for that."""
         settings = self._services.settings
-        if settings.repair_mojibake and isinstance(output.content, str):
+        if settings.tools.repair_mojibake and isinstance(output.content, str):
             output = replace(output, content=repair_mojibake(output.content))
-        if settings.redact_output:
+        if settings.credentials.redact_output:
             output, count = scrub(output, self._services.secrets)
             if count:
                 self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")

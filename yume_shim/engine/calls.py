@@ -93,7 +93,7 @@ class CallRunner:
         """The longest head of the list that may run at once: calls that only look, and need no question. Second: the
         call after them, if it was judged already and must be asked about."""
         group: list[JudgedCall] = []
-        limit = self._services.settings.tool_concurrency
+        limit = self._services.settings.tools.concurrency
         for call in calls[:limit] if limit > 1 else ():
             spec = self._services.toolbox.find(call.name)
             if spec is None or not spec.parallel or call.broken is not None:

@@ -56,7 +56,7 @@ class Conversation:
         self.used_ids: set[str] = set()
         if self._parent is None:
             self.tally = Tally(self.services.cost)
-            self.budget = Budget(self.services.settings.max_budget_usd, self.tally, self.services.emit)
+            self.budget = Budget(self.services.settings.limits.max_budget_usd, self.tally, self.services.emit)
         else:
             self.tally, self.budget = self._parent.tally, self._parent.budget
         self.measured: Measured | None = None
@@ -100,7 +100,9 @@ class Conversation:
         self.system = build_system(surroundings, tools, options.system_prompt, options.append_system_prompt)
         home = settings.env.get("HOME") or os.path.expanduser("~")
         config_dir = settings.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-        self.preamble = load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.memory else ""
+        self.preamble = (
+            load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.instructions.memory else ""
+        )
 
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""

@@ -35,7 +35,7 @@ class Heartbeat:
             self._stop.set()
 
     def _beat(self) -> None:
-        while not self._stop.wait(self._services.settings.timeouts.tool_heartbeat):
+        while not self._stop.wait(self._services.settings.limits.timeouts.tool_heartbeat):
             elapsed = round((self._services.clock.monotonic() - self._begun) * 1000)
             with self._reporting:
                 if not self._stop.is_set():

@@ -34,7 +34,10 @@ class HostOptions:
     def __init__(self, settings: Settings) -> None:
         self._lock = threading.Lock()
         self._now = Options(
-            settings.system_prompt, settings.append_system_prompt, settings.json_schema, settings.thinking_budget
+            settings.instructions.system_prompt,
+            settings.instructions.append_system_prompt,
+            settings.instructions.json_schema,
+            settings.model.thinking_budget,
         )
 
     def get(self) -> Options:

@@ -159,7 +159,7 @@ class Loop:
                     return end
             elif continuations < MAX_CONTINUATIONS and self._can_continue(answer):
                 continuations += 1
-                self._continue(_GO_ON, join=self._services.settings.join_continuations)
+                self._continue(_GO_ON, join=self._services.settings.host.join_continuations)
             elif answer.stop == "pause" and pauses < MAX_PAUSES:
                 pauses += 1
             elif self._structured is not None and not self._structured.nudged and answer.stop == "end":

@@ -62,7 +62,7 @@ class ModelChoice:
         return self._next(now, use=True)
 
     def _names(self) -> list[str]:
-        return self._services.settings.fallback_model.replace(",", " ").split()
+        return self._services.settings.model.fallback.replace(",", " ").split()
 
     def _next(self, now: ModelSpec, *, use: bool) -> ModelSpec | None:
         """Resolving may look for keys and take a while, so it is done outside the lock."""

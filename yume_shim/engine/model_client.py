@@ -125,7 +125,7 @@ class ModelClient:
         self._used_ids = used_ids
         self._has_fallback = has_fallback
         self._emit = emit or services.emit
-        self._on_cut = on_cut or services.settings.on_cut
+        self._on_cut = on_cut or services.settings.network.on_cut
         self._retries = 0
         self._lost = Usage()
         self.api_seconds = 0.0

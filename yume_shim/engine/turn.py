@@ -41,7 +41,7 @@ class Turn:
             conversation,
             self._cancel,
             interrupted=self._interrupted,
-            max_turns=services.settings.max_turns,
+            max_turns=services.settings.limits.max_turns,
             inject=self._inject,
         )
         end = loop.run()
