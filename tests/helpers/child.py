@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 PROGRAM = (sys.executable, "-m", "yume_shim")
-DEADLINE = 30.0
+DEADLINE = 60.0
 """Seconds that a whole child may take; a stuck one is killed and its output so far is shown."""
 KEPT_VARIABLES = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "COVERAGE_PROCESS_START")
 """What a child inherits: enough to start programs, nothing that tells it of the person who runs the tests."""
@@ -103,7 +103,7 @@ class Child:
         self.process.wait()
         self.close_input()
         for reader in self.readers:
-            reader.join(5)
+            reader.join(DEADLINE)
 
     def told(self) -> str:
         """What it said so far, for failure messages."""

@@ -31,7 +31,7 @@ class EndpointKeys:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._profile = settings.profile
+        self._profile = settings.credentials.profile
         self._found: dict[tuple[str, str, tuple[str, ...]], tuple[KeySource, ...]] = {}
         self._notes: list[str] = []
         self.secrets: list[str] = []
@@ -44,10 +44,12 @@ class EndpointKeys:
 
     def use_profile(self, name: str) -> None:
         """Choose a profile ("" = none) for keys asked for from now on. Raises BadInvocation."""
-        if name and name not in self._settings.profiles:
+        if name and name not in self._settings.credentials.profiles:
             from yume_shim.config.key_settings import unknown_profile
 
-            raise BadInvocation(unknown_profile(name, tuple(self._settings.profiles), self._settings.config_file))
+            raise BadInvocation(
+                unknown_profile(name, tuple(self._settings.credentials.profiles), self._settings.config_file)
+            )
         with self._lock:
             self._profile = name
             self._found = {}
@@ -121,7 +123,7 @@ class ModelChoice:
         before = self._of_stored(stored) if stored is not None else None
         if before is not None and self._keys.known(before.endpoint) is not None:
             return before
-        spec = self.resolve(self._settings.model)
+        spec = self.resolve(self._settings.model.name)
         if before is None:
             return spec
         if self._keys.known(spec.endpoint) is None:
@@ -134,9 +136,9 @@ class ModelChoice:
         """The model of a stored session. One that another program used counts only if this one has no setting of its
         own, and only if the catalogue knows it."""
         settings = self._settings
-        if settings.model_chosen:
+        if settings.model.chosen_by_flag:
             return None
-        own_setting = settings.model or settings.default_provider or "default" in settings.aliases
+        own_setting = settings.model.name or settings.model.default_provider or "default" in settings.model.aliases
         name = stored.model or ("" if own_setting else stored.foreign_model)
         if not name:
             return None
@@ -153,10 +155,10 @@ class ModelChoice:
             return spec
         from yume_shim.providers.cassettes.replay import read_cassette
 
-        if not self._settings.cassette:
+        if not self._settings.network.cassette:
             raise BadInvocation("the replay provider answers from a folder: give --cassette DIR")
-        made_with = read_cassette(self._settings.cassette)
-        address = CASSETTE_SCHEME + self._settings.cassette
+        made_with = read_cassette(self._settings.network.cassette)
+        address = CASSETTE_SCHEME + self._settings.network.cassette
         endpoint = replace(spec.endpoint, api=made_with.endpoint.api, base_url=address)
         found = self.catalog.at(endpoint, made_with.id)
         return replace(found, tools=found.tools and made_with.tools, streaming=found.streaming and made_with.streaming)

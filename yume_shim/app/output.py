@@ -36,8 +36,8 @@ class Output:
         flat: bool,
         listeners: Sequence[Listener] = (),
     ) -> None:
-        self._transcript = opened.transcript if settings.persist else ""
-        cap = settings.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
+        self._transcript = opened.transcript if settings.session.persist else ""
+        cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         used = opened.stored.used if opened.stored is not None else ()
         self.host_gone = Latch()
         self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
@@ -64,7 +64,7 @@ def output_of_refusal(settings: Settings | None, clock: Clock, ids: Ids) -> Even
 
 def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage, ...] = ()) -> Dialect:
     """The dialect of the output format. `used` is what a resumed session has used before."""
-    output_format = settings.output_format
+    output_format = settings.host.output_format
     if output_format == "flat":
         return flat_dialect(ids, cap)
     if output_format == "text":
@@ -73,11 +73,11 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
         return TextDialect()
     from yume_shim.dialects.nested import NestedDialect
 
-    nested = NestedDialect(CLAUDE_VERSION, ids, partial=settings.partial_messages, spent_before=used)
+    nested = NestedDialect(CLAUDE_VERSION, ids, partial=settings.host.partial_messages, spent_before=used)
     if output_format == "json":
         from yume_shim.dialects.plain import JsonDialect
 
-        return JsonDialect(nested, verbose=settings.verbose)
+        return JsonDialect(nested, verbose=settings.host.verbose)
     return nested
 
 

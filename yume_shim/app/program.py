@@ -49,7 +49,7 @@ class Program:
             results_folder,
             tool_environment(settings),
             startup.log,
-            host_answers=host_answers(settings, settings.permission_mode),
+            host_answers=host_answers(settings, settings.permissions.mode),
             tell=self._emit,
         )
         self._gate = Permissions(
@@ -69,7 +69,7 @@ class Program:
             ids=startup.ids,
             toolbox=self._toolbox,
             gate=self._gate,
-            asker=Approvals(self._questions, self._settings.timeouts.approval, self._host_answers),
+            asker=Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers),
             provider_for=self._providers.provider_for,
             cost=cost_usd,
             log=startup.log,
@@ -86,7 +86,7 @@ class Program:
         """Read input and work until it ends, then tidy up. Raises BadInvocation if there is no prompt."""
         self._report_other_model()
         store = None
-        if self._settings.persist:
+        if self._settings.session.persist:
             from yume_shim.app.transcript import open_transcript
 
             startup = self._startup
@@ -103,7 +103,7 @@ class Program:
             self._output.events.store_in(store)
         try:
             one_at_a_time()
-            if self._settings.input_format == "lines":
+            if self._settings.host.input_format == "lines":
                 self._read_lines()
             else:
                 self._read_prompt()
@@ -114,7 +114,7 @@ class Program:
             self._providers.close()
             if store is not None:
                 store.close()
-            self._output.writer.drain(self._settings.timeouts.shutdown)
+            self._output.writer.drain(self._settings.limits.timeouts.shutdown)
 
     def info(self) -> SessionInfo:
         """The session as it is now."""
@@ -136,7 +136,7 @@ class Program:
         from yume_shim.types.blocks import Text
         from yume_shim.types.commands import EndOfInput, UserInput
 
-        prompt = read_prompt(STDIN, self._settings.prompt, self._signalled, self._log)
+        prompt = read_prompt(STDIN, self._settings.host.prompt, self._signalled, self._log)
         if prompt is not None:
             self._session.submit(UserInput((Text(prompt),), prompt))
         self._session.submit(EndOfInput())
@@ -164,7 +164,7 @@ class Program:
             ControlDesk(self._emit, requests.handlers(), self._log),
             self._emit,
             flat=self._startup.flat,
-            replay=self._settings.replay_user_messages,
+            replay=self._settings.host.replay_user_messages,
         )
         LineReader(STDIN, commands.take_line, commands.end, commands.take_long).start()
 

@@ -115,12 +115,12 @@ class Providers:
     def _maker(self, spec: ModelSpec) -> Callable[[Credential], Provider]:
         """Makes the provider of an endpoint, once per key; one recorder records them all."""
         settings, ids, recorder = self._settings, self._ids, None
-        if settings.record:
+        if settings.network.record:
             from yume_shim.providers.cassettes.record import Recorder
 
             quirks = spec.endpoint.quirks
             recorder = Recorder(
-                settings.record,
+                settings.network.record,
                 spec.endpoint.api,
                 spec.id,
                 self._keys.secrets,
@@ -131,7 +131,7 @@ class Providers:
         if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
             from yume_shim.providers.cassettes.replay import ReplayProvider
 
-            return lambda credential: ReplayProvider(settings.cassette, ids, self._log, recorder)
+            return lambda credential: ReplayProvider(settings.network.cassette, ids, self._log, recorder)
         from yume_shim.providers.load import provider_maker
 
         return provider_maker(spec, settings, ids, self._log, recorder)

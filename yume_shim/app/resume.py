@@ -46,14 +46,14 @@ def open_session(
     settings: Settings, projects: str, fresh_id: Callable[[], str], now: Callable[[], str]
 ) -> OpenedSession:
     """Find, lock and read the session to continue, or begin a new one. Raises BadInvocation, NoConversation."""
-    continuing = bool(settings.resume or settings.resume_newest)
-    if settings.session_id and continuing and not settings.fork:
+    continuing = bool(settings.session.resume or settings.session.resume_newest)
+    if settings.session.id and continuing and not settings.session.fork:
         raise BadInvocation(
             "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
         )
-    if settings.resume_at and not continuing:
+    if settings.session.resume_at and not continuing:
         raise BadInvocation("Error: --resume-session-at can only be used with --resume or --continue.")
-    if settings.session_id:
+    if settings.session.id:
         _check_unused(projects, settings)
     path = _find(settings, projects) if continuing else ""
     if not path:
@@ -69,26 +69,26 @@ def load_existing(
     from yume_shim.types.errors import StoreFailed
 
     old_id = os.path.basename(path).removesuffix(".jsonl")
-    lock = None if settings.fork or not settings.persist else _lock(path, old_id, now)
+    lock = None if settings.session.fork or not settings.session.persist else _lock(path, old_id, now)
     try:
-        stored = load(path, settings.resume_at)
+        stored = load(path, settings.session.resume_at)
     except NoSuchMessage:
-        raise NoConversation(f"No message found with message.uuid of: {settings.resume_at}", old_id) from None
+        raise NoConversation(f"No message found with message.uuid of: {settings.session.resume_at}", old_id) from None
     except StoreFailed as error:
         raise NoConversation(f"Error: the session cannot be continued: {error}", old_id) from None
     if stored is None:
-        if settings.resume:
-            raise _unknown(settings.resume)
+        if settings.session.resume:
+            raise _unknown(settings.session.resume)
         return _new_session(settings, projects, fresh_id)
     notes = (f"{stored.skipped} unreadable lines of {path} were passed over",) if stored.skipped else ()
-    if not settings.fork:
+    if not settings.session.fork:
         return OpenedSession(old_id, path, stored, lock, notes=notes)
     new = _new_session(settings, projects, fresh_id)
     return replace(new, stored=stored, source=path, notes=notes)
 
 
 def _new_session(settings: Settings, projects: str, fresh_id: Callable[[], str]) -> OpenedSession:
-    session_id = settings.session_id or fresh_id()
+    session_id = settings.session.id or fresh_id()
     return OpenedSession(session_id, session_path(projects, settings.cwd, session_id))
 
 
@@ -96,13 +96,13 @@ def _find(settings: Settings, projects: str) -> str:
     """The transcript to continue; "" if `--continue` finds none."""
     from yume_shim.store.index import by_title, find, newest
 
-    if not settings.resume:
+    if not settings.session.resume:
         return newest(projects, settings.cwd)
-    path = find(projects, settings.resume, settings.cwd)
-    if not path and not _UUID.fullmatch(settings.resume):
-        path = next(iter(by_title(projects, settings.resume, settings.cwd)), "")
+    path = find(projects, settings.session.resume, settings.cwd)
+    if not path and not _UUID.fullmatch(settings.session.resume):
+        path = next(iter(by_title(projects, settings.session.resume, settings.cwd)), "")
     if not path:
-        raise _unknown(settings.resume)
+        raise _unknown(settings.session.resume)
     return path
 
 
@@ -113,9 +113,9 @@ def _unknown(asked: str) -> NoConversation:
 def _check_unused(projects: str, settings: Settings) -> None:
     from yume_shim.store.index import find
 
-    path = find(projects, settings.session_id, settings.cwd)
+    path = find(projects, settings.session.id, settings.cwd)
     if path and os.path.getsize(path):
-        raise BadInvocation(f"Error: Session ID {settings.session_id} is already in use.")
+        raise BadInvocation(f"Error: Session ID {settings.session.id} is already in use.")
 
 
 def _lock(path: str, session_id: str, now: Callable[[], str]) -> SessionLock | None:

@@ -57,7 +57,7 @@ def run(
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
     signals = EarlySignals()
-    signals.start(settings.timeouts.shutdown)  # a host that has read the first line may send a signal at once
+    signals.start(settings.limits.timeouts.shutdown)  # a host that has read the first line may send a signal at once
     if flat:
         startup.output.emit(SessionReady(startup.first_info()))
     try:
@@ -88,7 +88,7 @@ class Startup:
         self.clock: Clock = FixedClock() if env.get("YUME_TEST_CLOCK") else SystemClock()
         self.opened = open_session(
             settings,
-            projects_dir(env, settings.session_dir),
+            projects_dir(env, settings.session.folder),
             self.ids.uuid if counted else random_uuid,
             lambda: timestamp(self.clock.now()),
         )
@@ -101,10 +101,12 @@ class Startup:
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""
         settings = self.settings
-        mode = settings.permission_mode
-        specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers(settings, mode))
+        mode = settings.permissions.mode
+        specs = chosen_specs(
+            settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings, mode)
+        )
         tools = tuple(spec.name for spec in specs)
-        return self.describe(self.spec, self.opened.session_id, mode, tools, settings.add_dirs)
+        return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
 
     def describe(
         self, spec: ModelSpec, session_id: str, mode: str, tools: tuple[str, ...], folders: tuple[str, ...]
@@ -120,7 +122,7 @@ class Startup:
             tools=tools,
             api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
             additional_directories=folders,
-            slash_commands=LOCAL_COMMANDS if self.settings.slash_commands else (),
+            slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
         )
 
@@ -130,7 +132,7 @@ class Startup:
         if credential is None and self.flat:
             raise self.keys.missing(endpoint)
         self.keys.secrets[:0] = secrets_of(settings, credential)
-        log = Log(endpoint.name, settings.log_level, self.keys.secrets, debug_file=settings.debug_file)
+        log = Log(endpoint.name, settings.log.level, self.keys.secrets, debug_file=settings.log.debug_file)
         source = credential.source if credential is not None else "nowhere"
         log("info", f"{self.spec.id} at {_shown(endpoint.base_url)}, key from {source}")
         for note in (*self.opened.notes, *self.keys.take_notes()):
@@ -190,8 +192,8 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
 
 def host_answers(settings: Settings, mode: str) -> bool:
     """Does the host answer questions in this permission mode? It says so by flag, or by the flat mode made for it."""
-    asked = settings.prompt_tool == "stdio" or mode == "interactive"
-    return asked and settings.input_format == "lines" and not settings.ask_nobody
+    asked = settings.permissions.prompt_tool == "stdio" or mode == "interactive"
+    return asked and settings.host.input_format == "lines" and not settings.permissions.never_ask
 
 
 def _shown(address: str) -> str:

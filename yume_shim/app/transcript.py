@@ -45,7 +45,7 @@ def open_transcript(
         CLAUDE_VERSION,
         lambda failure: (nested_error_category(failure), error_text(failure)),
         ids.uuid,
-        entrypoint=settings.entrypoint,
+        entrypoint=settings.session.entrypoint,
         git_branch=facts(settings.cwd, clock.now(), settings.env).branch,
         leaf=leaf,
         price=lambda model, usage: price(spec_of(model), usage),
@@ -64,7 +64,7 @@ def open_transcript(
         lock=opened.lock,
         first=None if fork is None else fork.lines,
         tell=report,
-        mirror=mirror if settings.session_mirror and settings.output_format == "stream-json" else None,
+        mirror=mirror if settings.host.session_mirror and settings.host.output_format == "stream-json" else None,
     )
     # The session's first event may have been sent before the store existed.
     store.feed(Tagged(SessionReady(info), "", clock.now()))

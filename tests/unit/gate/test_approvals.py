@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.timing import SOON
 from yume_shim.gate.approvals import REMEMBER, Approvals, describe, read_answer, reply_of
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.types.blocks import ToolCall
@@ -30,9 +31,7 @@ OFFER = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 DECISION = Decision("ask", "May it?", "mode", "default", (OFFER,), "/x/w.txt")
 FIRST_ID = "00000000-0000-4000-8000-000000000001"
 SECOND_ID = "00000000-0000-4000-8000-000000000002"
-DEADLINE_S = 5.0
-PROMISE_S = 0.1
-"""A cancel takes effect within this time; tests allow ten times as much."""
+DEADLINE_S = 30.0
 DENY = HostReply("answered", {"behavior": "deny", "message": "no"})
 
 
@@ -158,7 +157,7 @@ def test_a_cancel_reaches_a_call_that_waits_to_ask() -> None:
     begun = time.monotonic()
     with pytest.raises(Cancelled):
         host.approvals.ask(OTHER, DECISION, stop)
-    assert time.monotonic() - begun < 0.1 + PROMISE_S * 10
+    assert time.monotonic() - begun < SOON
     host.channel.close()
     first.join(DEADLINE_S)
     host.join()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.timing import SOON
 from yume_shim.host.host_requests import MAX_OPEN, TOO_MANY, HostRequests
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import ApprovalWithdrawn, Notice
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 FIRST_ID = "00000000-0000-4000-8000-000000000001"
 SECOND_ID = "00000000-0000-4000-8000-000000000002"
-DEADLINE_S = 5.0
-PROMISE_S = 0.1
-"""A cancel takes effect within this time; tests allow ten times as much."""
+DEADLINE_S = 30.0
 YES = HostReply("answered", {"yes": True})
 NO = HostReply("answered", {"yes": False})
 
@@ -136,7 +135,7 @@ def test_a_cancel_withdraws_the_question_at_once() -> None:
     host.react = react
     with pytest.raises(Cancelled):
         host.ask(cancel=stop, withdraw=ApprovalWithdrawn)
-    assert time.monotonic() - stopped_at[0] < PROMISE_S * 10
+    assert time.monotonic() - stopped_at[0] < SOON
     host.join()
     assert host.events == [Notice("question", FIRST_ID), ApprovalWithdrawn(FIRST_ID)]
     assert not host.requests.answer(FIRST_ID, YES)
