@@ -15,7 +15,7 @@ from yume_shim.providers.fitting.media.fit_part import Accepted, fit_part, left_
 from yume_shim.providers.fitting.media.images import limits_of
 from yume_shim.providers.fitting.media.message_media import map_media, media_of
 from yume_shim.providers.fitting.media.overflow import overflowing, without_parts
-from yume_shim.providers.fitting.media.worker_process import WorkerProcess
+from yume_shim.providers.fitting.media.worker_pool import POOL
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import Notice
 from yume_shim.types.value import replace
@@ -24,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.providers.fitting.media.fit_part import Fitted, Part
     from yume_shim.providers.fitting.media.images import Limits
+    from yume_shim.providers.fitting.media.worker_pool import WorkerPool
+    from yume_shim.providers.fitting.media.worker_process import WorkerProcess
     from yume_shim.types.blocks import Document, Image
     from yume_shim.types.models import Request
     from yume_shim.types.ports import Cancel
@@ -51,9 +53,14 @@ class MediaFitter:
     """Fits media, and remembers the result. One per provider."""
 
     def __init__(
-        self, max_kept: int = MAX_KEPT, max_chars: int = MAX_KEPT_CHARS, max_seconds: float = MAX_SECONDS
+        self,
+        max_kept: int = MAX_KEPT,
+        max_chars: int = MAX_KEPT_CHARS,
+        max_seconds: float = MAX_SECONDS,
+        workers: WorkerPool = POOL,
     ) -> None:
         self._max_kept, self._max_chars, self._max_seconds = max_kept, max_chars, max_seconds
+        self._workers = workers
         self._kept: dict[Key, Fitted] = {}
         self._chars = 0
 
@@ -93,23 +100,20 @@ class MediaFitter:
         """Fit these, several at a time."""
         most = min(WORKERS, os.cpu_count() or 1)
         running: list[_Job] = []
-        idle: list[WorkerProcess] = []
         try:
             while waiting or running:
                 if cancel is not None:
                     cancel.check()  # each may be done before `result` looks at the signal
                 while waiting and len(running) < most:
-                    worker = idle.pop() if idle else WorkerProcess()
-                    running.append(_Job(waiting.pop(0), worker, self._max_seconds))
+                    running.append(_Job(waiting.pop(0), self._workers.take(), self._max_seconds))
                 fitted, job = running[0].result(cancel), running[0]
                 del running[0]
-                if not job.worker.ended:
-                    idle.append(job.worker)
+                self._workers.give_back(job.worker)
                 self._kept[job.key] = fitted
                 self._chars += _size(job.key[0]) + _size(fitted.part)
         finally:
-            for worker in (*(job.worker for job in running), *idle):
-                worker.end()
+            for job in running:
+                job.worker.end()
 
     def _forget(self, used: dict[Key, None]) -> None:
         """Drop the oldest beyond the limits, except those that were used just now."""

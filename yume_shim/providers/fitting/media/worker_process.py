@@ -45,6 +45,11 @@ class WorkerProcess:
         """For the three above."""
 
     @property
+    def started(self) -> bool:
+        """Did it have a job?"""
+        return self._process is not None
+
+    @property
     def ended(self) -> bool:
         """Was it killed, or did it crash? Then it does no further job."""
         return self._ended

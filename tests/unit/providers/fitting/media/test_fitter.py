@@ -26,6 +26,7 @@ from tests.helpers.media_files import (
 )
 from yume_shim.providers.fitting.media import fitter as fitting
 from yume_shim.providers.fitting.media.fitter import MediaFitter
+from yume_shim.providers.fitting.media.worker_pool import POOL, WorkerPool
 from yume_shim.types.blocks import Document, Image, Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import Notice
@@ -221,13 +222,13 @@ def slow_pdf() -> Document:
 
 
 def test_a_stop_ends_the_decoding_of_a_document() -> None:
-    stop = cancel()
+    stop, pool = cancel(), WorkerPool()
     threading.Timer(0.5, stop.set).start()
     began = time.monotonic()
     with pytest.raises(Cancelled):
-        MediaFitter().fit(request(slow_pdf(), documents=False), stop)
+        MediaFitter(workers=pool).fit(request(slow_pdf(), documents=False), stop)
     assert time.monotonic() - began < 3.0
-    assert_nothing_runs()
+    assert_nothing_runs(pool)
 
 
 @pytest.mark.parametrize(
@@ -239,17 +240,20 @@ def test_a_stop_ends_the_decoding_of_a_document() -> None:
 )
 def test_a_file_that_takes_too_long_is_left_out(part: Document | Image, name: str, code: str) -> None:
     began = time.monotonic()
-    fitter = MediaFitter(max_seconds=0.5)
+    pool = WorkerPool()
+    fitter = MediaFitter(max_seconds=0.5, workers=pool)
     ready, notices = fitter.fit(request(part, image("BMP"), documents=False, image_side=1000))
     words = f"{name} is left out: reading it takes too long."
     assert ready.messages[0].blocks == (Text(f"[{words}]"),)
     assert notices[:1] == (Notice(code, words),)
     assert time.monotonic() - began < 5.0
-    assert_nothing_runs()
+    assert_nothing_runs(pool)
 
 
-def assert_nothing_runs() -> None:
+def assert_nothing_runs(pool: WorkerPool) -> None:
     """No thread decodes any more, and no child process is left, not even as a zombie."""
+    pool.end()
+    POOL.end()
     until = time.monotonic() + 5.0
     while any(thread.name == "media" for thread in threading.enumerate()) and time.monotonic() < until:
         time.sleep(0.02)

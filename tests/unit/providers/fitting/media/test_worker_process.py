@@ -14,6 +14,7 @@ from yume_shim.providers.fitting.media.convert_image import convert_image
 from yume_shim.providers.fitting.media.fit_part import Accepted, fit_part
 from yume_shim.providers.fitting.media.images import JPEG, PNG, Limits, MediaRefused
 from yume_shim.providers.fitting.media.pdf_text import page_count, pdf_text
+from yume_shim.providers.fitting.media.worker_pool import WorkerPool
 from yume_shim.providers.fitting.media.worker_process import BOOT, CRASHED, WorkerProcess
 from yume_shim.types.blocks import Document, Image, Text
 from yume_shim.types.events import Notice
@@ -181,3 +182,32 @@ def test_a_worker_without_a_parent_ends_itself() -> None:
     process.stdin.close()
     assert process.wait(10.0) == 0
     idle.end()
+
+
+# ---------------------------------------------------------------- idle workers
+
+
+def test_an_idle_worker_gets_the_next_job_and_is_ended_when_there_is_none() -> None:
+    pool = WorkerPool(idle_seconds=0.3)
+    worker = pool.take()
+    assert worker.page_count(pdf("x")) == 1
+    pool.give_back(worker)
+    assert pool.take() is worker
+    pool.give_back(worker)
+    until = time.monotonic() + 5.0
+    while not worker.ended and time.monotonic() < until:
+        time.sleep(0.02)
+    assert worker.ended
+    assert is_reaped(pid_of(worker))
+    assert pool.take() is not worker
+
+
+def test_idle_workers_are_limited_and_useless_ones_not_kept() -> None:
+    pool = WorkerPool(max_idle=1)
+    unused, crashed, one, two = pool.take(), boot("os._exit(3)"), pool.take(), pool.take()
+    assert [crashed.page_count(b""), one.page_count(pdf("x")), two.page_count(pdf("x"))] == [0, 1, 1]
+    for worker in (unused, crashed, one, two):
+        pool.give_back(worker)
+    assert (one.ended, two.ended) == (False, True)
+    pool.end()
+    assert one.ended
