@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import FakeClock, FakeIds
+from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.errors import Failure, ToolFailed
@@ -20,7 +21,6 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Endpoint, ModelSpec, ToolSpec, Usage
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
-from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Event, ModelEvent
     from yume_shim.types.models import Request
     from yume_shim.types.outputs import ToolContext
-    from yume_shim.types.ports import Cancel
+    from yume_shim.types.ports import Cancel, Emit
 
 SPEC = ModelSpec("test-model", Endpoint("test", "test-api", "http://localhost"), prices=(1.0, 10.0, 0.1, 2.0))
 USAGE = Usage(10, 5)
@@ -182,7 +182,7 @@ class ScriptedAsker:
     def can_ask(self) -> bool:
         return bool(self.answers)
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
         return self.answers.pop(0)
 
 
@@ -205,7 +205,7 @@ class Bench:
         self.gate = gate or TableGate()
         self._lock = threading.Lock()
         self.services = EngineServices(
-            settings=Settings(
+            settings=settings_with(
                 **{"cwd": "/nowhere", "env": {"HOME": "/nowhere"}, "system_prompt": "be brief", **settings}
             ),
             emit=self.emit,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-WAIT = 10.0
+WAIT = 30.0
 """Seconds after which a test server gives up on its peer."""
 PAUSES = 12
 """How many of the cuts in a body are followed by a pause, so that the reader sees them as separate reads."""

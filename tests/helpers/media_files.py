@@ -79,8 +79,8 @@ def pdf(*pages: str) -> bytes:
 
 
 def slow_pdf_file() -> bytes:
-    """One page whose text takes ten seconds to extract."""
-    return pdf("w) Tj 0 -1 Td (" * 200_000)
+    """One page whose text takes half a minute to extract."""
+    return pdf("w) Tj 0 -1 Td (" * 600_000)
 
 
 def slow_jpeg_file(scans: int = 90) -> bytes:

@@ -38,7 +38,7 @@ class ControlRequests:
         self._session, self._gate, self._emit, self._settings = session, gate, emit, settings
         self._models, self._version, self._leave = models, version, leave
         self._use_profile = use_profile
-        self._profile = settings.profile
+        self._profile = settings.credentials.profile
 
     def handlers(self) -> Mapping[str, Handler]:
         """The table."""
@@ -85,7 +85,7 @@ class ControlRequests:
     def _set_permission_mode(self, body: Json) -> ReplyThen:
         mode = body.get("mode")
         if not isinstance(mode, str):
-            raise BadLine("set_permission_mode needs a `mode`", "invalid_mode")
+            raise BadLine("set_permission_mode needs a `mode`", code="invalid_mode")
         self._gate.set_mode(mode)
         now = self._gate.mode()
 
@@ -99,18 +99,18 @@ class ControlRequests:
         try:
             spec = self._session.use_model("" if asked in (None, "default") else str(asked))
         except BadInvocation as error:
-            raise BadLine(error.message, "not_found") from None
+            raise BadLine(error.message, code="not_found") from None
         return {"model": spec.id}
 
     def _set_profile(self, body: Json) -> Json:
         """Ours: the host picks a credential by name (null = none in particular), from the next request on."""
         asked = body.get("profile")
         if asked is not None and not isinstance(asked, str):
-            raise BadLine("set_profile needs a `profile`: a name, or null", "invalid_value")
+            raise BadLine("set_profile needs a `profile`: a name, or null", code="invalid_value")
         try:
             self._use_profile(asked or "")
         except BadInvocation as error:
-            raise BadLine(error.message, "not_found") from None
+            raise BadLine(error.message, code="not_found") from None
         self._profile = asked or ""
         return {"profile": asked or None}
 
@@ -118,14 +118,14 @@ class ControlRequests:
         """Ours: what a host can offer when it asks its user which account is meant. Names only."""
         profiles = [
             {"name": name, "provider": table["provider"], "chosen": name == self._profile}
-            for name, table in self._settings.profiles.items()
+            for name, table in self._settings.credentials.profiles.items()
         ]
         return {"profiles": profiles}
 
     def _set_max_thinking_tokens(self, body: Json) -> None:
         asked = body.get("max_thinking_tokens")
         if asked is not None and (not isinstance(asked, int) or isinstance(asked, bool) or asked < 0):
-            raise BadLine("max_thinking_tokens must be a whole number or null", "invalid_value")
+            raise BadLine("max_thinking_tokens must be a whole number or null", code="invalid_value")
         self._session.use_thinking_budget(asked)
 
     def _stop_task(self, body: Json) -> Json:
@@ -137,26 +137,26 @@ class ControlRequests:
         try:
             return self._session.rewind_files(str(body.get("user_message_id", "")), dry_run=body.get("dry_run") is True)
         except ToolFailed as error:
-            raise BadLine(error.message, "rewind_failed") from None
+            raise BadLine(error.message, code="rewind_failed") from None
 
     def _cancel_async_message(self, body: Json) -> Json:
         return {"cancelled": self._session.withdraw(str(body.get("message_uuid", "")))}
 
     def _get_settings(self, _: Json) -> Json:
         settings, info = self._settings, self._session.info()
-        rules = settings.rules
+        rules = settings.permissions.rules
         effective: dict[str, Any] = {
             "model": info.model,
             "permissions": {
                 "allow": list(rules.allow),
                 "ask": list(rules.ask),
                 "deny": list(rules.deny),
-                "defaultMode": settings.permission_mode,
+                "defaultMode": settings.permissions.mode,
                 "additionalDirectories": list(info.additional_directories),
             },
         }
         return {
             "effective": effective,
             "sources": [{"source": name, "settings": {}} for name in settings.setting_sources],
-            "applied": {"model": info.model, "effort": settings.effort},
+            "applied": {"model": info.model, "effort": settings.model.effort},
         }

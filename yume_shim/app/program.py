@@ -15,16 +15,15 @@ from yume_shim.types.events import EntriesWritten, ModelChanged, Notice, Respons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from yume_shim.gate.approvals import Approvals
+    from yume_shim.host.event_output import Listener
     from yume_shim.providers.discovery.limits_cache import LimitsCache
     from yume_shim.store.fork import Fork
     from yume_shim.store.jsonl import JsonlStore
-    from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import InterruptReason, ModelEvent, SessionInfo
     from yume_shim.types.models import Credential, ModelSpec, Request, Usage
-    from yume_shim.types.outputs import Answer, Decision
     from yume_shim.types.ports import Cancel, KeySource, Provider
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
@@ -35,19 +34,27 @@ COST_DECIMALS = 12
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 
 
-def run(values: Values, words: tuple[str, ...], errors: tuple[str, ...], *, flat: bool, env: Mapping[str, str]) -> int:
-    """One process, from parsed argv to exit code."""
+def run(
+    values: Values,
+    words: tuple[str, ...],
+    errors: tuple[str, ...],
+    *,
+    flat: bool,
+    env: Mapping[str, str],
+    listeners: Sequence[Listener] = (),
+) -> int:
+    """One process, from parsed argv to exit code. `listeners` receive every event."""
     settings = None
     try:
         if errors:
             raise BadInvocation(errors[0])
         early_log = Log("-", env.get("YUME_LOG", "warning"))
         settings = build_settings(values, words, flat=flat, env=env, cwd=os.getcwd(), log=early_log)
-        startup = Startup(settings, flat)
+        startup = Startup(settings, flat, listeners)
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
     hearing = EarlySignals()
-    hearing.start(settings.timeouts.shutdown)  # a host that has read the first line may send a signal at once
+    hearing.start(settings.limits.timeouts.shutdown)  # a host that has read the first line may send a signal at once
     if flat:
         startup.outlet.emit(SessionReady(startup.first_info()))
     try:
@@ -71,6 +78,7 @@ class Program:
         from yume_shim.engine.session import Session
         from yume_shim.gate.approvals import Approvals
         from yume_shim.gate.permissions import Permissions
+        from yume_shim.host.host_requests import HostRequests
         from yume_shim.tools.dispatch.builtin import open_toolbox
 
         self._startup, self._settings, self._log = startup, startup.settings, startup.log
@@ -88,9 +96,7 @@ class Program:
         self._gate = Permissions(
             settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._toolbox.shell_folder
         )
-        self._approvals = Approvals(
-            startup.outlet.emit, startup.ids, settings.timeouts.approval, enabled=settings.input_format == "lines"
-        )
+        self._questions = HostRequests(startup.outlet.emit, startup.ids)
         self._choosing = threading.Lock()
         """Held while a provider is made or a profile chosen: the host may choose one at any time."""
         self._providers: dict[str, Provider] = {}
@@ -105,7 +111,7 @@ class Program:
             ids=startup.ids,
             toolbox=self._toolbox,
             gate=self._gate,
-            asker=_Asker(self._approvals, self._somebody_answers),
+            asker=Approvals(self._questions, settings.limits.timeouts.approval, self._host_answers),
             provider_for=self._provider_for,
             cost=cost_usd,
             log=startup.log,
@@ -123,7 +129,7 @@ class Program:
 
     def run(self) -> int:
         """Listen, work, tidy up."""
-        if self._settings.persist:
+        if self._settings.session.persist:
             self._open_store()
         try:
             one_at_a_time()
@@ -131,13 +137,13 @@ class Program:
                 self._listen_to_host()
             self._session.run()
         finally:
-            self._approvals.close()
+            self._questions.close()
             self._toolbox.close()
             for provider in (*self._providers.values(), *self._left_behind):
                 provider.close()
             if self._store is not None:
                 self._store.close()
-            self._startup.writer.drain(self._settings.timeouts.shutdown)
+            self._startup.writer.drain(self._settings.limits.timeouts.shutdown)
         return self._exit_code()
 
     def tell_other_model(self) -> None:
@@ -163,13 +169,13 @@ class Program:
     def _take_prompt_text(self) -> bool:
         """Text input: the prompt is complete before the turn. False when stdin carries lines."""
         settings = self._settings
-        if settings.input_format == "lines":
+        if settings.host.input_format == "lines":
             return False
         from yume_shim.host.prompt_text import read_prompt
         from yume_shim.types.blocks import Text
         from yume_shim.types.commands import EndOfInput, UserInput
 
-        prompt = read_prompt(STDIN, settings.prompt, lambda: bool(self._signal), self._log)
+        prompt = read_prompt(STDIN, settings.host.prompt, lambda: bool(self._signal), self._log)
         if prompt is not None:
             self._session.submit(UserInput((Text(prompt),), prompt))
         self._session.submit(EndOfInput())
@@ -188,12 +194,12 @@ class Program:
         )
         board = HostCommands(
             session,
-            self._approvals,
+            self._questions,
             gate,
             ControlDesk(emit, requests.handlers(), self._log),
             emit,
             flat=self._startup.flat,
-            replay=settings.replay_user_messages,
+            replay=settings.host.replay_user_messages,
         )
         LineReader(STDIN, board.take_line, board.end, board.take_long).start()
 
@@ -203,13 +209,13 @@ class Program:
         reason: InterruptReason = "signal" if self._startup.flat or name == "SIGINT" else "shutdown"
         if reason == "shutdown":
             self._startup.outlet.mute()
-        self._approvals.close()
+        self._questions.close()
         self._session.shut_down(reason)
 
     def _leave(self) -> None:
         """The host ends the session: nothing more is said, a running turn is stopped."""
         self._startup.outlet.mute()
-        self._approvals.close()
+        self._questions.close()
         self._session.shut_down("shutdown")
 
     def _host_gone(self) -> None:
@@ -217,10 +223,11 @@ class Program:
         if self._startup.flat:
             self._session.shut_down("shutdown")
 
-    def _somebody_answers(self) -> bool:
+    def _host_answers(self) -> bool:
         """Questions go to the host if it said that it answers them: by flag, or by the flat mode made for it."""
         settings = self._settings
-        return not settings.ask_nobody and (settings.prompt_tool == "stdio" or self._gate.mode() == "interactive")
+        asked = settings.permissions.prompt_tool == "stdio" or self._gate.mode() == "interactive"
+        return asked and not settings.permissions.never_ask and settings.host.input_format == "lines"
 
     # ------------------------------------------------------------ parts
 
@@ -271,12 +278,12 @@ class Program:
     def _maker(self, spec: ModelSpec) -> Callable[[Credential], Provider]:
         """Makes the provider of an endpoint, once per key; all of them are recorded together."""
         settings, ids, tap = self._settings, self._startup.ids, None
-        if settings.record:
+        if settings.network.record:
             from yume_shim.providers.cassettes.record import Recorder
 
             quirks = spec.endpoint.quirks
             tap = Recorder(
-                settings.record,
+                settings.network.record,
                 spec.endpoint.api,
                 spec.id,
                 self._startup.secrets,
@@ -288,7 +295,7 @@ class Program:
         if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
             from yume_shim.providers.cassettes.replay import ReplayProvider
 
-            return lambda credential: ReplayProvider(settings.cassette, ids, self._log, tap)
+            return lambda credential: ReplayProvider(settings.network.cassette, ids, self._log, tap)
         from yume_shim.providers.load import provider_maker
 
         return provider_maker(spec, settings, ids, self._log, tap)
@@ -310,7 +317,7 @@ class Program:
             CLAUDE_VERSION,
             lambda failure: (nested_error_category(failure), error_text(failure)),
             self._startup.ids.uuid,
-            entrypoint=settings.entrypoint,
+            entrypoint=settings.session.entrypoint,
             git_branch=facts(settings.cwd, self._startup.clock.now(), settings.env).branch,
             leaf=leaf,
             price=self._price,
@@ -329,11 +336,11 @@ class Program:
             lock=start.lock,
             first=None if fork is None else fork.lines,
             tell=tell,
-            mirror=mirror if settings.session_mirror and settings.output_format == "stream-json" else None,
+            mirror=mirror if settings.host.session_mirror and settings.host.output_format == "stream-json" else None,
         )
         # the first line may be out already: the store is told by itself
         self._store.feed(Tagged(SessionReady(self._session.info()), "", self._startup.clock.now()))
-        self._startup.outlet.remember_in(self._store)
+        self._startup.outlet.store_in(self._store)
 
     def _fork(self) -> Fork | None:
         start = self._startup.start
@@ -367,20 +374,6 @@ class EarlySignals:
 
     def forward_to(self, on_signal: Callable[[str], None]) -> None:
         threading.Thread(target=lambda: on_signal(self._heard.get()), name="signal", daemon=True).start()
-
-
-class _Asker:
-    """The approvals, while somebody is there to answer."""
-
-    def __init__(self, approvals: Approvals, somebody: Callable[[], bool]) -> None:
-        self._approvals = approvals
-        self._somebody = somebody
-
-    def can_ask(self) -> bool:
-        return self._approvals.can_ask() and self._somebody()
-
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
-        return self._approvals.ask(call, decision, cancel)
 
 
 class MissingKeyProvider:

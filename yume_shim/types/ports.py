@@ -8,6 +8,7 @@ from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
 from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 
@@ -167,7 +168,31 @@ class Asker(Protocol):
 
     def can_ask(self) -> bool: ...
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer: ...
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
+        """`emit` announces the question in place of the session's emitter: a child loop passes its own."""
+        ...
+
+
+class HostChannel(Protocol):
+    """Asks the host anything and waits for the end of the question. Safe from any thread."""
+
+    def is_open(self) -> bool:
+        """False once the host can no longer answer."""
+        ...
+
+    def ask(
+        self,
+        announce: Callable[[str], Event],
+        *,
+        timeout_s: float,
+        cancel: Cancel,
+        withdraw: Callable[[str], Event | None] | None = None,
+        key: str = "",
+        emit: Emit | None = None,
+    ) -> HostReply:
+        """`announce` makes the event of the question from its id, `withdraw` the one that follows a cancel. `key` is a
+        second name under which the host may answer. `emit` replaces the session's emitter. Raises Cancelled."""
+        ...
 
 
 class Dialect(Protocol):

@@ -30,7 +30,7 @@ class Gate(TableGate):
 
     def set_mode(self, mode: str) -> None:
         if mode not in ("default", "plan"):
-            raise BadLine(f"no mode {mode}", "invalid_mode")
+            raise BadLine(f"no mode {mode}", code="invalid_mode")
         self.now = mode
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import threading
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import cancel
+from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools.shell import processes
 from yume_shim.tools.shell.orphan_watcher import GREETING
@@ -21,14 +23,12 @@ from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from yume_shim.types.ports import Toolbox
 
 resource = pytest.importorskip("resource", reason="these processes and signals are POSIX's own")
-DEADLINE = 1.0
-"""Ten times the promise of 100 ms."""
 
 
 @pytest.fixture
@@ -54,26 +54,30 @@ def peak_megabytes() -> float:
 
 
 def gone(pid: int) -> bool:
-    deadline = time.monotonic() + DEADLINE
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not is_alive(pid)
+    wait_until(lambda: not is_alive(pid), f"the end of process {pid}")
+    return True
 
 
 def pid_in(path: Path) -> int:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        text = path.read_text() if path.exists() else ""
-        if text.endswith("\n"):
-            return int(text)
-        time.sleep(0.01)
+    wait_until(lambda: path.exists() and path.read_text().endswith("\n"), "the start of the command")
+    return int(path.read_text())
+
+
+def timed_out(tools: Toolbox, command: str, started: Callable[[str], bool]) -> str:
+    """The message of a command that ran into its time limit. On a busy machine half a second may not be enough for the
+    command to get going: then it gets more."""
+    for milliseconds in (500, 3_000, 15_000):
+        with soon(milliseconds / 1000 + SOON), pytest.raises(ToolFailed) as failed:
+            call(tools, "Bash", {"command": command, "timeout": milliseconds})
+        if started(failed.value.message):
+            return failed.value.message
     raise AssertionError("the command did not start")
 
 
 def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: Toolbox, tmp_path: Path) -> None:
-    began = time.monotonic()
-    output = call(tools, "Bash", {"command": "sleep 30 & echo $! > pid; echo hi"})
-    assert (output.content, time.monotonic() - began < 10 * processes.DRAIN_S) == ("hi", True)
+    with soon():
+        output = call(tools, "Bash", {"command": "sleep 30 & echo $! > pid; echo hi"})
+    assert output.content == "hi"
     child = pid_in(tmp_path / "ws" / "pid")
     assert is_alive(child)
     tools.close()
@@ -81,14 +85,11 @@ def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: Toolbox, tmp_
 
 
 def test_a_child_that_prints_on_is_not_stopped_by_a_closed_pipe(tools: Toolbox, tmp_path: Path) -> None:
-    command = "(trap '' TERM; for i in 1 2 3 4 5 6; do sleep 0.1; echo more; done; echo ok > done) & echo hi"
-    said = call(tools, "Bash", {"command": command}).content
-    assert isinstance(said, str)
-    assert said in ["hi" + "\nmore" * count for count in range(6)]  # all six would mean that it was waited for
-    deadline = time.monotonic() + 10
-    while not (tmp_path / "ws" / "done").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert (tmp_path / "ws" / "done").read_text() == "ok\n"
+    command = "(trap '' TERM; until [ -e go ]; do sleep 0.05; done; echo more; echo more; echo ok > done) & echo hi"
+    assert call(tools, "Bash", {"command": command}).content == "hi"
+    (tmp_path / "ws" / "go").touch()
+    done = tmp_path / "ws" / "done"
+    wait_until(lambda: done.exists() and done.read_text() == "ok\n", "the child to print to its end")
 
 
 def test_fifty_megabytes(tools: Toolbox, tmp_path: Path) -> None:
@@ -161,33 +162,28 @@ def test_cancel_ends_a_stubborn_group(tools: Toolbox, tmp_path: Path) -> None:
     command = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 1; done'"
     with pytest.raises(Cancelled):
         tools.run(ToolCall("1", "Bash", {"command": command}), ToolContext("1", stop))
-    assert time.monotonic() - set_at[0] < DEADLINE
+    assert time.monotonic() - set_at[0] < SOON
     assert gone(child[0])
 
 
-def test_cancel_ends_a_command_that_stopped_itself(tools: Toolbox) -> None:
+def test_cancel_ends_a_command_that_stopped_itself(tools: Toolbox, tmp_path: Path) -> None:
     stop = cancel()
-    threading.Timer(0.3, stop.set).start()
-    began = time.monotonic()
-    with pytest.raises(Cancelled):
-        tools.run(ToolCall("1", "Bash", {"command": "kill -STOP $$"}), ToolContext("1", stop))
-    assert time.monotonic() - began < 0.3 + DEADLINE
+    set_when(stop, (tmp_path / "ws" / "begun").exists, after=0.1)
+    with soon(), pytest.raises(Cancelled):
+        tools.run(ToolCall("1", "Bash", {"command": "touch begun; kill -STOP $$"}), ToolContext("1", stop))
 
 
 def test_the_time_limit_ends_grandchildren(tools: Toolbox, tmp_path: Path) -> None:
     command = "bash -c 'bash -c \"echo \\$\\$ > pid; sleep 60; true\"; true'; true"
-    began = time.monotonic()
-    with pytest.raises(ToolFailed, match=r"^Exit code 143\nCommand timed out after 0\.5s$"):
-        call(tools, "Bash", {"command": command, "timeout": 500})
-    assert time.monotonic() - began < 0.5 + DEADLINE
-    assert gone(pid_in(tmp_path / "ws" / "pid"))
+    pid = tmp_path / "ws" / "pid"
+    message = timed_out(tools, command, lambda _: pid.exists() and pid.read_text().endswith("\n"))
+    assert re.fullmatch(r"Exit code 143\nCommand timed out after (0\.5|3|15)s", message)
+    assert gone(int(pid.read_text()))
 
 
 def test_endless_output_meets_the_time_limit(tools: Toolbox) -> None:
-    began = time.monotonic()
-    with pytest.raises(ToolFailed, match=r"^Exit code 143\nCommand timed out after 0\.5s\ny\ny\n"):
-        call(tools, "Bash", {"command": "yes", "timeout": 500})
-    assert time.monotonic() - began < 10
+    message = timed_out(tools, "yes", lambda message: "\ny\n" in message)
+    assert re.match(r"Exit code 143\nCommand timed out after (0\.5|3|15)s\ny\ny\n", message)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +210,8 @@ def test_time_limits(tmp_path: Path, asked: float | None, env: dict[str, str], m
 
 
 def test_background(tools: Toolbox, tmp_path: Path) -> None:
-    began = time.monotonic()
-    output = call(tools, "Bash", {"command": "echo $$ > pid; printf begun; sleep 60", "run_in_background": True})
-    assert time.monotonic() - began < DEADLINE
+    with soon():
+        output = call(tools, "Bash", {"command": "printf begun; echo $$ > pid; sleep 60", "run_in_background": True})
     assert output.structured["backgroundTaskId"] == "bash_1"
     child = pid_in(tmp_path / "ws" / "pid")
     assert is_alive(child)
@@ -228,10 +223,7 @@ def test_background(tools: Toolbox, tmp_path: Path) -> None:
 def test_background_output_is_complete_when_it_ends(tools: Toolbox, tmp_path: Path) -> None:
     call(tools, "Bash", {"command": "echo one; printf two", "run_in_background": True})
     path = tmp_path / "scratch" / "bash_1.output"
-    deadline = time.monotonic() + 10
-    while path.read_bytes() != b"one\ntwo" and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert path.read_bytes() == b"one\ntwo"
+    wait_until(lambda: path.read_bytes() == b"one\ntwo", "all of the output")
 
 
 def test_the_folder_persists_but_not_outside(tools: Toolbox, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.helpers.certificates import make_certificate
 from tests.helpers.fakes import cancel
+from tests.helpers.timing import set_when, soon
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools import web_fetch
 from yume_shim.tools.web import client
@@ -235,20 +236,16 @@ def test_https(tmp_path: Path) -> None:
 def test_cancel_is_heard(tmp_path: Path, served: tuple[str, list[tuple[str, str]]], path: str) -> None:
     stop = cancel()
     tools = box(tmp_path)
-    threading.Timer(0.3, stop.set).start()
-    began = time.monotonic()
+    set_when(stop, lambda: served[1], after=0.1)
     given = {"url": f"http://{served[0]}{path}", "prompt": "?"}
-    with pytest.raises(Cancelled):
+    with soon(), pytest.raises(Cancelled):
         tools.run(ToolCall("1", "WebFetch", given), ToolContext("1", stop))
-    assert time.monotonic() - began < 0.3 + 1.0
 
 
 def test_the_time_limit_cuts_a_drip(served: tuple[str, list[tuple[str, str]]]) -> None:
     place = client.parse_url(f"http://{served[0]}/drip")
-    began = time.monotonic()
-    with pytest.raises(ToolFailed, match="did not answer within"):
+    with soon(), pytest.raises(ToolFailed, match="did not answer within"):
         client._get(place, frozenset(("127.0.0.1",)), "", time.monotonic() + 0.4, cancel())
-    assert time.monotonic() - began < 4.0
 
 
 def test_nobody_listens(tmp_path: Path) -> None:

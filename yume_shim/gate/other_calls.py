@@ -1,4 +1,4 @@
-"""A call of any other tool before the gate: MCP, the web, plans, questions, bookkeeping."""
+"""Judges calls of tools that handle neither files nor commands: MCP, the web, plans, questions, todos."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ToolSpec
 
 
-class OtherSubject:
-    """One call of a tool that is about neither files nor commands."""
+class OtherCall:
+    """One call of a tool that handles neither files nor commands."""
 
     def __init__(self, call: ToolCall, spec: ToolSpec, book: RuleBook) -> None:
         self._call = call
@@ -28,19 +28,19 @@ class OtherSubject:
         rule = self._book.for_content("ask", self._spec, self._call)
         return Decision("ask", wording.rule_asks(self._spec.name), "rule", rule.text) if rule else None
 
-    def allowed(self, mode: str, by_rules: bool, remembered_only: bool = False) -> bool:
-        if by_rules and self._book.for_content("allow", self._spec, self._call, remembered_only) is not None:
+    def allowed(self, mode: str, remembered_only: bool = False) -> bool:
+        if self._book.for_content("allow", self._spec, self._call, remembered_only) is not None:
             return True
         return not remembered_only and self._spec.harmless
 
     def ask_decision(self, mode: str) -> Decision:
         content = web_domain(self._call)
         offer = wording.add_rule(self._spec.name, content)
-        return Decision("ask", wording.tool_wanted(self._spec.name), "mode", mode, (offer,))
+        return Decision("ask", wording.tool_request(self._spec.name), "mode", mode, (offer,))
 
 
 def web_domain(call: ToolCall) -> str | None:
-    """`domain:x.org` for a call that fetches from x.org."""
+    """`domain:x.org` for a call whose `url` is at x.org."""
     from urllib.parse import urlsplit
 
     url = call.input.get("url")
