@@ -1,5 +1,5 @@
-"""What the model is told about itself and its work, in a fixed order: what never changes first, the machine's facts
-last, so that the prompt cache keeps the long part. The words are ours."""
+"""The system prompt. Its parts have a fixed order: what never changes comes first and the facts about the machine last,
+so that the prompt cache keeps the long part."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ TOOL_HEADING = "# How to use tools"
 
 
 def build_system(settings: Settings, facts: Facts, tools: tuple[ToolSpec, ...]) -> tuple[str, ...]:
-    """The system prompt in parts. `--system-prompt` replaces everything of ours, the facts included ("" = nothing);
+    """The system prompt in parts. `--system-prompt` replaces all of our text, including the facts ("" = no prompt);
     `--append-system-prompt` comes last in either case."""
     parts: list[str] = []
     if settings.system_prompt is None:
