@@ -34,16 +34,16 @@ MOST_FILES = 40
 RESULT_CAPS = (8_000, 2_000, 500)
 """Caps for each tool result in characters, tried in this order until the text to summarise fits into one request."""
 
-OPENING = "The conversation so far has been summed up to make room. This message stands in for all that came before it."
-CLOSING = "Go on from where the summary ends, without commenting on it."
+OPENING = "The conversation so far has been summarised to make room. This message replaces everything before it."
+CLOSING = "Continue from where the summary ends, without commenting on it."
 
 _ASK = """\
-The conversation above is about to be replaced by a summary that you write now. Whoever goes on from it will see \
-nothing else of it, so put in all that the work needs. Answer with text only and call no tool.
+The conversation above is about to be replaced by a summary that you write now. The work continues from this summary \
+alone, so include everything that it needs. Answer with text only and call no tool.
 
 Cover, under short headings:
-- what the user wants, in all its parts, with later corrections and wishes, in the user's own words where they matter
-- what was done and what was found, with decisions and the reasons for them
+- what the user wants, in all its parts, with later corrections and requests, in the user's own words where they matter
+- what was done and found, with decisions and their reasons
 - files read, created or changed, with the names, signatures, lines and figures that will be needed again
 - commands that work here, errors that came up and how they were solved
 - what is unfinished, and the very next step
@@ -105,7 +105,7 @@ def ask_for_summary(head: Sequence[Message], instructions: str = "") -> tuple[Me
     """The messages of the request: those to summarise, then the instruction."""
     ask = _ASK
     if instructions:
-        ask += f"\n\nThe user asks that the summary heed this:\n{instructions}"
+        ask += f"\n\nThe user gave these instructions for the summary:\n{instructions}"
     return (*head, Message("user", (Text(ask),)))
 
 

@@ -26,8 +26,8 @@ MAX_IMPORT_DEPTH = 5
 ALL_SOURCES = ("user", "project", "local")
 
 INTRODUCTION = (
-    "These are standing instructions from files of the user and of the project. Follow them wherever they apply, "
-    "also where they differ from your usual way; let them rest where they have nothing to do with the task."
+    "These are standing instructions from the user's and the project's files. Follow them wherever they apply, "
+    "even where they differ from your defaults; ignore them where they have nothing to do with the task."
 )
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)

@@ -272,7 +272,7 @@ _SENTENCES = {
     "misplaced": "blocks on the wrong side of the conversation left out: {}",
     "orphan": "tool results without a call left out: {}",
     "missing": "tool calls without a result answered with an error: {}",
-    "opening": "the history began with the assistant; a note stands in for the user: {}",
+    "opening": "the history began with the assistant; a note for the user was put before it: {}",
 }
 
 
