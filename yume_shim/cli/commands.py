@@ -1,4 +1,4 @@
-"""Sub-commands for people, with click: they count only as the first word of argv."""
+"""Sub-commands for users, built with click. A sub-command must be the first word of argv."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as in shells."""
 
 
 def run_command(argv: Sequence[str]) -> int:
-    """Run one; returns the exit code."""
+    """Run a sub-command; returns the exit code."""
     try:
         _group.main(list(argv), prog_name="yume-shim", standalone_mode=False)
     except click.exceptions.Exit as done:

@@ -1,7 +1,7 @@
 """The flag table: one row per flag. Source of the parser, of `--help`, and of the flag list in the README.
 
-Statuses: "honoured" does what it says, "accepted" is taken and has no effect here, "refused" ends the start with a
-clear sentence (interactive and cloud features that a headless program cannot offer).
+Statuses: "honoured" does what it says; "accepted" is allowed and has no effect; "refused" ends the program with a clear
+message (interactive and cloud features that a headless program cannot offer).
 Kinds: "switch" takes no value, "value" takes one, "optional" may take one, "variadic" takes every following word that
 does not begin with "-", "repeat" takes one value each time it is given.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @value
 class Flag:
-    """One row. `names[0]` is the name everything else uses (without dashes, as `key`)."""
+    """One row. `names[0]`, without dashes, is its `key` everywhere else."""
 
     names: tuple[str, ...]
     kind: Kind
@@ -72,7 +72,7 @@ FORMATS = ("flat", "text", "json", "stream-json")
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto", "manual", "interactive", "deny")
 
 FLAGS: tuple[Flag, ...] = (
-    # --- how to talk
+    # --- input and output
     _switch("--print -p", "Print the answer and exit (the prompt is the positional argument, stdin, or both)"),
     _value("--output-format", "format", "What is written to stdout", choices=FORMATS),
     _value("--input-format", "format", "What is read from stdin", choices=("text", "stream-json")),
@@ -80,7 +80,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--include-partial-messages", "stream-json: add stream_event lines as the answer grows"),
     _switch("--replay-user-messages", "stream-json both ways: echo user lines with isReplay"),
     _value("--max-line-bytes", "bytes", "Lower the size cap of an output line", ours=True),
-    # --- which model
+    # --- model
     _value("--model", "model", "Model: an alias, an id, or provider/model"),
     _value("--provider", "name", "Provider; then --model is taken as it is", ours=True),
     _value("--api", "name", "Wire API to speak, if not the provider's own", ours=True),
@@ -106,7 +106,7 @@ FLAGS: tuple[Flag, ...] = (
     _value("--response-timeout", "seconds", "Longest single response", ours=True),
     _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
     _value("--on-cut", "how", "After a cut stream", choices=("continue", "restart"), ours=True),
-    # --- what the model is told
+    # --- system prompt and answer
     _value("--system-prompt", "text", "Replace the default system prompt"),
     _value("--system-prompt-file", "file", "The same, from a file"),
     _value("--append-system-prompt", "text", "Add to the end of the system prompt"),
@@ -150,7 +150,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--debug-to-stderr", "Debug log on stderr"),
     _switch("--version -v", "Print the version"),
     _switch("--help -h", "Print this help"),
-    # --- taken without effect
+    # --- accepted without effect
     _value("--name -n", "text", "Display title", "accepted"),
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),

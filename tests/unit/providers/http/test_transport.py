@@ -18,6 +18,7 @@ from tests.helpers.timing import SOON, set_when, soon, wait_until
 from yume_shim import __version__
 from yume_shim.net import message
 from yume_shim.providers.http import transport
+from yume_shim.providers.http.stream import MAX_ERROR_BODY
 from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.providers.wire.failures import StatusFailed
 from yume_shim.types.errors import Cancelled, ProviderFailed
@@ -252,10 +253,10 @@ def test_a_refusal_before_the_whole_request_was_read() -> None:
 
 
 def test_an_error_body_is_read_only_so_far() -> None:
-    data = b"HTTP/1.1 500 X\r\n\r\n" + b"y" * (transport.MAX_ERROR_BODY * 2)
+    data = b"HTTP/1.1 500 X\r\n\r\n" + b"y" * (MAX_ERROR_BODY * 2)
     with LoopbackServer(raw(data)) as server, pytest.raises(StatusFailed) as caught:
         fetch(make(server.url))
-    assert len(caught.value.body) == transport.MAX_ERROR_BODY
+    assert len(caught.value.body) == MAX_ERROR_BODY
 
 
 # ---------------------------------------------------------------- redirects
