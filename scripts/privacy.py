@@ -37,9 +37,7 @@ REGISTRY = re.compile(
     re.IGNORECASE,
 )
 ABSOLUTE = re.compile(r"(?<![\w.:/~}\\*)-])/(?:[A-Za-z0-9_.+-]+/)+[A-Za-z0-9_.+-]+")
-SYSTEM = tuple(
-    ["bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "var"]
-)
+SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "var")
 """Top folders that every system has: what lies there tells nothing about a machine."""
 
 
