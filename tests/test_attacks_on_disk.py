@@ -14,6 +14,7 @@ import pytest
 
 from tests.helpers.engine_fakes import Bench, ScriptedProvider
 from tests.helpers.gates import tree
+from tests.helpers.settings import settings_with
 from tests.unit.gate.test_attacks import (
     BEHIND_AN_ALLOWED_PREFIX,
     EDITS_KEPT_IN,
@@ -27,7 +28,7 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.gate.permissions import Permissions
 from yume_shim.tools.dispatch.builtin import open_toolbox
 from yume_shim.types.blocks import ToolCall
-from yume_shim.types.settings import Rules, Settings
+from yume_shim.types.settings import Rules
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class World:
 
     def runner(self, mode: str, rules: Rules) -> CallRunner:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
-        settings = Settings(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
+        settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
         tools = open_toolbox(settings, str(self.base / "scratch"), env, lambda *_: None)
         self._open.append(tools)
         gate = Permissions(settings, settings.cwd, env["HOME"], False, lambda *_: None, shell_cwd=tools.shell_folder)

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import FakeClock, FakeIds
+from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.errors import Failure, ToolFailed
@@ -20,7 +21,6 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Endpoint, ModelSpec, ToolSpec, Usage
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
-from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -205,7 +205,7 @@ class Bench:
         self.gate = gate or TableGate()
         self._lock = threading.Lock()
         self.services = EngineServices(
-            settings=Settings(
+            settings=settings_with(
                 **{"cwd": "/nowhere", "env": {"HOME": "/nowhere"}, "system_prompt": "be brief", **settings}
             ),
             emit=self.emit,

@@ -6,11 +6,12 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
+from tests.helpers.settings import settings_with
 from yume_shim.gate.permissions import Permissions
 from yume_shim.tools.dispatch.specs import SPECS as BUILTIN
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.models import ToolSpec
-from yume_shim.types.settings import Rules, Settings
+from yume_shim.types.settings import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,9 @@ def gate(
         if told is not None:
             told.append(f"{level}: {message}")
 
-    settings = Settings(permission_mode=mode, allow_bypass=allow_bypass, rules=Rules(allow, ask, deny), add_dirs=dirs)
+    settings = settings_with(
+        permission_mode=mode, allow_bypass=allow_bypass, rules=Rules(allow, ask, deny), add_dirs=dirs
+    )
     return Permissions(settings, str(cwd), home, flat, log, shell_cwd, flavour)
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import cancel
+from tests.helpers.settings import settings_with
 from yume_shim.tools.dispatch.builtin import open_toolbox
 from yume_shim.types.blocks import Document, Image, Text, ToolCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolContext
-from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None
     """All built-in tools in a folder; `wishes` are Settings."""
     shell_env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **(env or {})}
     return open_toolbox(
-        Settings(cwd=str(workspace), **wishes),
+        settings_with(cwd=str(workspace), **wishes),
         str(scratch),
         shell_env,
         lambda _level, _text: None,

@@ -38,7 +38,7 @@ class ControlRequests:
         self._session, self._gate, self._emit, self._settings = session, gate, emit, settings
         self._models, self._version, self._leave = models, version, leave
         self._use_profile = use_profile
-        self._profile = settings.profile
+        self._profile = settings.credentials.profile
 
     def handlers(self) -> Mapping[str, Handler]:
         """The table."""
@@ -118,7 +118,7 @@ class ControlRequests:
         """Ours: what a host can offer when it asks its user which account is meant. Names only."""
         profiles = [
             {"name": name, "provider": table["provider"], "chosen": name == self._profile}
-            for name, table in self._settings.profiles.items()
+            for name, table in self._settings.credentials.profiles.items()
         ]
         return {"profiles": profiles}
 
@@ -144,19 +144,19 @@ class ControlRequests:
 
     def _get_settings(self, _: Json) -> Json:
         settings, info = self._settings, self._session.info()
-        rules = settings.rules
+        rules = settings.permissions.rules
         effective: dict[str, Any] = {
             "model": info.model,
             "permissions": {
                 "allow": list(rules.allow),
                 "ask": list(rules.ask),
                 "deny": list(rules.deny),
-                "defaultMode": settings.permission_mode,
+                "defaultMode": settings.permissions.mode,
                 "additionalDirectories": list(info.additional_directories),
             },
         }
         return {
             "effective": effective,
             "sources": [{"source": name, "settings": {}} for name in settings.setting_sources],
-            "applied": {"model": info.model, "effort": settings.effort},
+            "applied": {"model": info.model, "effort": settings.model.effort},
         }

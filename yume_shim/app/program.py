@@ -54,7 +54,7 @@ def run(
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
     hearing = EarlySignals()
-    hearing.start(settings.timeouts.shutdown)  # a host that has read the first line may send a signal at once
+    hearing.start(settings.limits.timeouts.shutdown)  # a host that has read the first line may send a signal at once
     if flat:
         startup.outlet.emit(SessionReady(startup.first_info()))
     try:
@@ -111,7 +111,7 @@ class Program:
             ids=startup.ids,
             toolbox=self._toolbox,
             gate=self._gate,
-            asker=Approvals(self._questions, settings.timeouts.approval, self._host_answers),
+            asker=Approvals(self._questions, settings.limits.timeouts.approval, self._host_answers),
             provider_for=self._provider_for,
             cost=cost_usd,
             log=startup.log,
@@ -129,7 +129,7 @@ class Program:
 
     def run(self) -> int:
         """Listen, work, tidy up."""
-        if self._settings.persist:
+        if self._settings.session.persist:
             self._open_store()
         try:
             one_at_a_time()
@@ -143,7 +143,7 @@ class Program:
                 provider.close()
             if self._store is not None:
                 self._store.close()
-            self._startup.writer.drain(self._settings.timeouts.shutdown)
+            self._startup.writer.drain(self._settings.limits.timeouts.shutdown)
         return self._exit_code()
 
     def tell_other_model(self) -> None:
@@ -169,13 +169,13 @@ class Program:
     def _take_prompt_text(self) -> bool:
         """Text input: the prompt is complete before the turn. False when stdin carries lines."""
         settings = self._settings
-        if settings.input_format == "lines":
+        if settings.host.input_format == "lines":
             return False
         from yume_shim.host.prompt_text import read_prompt
         from yume_shim.types.blocks import Text
         from yume_shim.types.commands import EndOfInput, UserInput
 
-        prompt = read_prompt(STDIN, settings.prompt, lambda: bool(self._signal), self._log)
+        prompt = read_prompt(STDIN, settings.host.prompt, lambda: bool(self._signal), self._log)
         if prompt is not None:
             self._session.submit(UserInput((Text(prompt),), prompt))
         self._session.submit(EndOfInput())
@@ -199,7 +199,7 @@ class Program:
             ControlDesk(emit, requests.handlers(), self._log),
             emit,
             flat=self._startup.flat,
-            replay=settings.replay_user_messages,
+            replay=settings.host.replay_user_messages,
         )
         LineReader(STDIN, board.take_line, board.end, board.take_long).start()
 
@@ -226,8 +226,8 @@ class Program:
     def _host_answers(self) -> bool:
         """Questions go to the host if it said that it answers them: by flag, or by the flat mode made for it."""
         settings = self._settings
-        asked = settings.prompt_tool == "stdio" or self._gate.mode() == "interactive"
-        return asked and not settings.ask_nobody and settings.input_format == "lines"
+        asked = settings.permissions.prompt_tool == "stdio" or self._gate.mode() == "interactive"
+        return asked and not settings.permissions.never_ask and settings.host.input_format == "lines"
 
     # ------------------------------------------------------------ parts
 
@@ -278,12 +278,12 @@ class Program:
     def _maker(self, spec: ModelSpec) -> Callable[[Credential], Provider]:
         """Makes the provider of an endpoint, once per key; all of them are recorded together."""
         settings, ids, tap = self._settings, self._startup.ids, None
-        if settings.record:
+        if settings.network.record:
             from yume_shim.providers.cassettes.record import Recorder
 
             quirks = spec.endpoint.quirks
             tap = Recorder(
-                settings.record,
+                settings.network.record,
                 spec.endpoint.api,
                 spec.id,
                 self._startup.secrets,
@@ -295,7 +295,7 @@ class Program:
         if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
             from yume_shim.providers.cassettes.replay import ReplayProvider
 
-            return lambda credential: ReplayProvider(settings.cassette, ids, self._log, tap)
+            return lambda credential: ReplayProvider(settings.network.cassette, ids, self._log, tap)
         from yume_shim.providers.load import provider_maker
 
         return provider_maker(spec, settings, ids, self._log, tap)
@@ -317,7 +317,7 @@ class Program:
             CLAUDE_VERSION,
             lambda failure: (nested_error_category(failure), error_text(failure)),
             self._startup.ids.uuid,
-            entrypoint=settings.entrypoint,
+            entrypoint=settings.session.entrypoint,
             git_branch=facts(settings.cwd, self._startup.clock.now(), settings.env).branch,
             leaf=leaf,
             price=self._price,
@@ -336,7 +336,7 @@ class Program:
             lock=start.lock,
             first=None if fork is None else fork.lines,
             tell=tell,
-            mirror=mirror if settings.session_mirror and settings.output_format == "stream-json" else None,
+            mirror=mirror if settings.host.session_mirror and settings.host.output_format == "stream-json" else None,
         )
         # the first line may be out already: the store is told by itself
         self._store.feed(Tagged(SessionReady(self._session.info()), "", self._startup.clock.now()))

@@ -43,18 +43,18 @@ class Start:
 
 def begin(settings: Settings, projects: str, fresh_id: Callable[[], str], now: Callable[[], str]) -> Start:
     """Find, lock and read what is to be continued. Raises BadInvocation, NoConversation."""
-    continuing = bool(settings.resume or settings.resume_newest)
-    if settings.session_id and continuing and not settings.fork:
+    continuing = bool(settings.session.resume or settings.session.resume_newest)
+    if settings.session.id and continuing and not settings.session.fork:
         raise BadInvocation(
             "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
         )
-    if settings.resume_at and not continuing:
+    if settings.session.resume_at and not continuing:
         raise BadInvocation("Error: --resume-session-at can only be used with --resume or --continue.")
-    if settings.session_id:
+    if settings.session.id:
         _check_unused(projects, settings)
     path = _find(settings, projects) if continuing else ""
     if not path:
-        fresh = settings.session_id or fresh_id()
+        fresh = settings.session.id or fresh_id()
         return Start(fresh, session_path(projects, settings.cwd, fresh))
     return _take_up(settings, projects, path, fresh_id, now)
 
@@ -66,22 +66,22 @@ def _take_up(
     from yume_shim.types.errors import StoreFailed
 
     old_id = os.path.basename(path).removesuffix(".jsonl")
-    lock = None if settings.fork or not settings.persist else _lock(path, old_id, now)
+    lock = None if settings.session.fork or not settings.session.persist else _lock(path, old_id, now)
     try:
-        past = load(path, settings.resume_at)
+        past = load(path, settings.session.resume_at)
     except NoSuchMessage:
-        raise NoConversation(f"No message found with message.uuid of: {settings.resume_at}", old_id) from None
+        raise NoConversation(f"No message found with message.uuid of: {settings.session.resume_at}", old_id) from None
     except StoreFailed as error:
         raise NoConversation(f"Error: the session cannot be continued: {error}", old_id) from None
     if past is None:
-        if settings.resume:
-            raise _unknown(settings.resume)
-        past_id = settings.session_id or fresh_id()
+        if settings.session.resume:
+            raise _unknown(settings.session.resume)
+        past_id = settings.session.id or fresh_id()
         return Start(past_id, session_path(projects, settings.cwd, past_id))
     notes = (f"{past.skipped} unreadable lines of {path} were passed over",) if past.skipped else ()
-    if not settings.fork:
+    if not settings.session.fork:
         return Start(old_id, path, past, lock, notes=notes)
-    new_id = settings.session_id or fresh_id()
+    new_id = settings.session.id or fresh_id()
     return Start(new_id, session_path(projects, settings.cwd, new_id), past, None, path, notes)
 
 
@@ -89,13 +89,13 @@ def _find(settings: Settings, projects: str) -> str:
     """The transcript to continue; "" if `--continue` finds none."""
     from yume_shim.store.index import by_title, find, newest
 
-    if not settings.resume:
+    if not settings.session.resume:
         return newest(projects, settings.cwd)
-    path = find(projects, settings.resume, settings.cwd)
-    if not path and not _UUID.fullmatch(settings.resume):
-        path = next(iter(by_title(projects, settings.resume, settings.cwd)), "")
+    path = find(projects, settings.session.resume, settings.cwd)
+    if not path and not _UUID.fullmatch(settings.session.resume):
+        path = next(iter(by_title(projects, settings.session.resume, settings.cwd)), "")
     if not path:
-        raise _unknown(settings.resume)
+        raise _unknown(settings.session.resume)
     return path
 
 
@@ -106,9 +106,9 @@ def _unknown(asked: str) -> NoConversation:
 def _check_unused(projects: str, settings: Settings) -> None:
     from yume_shim.store.index import find
 
-    path = find(projects, settings.session_id, settings.cwd)
+    path = find(projects, settings.session.id, settings.cwd)
     if path and os.path.getsize(path):
-        raise BadInvocation(f"Error: Session ID {settings.session_id} is already in use.")
+        raise BadInvocation(f"Error: Session ID {settings.session.id} is already in use.")
 
 
 def _lock(path: str, session_id: str, now: Callable[[], str]) -> SessionLock | None:

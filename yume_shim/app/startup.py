@@ -19,7 +19,7 @@ from yume_shim.tools.dispatch.builtin import chosen_specs
 from yume_shim.types.errors import BadInvocation, Cancelled
 from yume_shim.types.events import ResumeFailed, SessionInfo, StartFailed
 from yume_shim.types.shapes import timestamp
-from yume_shim.types.value import replace
+from yume_shim.types.value import replace, replace_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Startup:
         self.clock: Clock = FixedClock() if env.get("YUME_TEST_CLOCK") else SystemClock()
         self.start = begin(
             settings,
-            projects_dir(env, settings.session_dir),
+            projects_dir(env, settings.session.folder),
             self.ids.uuid if counted else random_uuid,
             lambda: timestamp(self.clock.now()),
         )
@@ -72,13 +72,13 @@ class Startup:
         where, source = _shown(self.spec.endpoint.base_url), credential.source if credential else "nowhere"
         self.log = Log(
             self.spec.endpoint.name,
-            settings.log_level,
+            settings.log.level,
             self.secrets,
-            debug_file=settings.debug_file,
+            debug_file=settings.log.debug_file,
         )
         self.log("info", f"{self.spec.id} at {where}, key from {source}")
         self._tell_notes()
-        cap = settings.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
+        cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         self.on_gone: Callable[[], None] = _nothing
         self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
         dialect = _dialect(settings, self.ids, cap, self.start.past)
@@ -101,10 +101,12 @@ class Startup:
             return spec
         from yume_shim.providers.cassettes.replay import read_cassette
 
-        if not self.settings.cassette:
+        if not self.settings.network.cassette:
             raise BadInvocation("the replay provider answers from a folder: give --cassette DIR")
-        made_with = read_cassette(self.settings.cassette)
-        at = replace(spec.endpoint, api=made_with.endpoint.api, base_url=CASSETTE_SCHEME + self.settings.cassette)
+        made_with = read_cassette(self.settings.network.cassette)
+        at = replace(
+            spec.endpoint, api=made_with.endpoint.api, base_url=CASSETTE_SCHEME + self.settings.network.cassette
+        )
         found = self.catalog.at(at, made_with.id)
         return replace(found, tools=found.tools and made_with.tools, streaming=found.streaming and made_with.streaming)
 
@@ -113,7 +115,7 @@ class Startup:
         past = self._model_of_the_past()
         if past is not None and self.credential(past) is not None:
             return past
-        spec = self.resolve(self.settings.model)
+        spec = self.resolve(self.settings.model.name)
         if past is None:
             return spec
         if self.credential(spec) is None:
@@ -125,9 +127,9 @@ class Startup:
     def _model_of_the_past(self) -> ModelSpec | None:
         """A model that another program used counts only where this one was told nothing of its own."""
         settings, past = self.settings, self.start.past
-        if past is None or settings.model_chosen:
+        if past is None or settings.model.chosen_by_flag:
             return None
-        own_wish = settings.model or settings.default_provider or "default" in settings.aliases
+        own_wish = settings.model.name or settings.model.default_provider or "default" in settings.model.aliases
         name = past.model or ("" if own_wish else past.foreign_model)
         if not name:
             return None
@@ -163,12 +165,14 @@ class Startup:
 
     def use_profile(self, name: str) -> None:
         """The host picks a profile ("" = none): from the next request on. Raises BadInvocation."""
-        if name and name not in self.settings.profiles:
+        if name and name not in self.settings.credentials.profiles:
             from yume_shim.config.key_settings import unknown_profile
 
-            raise BadInvocation(unknown_profile(name, tuple(self.settings.profiles), self.settings.config_file))
+            raise BadInvocation(
+                unknown_profile(name, tuple(self.settings.credentials.profiles), self.settings.config_file)
+            )
         with self._looking:
-            self.settings = replace(self.settings, profile=name)
+            self.settings = replace_in(self.settings, "credentials", profile=name)
             self._keys = {}
 
     def _keys_at(self, endpoint: Endpoint) -> tuple[KeySource, ...]:
@@ -191,9 +195,13 @@ class Startup:
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""
         settings = self.settings
-        specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers(settings))
+        specs = chosen_specs(settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings))
         return self.describe(
-            self.spec, self.session_id, settings.permission_mode, tuple(s.name for s in specs), settings.add_dirs
+            self.spec,
+            self.session_id,
+            settings.permissions.mode,
+            tuple(s.name for s in specs),
+            settings.permissions.add_dirs,
         )
 
     def describe(
@@ -210,7 +218,7 @@ class Startup:
             tools=tools,
             api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
             additional_directories=folders,
-            slash_commands=LOCAL_COMMANDS if self.settings.slash_commands else (),
+            slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
             resumed=self.start.past is not None and session_id == self.start.session_id,
         )
 
@@ -220,13 +228,13 @@ class Startup:
     def _shrink(self, line: Json, limit: int) -> Json:
         from yume_shim.dialects.line_shrinking import shrink
 
-        return shrink(line, limit, self.transcript if self.settings.persist else "")
+        return shrink(line, limit, self.transcript if self.settings.session.persist else "")
 
 
 def host_answers(settings: Settings) -> bool:
     """Does the host answer questions from the start? It says so by flag, or by the flat mode made for it."""
-    asked = settings.prompt_tool == "stdio" or settings.permission_mode == "interactive"
-    return asked and settings.input_format == "lines" and not settings.ask_nobody
+    asked = settings.permissions.prompt_tool == "stdio" or settings.permissions.mode == "interactive"
+    return asked and settings.host.input_format == "lines" and not settings.permissions.never_ask
 
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
@@ -253,7 +261,7 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
 
 
 def _dialect(settings: Settings, ids: Ids, cap: int, past: StoredSession | None = None) -> Dialect:
-    wanted: OutputFormat = settings.output_format
+    wanted: OutputFormat = settings.host.output_format
     if wanted == "flat":
         return _flat_dialect(ids, cap)
     if wanted == "text":
@@ -263,12 +271,12 @@ def _dialect(settings: Settings, ids: Ids, cap: int, past: StoredSession | None 
     from yume_shim.dialects.nested import NestedDialect
 
     nested = NestedDialect(
-        CLAUDE_VERSION, ids, partial=settings.partial_messages, spent_before=past.used if past else ()
+        CLAUDE_VERSION, ids, partial=settings.host.partial_messages, spent_before=past.used if past else ()
     )
     if wanted == "json":
         from yume_shim.dialects.plain import JsonDialect
 
-        return JsonDialect(nested, verbose=settings.verbose)
+        return JsonDialect(nested, verbose=settings.host.verbose)
     return nested
 
 

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.settings import Settings
+    from yume_shim.types.settings import ModelSettings
 
 SAMPLING = ("temperature", "top_p", "stop_sequences")
 LIMITS_AND_PRICES = ("window", "max_output", "prices")
 """A user who sets any of these knows the model, so the endpoint is not asked about it."""
 
 
-def with_overrides(spec: ModelSpec, settings: Settings) -> ModelSpec:
+def with_overrides(spec: ModelSpec, settings: ModelSettings) -> ModelSpec:
     """The model with the user's settings: its own row first, then the sampling settings for all models."""
-    row = _row(spec, settings.models)
+    row = _row(spec, settings.overrides)
     changes: dict[str, Any] = {name: getattr(settings, name) for name in SAMPLING}
     changes |= row
     if any(name in row for name in LIMITS_AND_PRICES):

@@ -7,7 +7,7 @@ import os
 
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Backoff, Endpoint, ModelSpec, Quirks
-from yume_shim.types.value import fields, replace
+from yume_shim.types.value import fields, replace, replace_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ class Catalog:
         self._settings = settings
         self._has_key = has_key
         self._rows: dict[str, dict[str, Any]] = {**_load("endpoints.json")}
-        if settings.endpoints:
+        if settings.endpoint.rows:
             from yume_shim.catalog.rows import merge_rows
 
-            self._rows = merge_rows(self._rows, settings.endpoints)
+            self._rows = merge_rows(self._rows, settings.endpoint.rows)
         data = _load("models.json")
         self._models: dict[str, list[Any]] = data["models"]
         self._families: list[tuple[str, list[Any]]] = data["families"]
@@ -55,7 +55,7 @@ class Catalog:
 
     def resolve(self, text: str, provider: str = "") -> ModelSpec:
         """The model that `text` means ("" = the default). Raises BadInvocation with the nearest name."""
-        name, model = self._place(text, provider or self._settings.provider)
+        name, model = self._place(text, provider or self._settings.model.provider)
         spec = self._spec(name, model)
         self._flagged = self._flagged or name
         return spec
@@ -65,12 +65,12 @@ class Catalog:
         resolved: the one that the flags, the environment and the config file choose. If they choose none, the stored
         session's provider, provided that it has no address of its own."""
         settings = self._settings
-        chosen = settings.provider or settings.default_provider
+        chosen = settings.model.provider or settings.model.default_provider
         before = self._rows.get(self._known(past.partition("/")[0]) or "", {})
-        if not (chosen or settings.model or before.get("base_url")):
+        if not (chosen or settings.model.name or before.get("base_url")):
             return
         try:
-            name = self._place(settings.model, settings.provider)[0]
+            name = self._place(settings.model.name, settings.model.provider)[0]
         except BadInvocation:
             name = self._known(chosen) or ""
         self._flagged = self._flagged or name
@@ -78,7 +78,7 @@ class Catalog:
     def fallback(self, text: str) -> ModelSpec:
         """A fallback model: `provider/model` means that provider, although another was chosen, if it has a key;
         otherwise it may just as well be a router's own name, such as `vendor/model`."""
-        text = self._settings.aliases.get(text, text)
+        text = self._settings.model.aliases.get(text, text)
         head, slash, tail = text.partition("/")
         if slash and (name := self._known(head)) is not None and self._has_key(self.endpoint(name)):
             return self._spec(name, tail)
@@ -88,12 +88,12 @@ class Catalog:
         """(provider, model) that a name means."""
         if provider:
             return self._chosen(provider, text)
-        text = self._settings.aliases.get(text or "default", text)
+        text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
         if slash and (name := self._known(head)) is not None:
             return name, tail
-        if self._settings.default_provider:
-            return self._chosen(self._settings.default_provider, text)
+        if self._settings.model.default_provider:
+            return self._chosen(self._settings.model.default_provider, text)
         if slash and not self._foreign_base():
             raise BadInvocation(self._unknown(head, f"model '{text}'"))
         model = self._vendor_aliases.get(text.removesuffix("[1m]") or "default", text)
@@ -106,18 +106,18 @@ class Catalog:
     def known_models(self) -> tuple[ModelSpec, ...]:
         """Every model of the data file, at its vendor, and those of the config file."""
         places = [(self._by_shape(name), name) for name in self._models]
-        places += [self._place(name, "") for name in self._settings.models]
+        places += [self._place(name, "") for name in self._settings.model.overrides]
         return tuple(self.at(self.endpoint(name, address=False), model) for name, model in dict.fromkeys(places))
 
     def aliases(self) -> dict[str, str]:
         """The aliases and what they mean."""
-        return {**self._vendor_aliases, **self._settings.aliases}
+        return {**self._vendor_aliases, **self._settings.model.aliases}
 
     def model_list(self) -> tuple[dict[str, Any], ...]:
         """The entries of a host's model menu: the aliases, and what each of them means here."""
         listed = []
         for alias in self._vendor_aliases:
-            target = self._settings.aliases.get(alias, self._vendor_aliases[alias])
+            target = self._settings.model.aliases.get(alias, self._vendor_aliases[alias])
             listed.append(
                 {"value": alias, "resolvedModel": target, "displayName": alias.capitalize(), "description": target}
             )
@@ -134,10 +134,10 @@ class Catalog:
         """One row, with the base URL variables applied, and the flags if they apply to it. `address`: fail if it has no
         base URL; requests need one, listings do not."""
         settings = self._settings if self._flagged in ("", name) else _unflagged(self._settings)
-        row, env = self._rows[name], settings.env
+        row, env, asked = self._rows[name], settings.env, settings.endpoint
         own = row.get("base_url", "")
-        base = settings.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), own)
-        api = self._api(settings.api) or row["api"]
+        base = asked.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), own)
+        api = self._api(asked.api) or row["api"]
         limits = row.get("tells_limits", "") if api == row["api"] else ""
         if base != own and row.get("tells_limits_when_own"):
             limits = ""
@@ -151,13 +151,13 @@ class Catalog:
             name=name,
             api=api,
             base_url=base,
-            key_vars=(settings.api_key_env,) if settings.api_key_env else tuple(row.get("key_vars", ())),
+            key_vars=(asked.api_key_env,) if asked.api_key_env else tuple(row.get("key_vars", ())),
             base_url_vars=tuple(row.get("base_url_vars", ())),
             headers=row.get("headers", {}),
-            quirks=_quirks(row.get("quirks", {}), settings.compat),
+            quirks=_quirks(row.get("quirks", {}), asked.compat),
             backoff=self._backoff(row.get("backoff", {})),
             key_optional=bool(row.get("key_optional", False)),
-            token_vars=() if settings.api_key_env else tuple(row.get("token_vars", ())),
+            token_vars=() if asked.api_key_env else tuple(row.get("token_vars", ())),
             takes_custom_headers=bool(row.get("takes_custom_headers", False)),
             tells_limits=limits,
             hint_missing_model=row.get("hint_missing_model", ""),
@@ -181,12 +181,12 @@ class Catalog:
 
     def at(self, endpoint: Endpoint, model: str) -> ModelSpec:
         """A model at an endpoint, with its data from the data file and the config file."""
-        spec, settings = self._listed(endpoint, model), self._settings
-        if not settings.models and settings.temperature is settings.top_p is None and not settings.stop_sequences:
+        spec, asked = self._listed(endpoint, model), self._settings.model
+        if not asked.overrides and asked.temperature is asked.top_p is None and not asked.stop_sequences:
             return spec
         from yume_shim.catalog.model_overrides import with_overrides
 
-        return with_overrides(spec, settings)
+        return with_overrides(spec, asked)
 
     def _listed(self, endpoint: Endpoint, model: str) -> ModelSpec:
         bare = _plain_name(model)
@@ -213,7 +213,7 @@ class Catalog:
         return found
 
     def _backoff(self, row: Mapping[str, Any]) -> Backoff:
-        retry = self._settings.retry
+        retry = self._settings.network.retry
         merged: dict[str, Any] = dict(row)
         merged.update((name, getattr(retry, name)) for name in fields(retry) if getattr(retry, name) is not None)
         return replace(Backoff(), **merged)
@@ -227,13 +227,13 @@ class Catalog:
     def _local_alias(self, text: str, provider: str) -> str:
         """The model name at a chosen provider: verbatim, except for what hosts of the Claude CLI pass by default
         (`sonnet`, or nothing)."""
-        text = self._settings.aliases.get(text or "default", text)
+        text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
         if slash and self._known(head) == provider:
             return tail
         if provider != self._by_shape("claude-") and (not text or text in self._vendor_aliases):
-            if self._settings.provider_model:
-                return self._settings.provider_model
+            if self._settings.model.provider_model:
+                return self._settings.model.provider_model
             if not text and self._rows[provider]["api"] != "replay":
                 raise BadInvocation(
                     f"no model named: give --model, YUME_MODEL, or `model` in the config file ({provider})"
@@ -254,7 +254,7 @@ class Catalog:
         return found
 
     def _foreign_base(self) -> bool:
-        return bool(self._settings.api_base or self._settings.env.get("ANTHROPIC_BASE_URL"))
+        return bool(self._settings.endpoint.api_base or self._settings.env.get("ANTHROPIC_BASE_URL"))
 
     def _unknown(self, name: str, what: str = "") -> str:
         import difflib
@@ -272,7 +272,7 @@ def _load(name: str) -> dict[str, Any]:
 
 
 def _unflagged(settings: Settings) -> Settings:
-    return replace(settings, api="", api_base="", api_key_env="", compat=())
+    return replace_in(settings, "endpoint", api="", api_base="", api_key_env="", compat=())
 
 
 def _quirks(row: Mapping[str, Any], compat: tuple[str, ...]) -> Quirks:

@@ -68,7 +68,7 @@ def _auth_status(*, as_json: bool, say: Callable[[str], int]) -> int:
     try:
         settings = build_settings({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-", "error"))
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        spec = catalog.resolve(settings.model)
+        spec = catalog.resolve(settings.model.name)
         credential = find_credential(spec.endpoint, settings)
     except BadInvocation as error:
         os.write(2, f"yume-shim: {error.message}\n".encode())

@@ -134,7 +134,7 @@ class _Sessions:
 
     def _projects(self) -> str:
         settings = self._settings()
-        return projects_dir(settings.env, settings.session_dir)
+        return projects_dir(settings.env, settings.session.folder)
 
     def _find(self, wanted: str) -> Listed:
         """By id, by the start of an id, or by title; this folder's sessions first."""

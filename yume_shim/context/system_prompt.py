@@ -55,13 +55,13 @@ def build_system(settings: Settings, facts: Facts, tools: tuple[ToolSpec, ...]) 
     """The system prompt in parts. `--system-prompt` replaces everything of ours, the facts included ("" = nothing);
     `--append-system-prompt` comes last in either case."""
     parts: list[str] = []
-    if settings.system_prompt is None:
+    if settings.instructions.system_prompt is None:
         parts.extend(
             ("\n\n".join(filter(None, (IDENTITY, CONDUCT, _tool_rules(tools), ANSWERS))), _surroundings(facts))
         )
     else:
-        parts.append(settings.system_prompt)
-    parts.append(settings.append_system_prompt)
+        parts.append(settings.instructions.system_prompt)
+    parts.append(settings.instructions.append_system_prompt)
     return tuple(part for part in parts if part.strip())
 
 

@@ -41,7 +41,7 @@ def warn_of_budget(conversation: Conversation) -> None:
 
 
 def _budget(conversation: Conversation) -> float | None:
-    budget = conversation.services.settings.max_budget_usd
+    budget = conversation.services.settings.limits.max_budget_usd
     return None if budget is None else round(budget, DECIMALS)
 
 

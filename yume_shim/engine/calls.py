@@ -90,7 +90,7 @@ class CallRunner:
 
     def _side_by_side(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
         """The longest head of the list that may run at once: calls that only look, and need no question."""
-        limit = self._services.settings.tool_concurrency
+        limit = self._services.settings.tools.concurrency
         group: list[ToolCall] = []
         for call in calls[:limit]:
             spec = self._services.toolbox.find(call.name)
@@ -162,12 +162,12 @@ class CallRunner:
 
     def _mended(self, output: ToolOutput) -> ToolOutput:
         """Text that was decoded wrongly somewhere on its way is put right, where the user wants that."""
-        if not self._services.settings.repair_mojibake or not isinstance(output.content, str):
+        if not self._services.settings.tools.repair_mojibake or not isinstance(output.content, str):
             return output
         return replace(output, content=repair_mojibake(output.content))
 
     def _scrubbed(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        if not self._services.settings.redact_output:
+        if not self._services.settings.credentials.redact_output:
             return output
         output, count = scrub(output, self._services.secrets)
         if count:
@@ -205,7 +205,7 @@ class CallRunner:
         return self._refusal(call, answer), call
 
     def _tell_state(self, state: Literal["running", "requires_action"]) -> None:
-        if self._services.settings.session_states:
+        if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
     def _refusal(self, call: ToolCall, answer: Answer) -> ToolFinished:
@@ -246,7 +246,7 @@ class _Heartbeat:
             self._stop.set()
 
     def _beat(self) -> None:
-        while not self._stop.wait(self._services.settings.timeouts.tool_heartbeat):
+        while not self._stop.wait(self._services.settings.limits.timeouts.tool_heartbeat):
             elapsed = round((self._services.clock.monotonic() - self._begun) * 1000)
             with self._telling:
                 if not self._stop.is_set():

@@ -10,7 +10,7 @@ from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.value import replace
+from yume_shim.types.value import replace_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class Conversation:
         self._begin()
         self._fallbacks = self._chain()
         """Models that take over, in order; each is used up when its turn has come."""
-        self.schema = services.settings.json_schema
-        self.thinking_budget = services.settings.thinking_budget
-        self.system_prompt = services.settings.system_prompt
-        self.append_system_prompt = services.settings.append_system_prompt
+        self.schema = services.settings.instructions.json_schema
+        self.thinking_budget = services.settings.model.thinking_budget
+        self.system_prompt = services.settings.instructions.system_prompt
+        self.append_system_prompt = services.settings.instructions.append_system_prompt
         self._prepared = False
         self._preparing = threading.Lock()
         self.system: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Conversation:
         return spec
 
     def _chain(self) -> list[str]:
-        return self.services.settings.fallback_model.replace(",", " ").split()
+        return self.services.settings.model.fallback.replace(",", " ").split()
 
     def _upcoming(self, now: ModelSpec) -> ModelSpec | None:
         chain = self._fallbacks
@@ -129,11 +129,15 @@ class Conversation:
 
         settings = self.services.settings
         surroundings = facts(settings.cwd, self.services.clock.now(), settings.env)
-        wishes = replace(settings, system_prompt=self.system_prompt, append_system_prompt=self.append_system_prompt)
+        wishes = replace_in(
+            settings, "instructions", system_prompt=self.system_prompt, append_system_prompt=self.append_system_prompt
+        )
         self.system = build_system(wishes, surroundings, self.services.toolbox.specs())
         home = settings.env.get("HOME") or os.path.expanduser("~")
         config_dir = settings.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-        self.preamble = load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.memory else ""
+        self.preamble = (
+            load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.instructions.memory else ""
+        )
 
     def clear(self, session_id: str) -> None:
         """Forget everything and go on under a new id."""

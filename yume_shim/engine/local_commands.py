@@ -156,6 +156,6 @@ class LocalCommands:
     def _start(self, prompt: UserInput, uuids: tuple[str, ...]) -> None:
         """The turn is told once it is clear what came of it: the Claude CLI prints init behind the status lines."""
         self._services.emit(TurnStarted(self._describe(), uuids))
-        if self._services.settings.replay_user_messages:
+        if self._services.settings.host.replay_user_messages:
             message = Message("user", prompt.blocks)
             self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay=True, repeated=True))

@@ -244,7 +244,7 @@ class ModelClient:
     def _cut(self, attempt: Attempt) -> ModelAnswer | None:
         """A stream cut after something was shown: keep it and ask for the rest, or (None) start over."""
         texts = any(isinstance(block, Text) for block in attempt.blocks)
-        if self._services.settings.on_cut == "continue":
+        if self._services.settings.network.on_cut == "continue":
             partial = attempt.partial_text()
             if texts or partial is not None:
                 return self._keep(attempt, partial)

@@ -179,7 +179,7 @@ class Session:
                     after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
-                    if after_turn and self._services.settings.merge_waiting and command.should_query:
+                    if after_turn and self._services.settings.host.merge_waiting and command.should_query:
                         # what waited while a turn ran becomes one turn, as hosts of the Claude CLI expect
                         prompts += self._inbox.take_waiting(self._is_plain, later=True)
                     after_turn = self._take(prompts)
@@ -207,7 +207,11 @@ class Session:
 
     def _command_of(self, prompt: UserInput) -> LocalCommand | None:
         first = prompt.blocks[0] if prompt.blocks else None
-        if not self._services.settings.slash_commands or not isinstance(first, Text) or first.text.lstrip()[:1] != "/":
+        if (
+            not self._services.settings.host.slash_commands
+            or not isinstance(first, Text)
+            or first.text.lstrip()[:1] != "/"
+        ):
             return None
         from yume_shim.engine.local_commands import local_command
 
@@ -259,7 +263,7 @@ class Session:
         return True
 
     def _tell_state(self, state: Literal["running", "idle"]) -> None:
-        if self._services.settings.session_states:
+        if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
@@ -292,7 +296,7 @@ class Session:
         for prompt in prompts:
             blocks += _joined(blocks, prompt.blocks)
             message = Message("user", prompt.blocks)
-            taken = PromptTaken(message, prompt.content, prompt.uuid, settings.replay_user_messages)
+            taken = PromptTaken(message, prompt.content, prompt.uuid, settings.host.replay_user_messages)
             self._services.toolbox.begin_prompt(self._services.emit(taken))
         return Message("user", tuple(blocks))
 
@@ -311,12 +315,12 @@ class Session:
 
     def _injected(self) -> Sequence[UserInput]:
         """Prompts that arrived while tools ran go along with the results, as the Claude CLI does."""
-        if not self._services.settings.merge_waiting:
+        if not self._services.settings.host.merge_waiting:
             return ()
         waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._is_new(prompt)]
         for prompt in waiting:
             message = Message("user", prompt.blocks)
-            replay = self._services.settings.replay_user_messages
+            replay = self._services.settings.host.replay_user_messages
             self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
         return waiting
 
@@ -325,7 +329,7 @@ class Session:
         if not prompt.uuid:
             return True
         if prompt.uuid in self._known_uuids:
-            replay = self._services.settings.replay_user_messages
+            replay = self._services.settings.host.replay_user_messages
             message = Message("user", prompt.blocks)
             self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=True))
             return False

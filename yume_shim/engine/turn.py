@@ -159,12 +159,12 @@ class Turn:
                         return "success", ""
                     if self._structured.failures >= MAX_TRIES:
                         return "structured_output_retries", str(MAX_TRIES)
-                if settings.max_turns and self._asked >= settings.max_turns:
-                    return "max_turns", str(settings.max_turns)
+                if settings.limits.max_turns and self._asked >= settings.limits.max_turns:
+                    return "max_turns", str(settings.limits.max_turns)
                 continue
             if continuations < MAX_CONTINUATIONS and self._can_go_on(answered):
                 continuations += 1
-                self._go_on(_GO_ON, join=settings.join_continuations)
+                self._go_on(_GO_ON, join=settings.host.join_continuations)
                 continue
             if answered.stop == "pause" and pauses < MAX_PAUSES:
                 pauses += 1

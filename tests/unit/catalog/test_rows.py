@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.settings import settings_with
 from yume_shim.catalog import rows
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.types.errors import BadInvocation
@@ -21,7 +22,7 @@ BUILT_IN: dict[str, Any] = json.loads((DATA / "endpoints.json").read_text("utf-8
 
 def quirks(**given: Any) -> Quirks:
     row = {"api": "openai-chat", "base_url": "http://h/v1", "quirks": given}
-    made = Catalog(Settings(env={}, endpoints={"acme": row}), lambda endpoint: True)
+    made = Catalog(settings_with(env={}, endpoints={"acme": row}), lambda endpoint: True)
     return made.endpoint("acme").quirks
 
 
@@ -38,8 +39,8 @@ def quirks(**given: Any) -> Quirks:
 )
 def test_the_six_compat_names(name: str, changes: dict[str, Any]) -> None:
     assert quirks(**{name: True}) == replace(Quirks(), **changes)
-    asked = Catalog(Settings(env={}, provider="groq", compat=(name,)), lambda endpoint: True).resolve("m")
-    plain = Catalog(Settings(env={}, provider="groq"), lambda endpoint: True).resolve("m")
+    asked = Catalog(settings_with(env={}, provider="groq", compat=(name,)), lambda endpoint: True).resolve("m")
+    plain = Catalog(settings_with(env={}, provider="groq"), lambda endpoint: True).resolve("m")
     assert asked.endpoint == replace(plain.endpoint, quirks=replace(plain.endpoint.quirks, **changes))
 
 
@@ -121,7 +122,7 @@ def test_rows_that_make_no_sense(row: Any, words: str) -> None:
 
 
 def test_a_row_without_an_address_needs_one() -> None:
-    made = Catalog(Settings(env={}, endpoints={"acme": {"api": "openai-chat"}}), lambda endpoint: True)
+    made = Catalog(settings_with(env={}, endpoints={"acme": {"api": "openai-chat"}}), lambda endpoint: True)
     with pytest.raises(BadInvocation, match="--api-base"):
         made.resolve("acme/m")
 
@@ -129,7 +130,7 @@ def test_a_row_without_an_address_needs_one() -> None:
 def test_built_in_rows_are_changed_field_by_field() -> None:
     change = {"Mistral": {"base_url": "http://h/v1", "quirks": {"noStreaming": True}, "backoff": {"retries": 9}}}
     before = Catalog(Settings(env={}), lambda endpoint: True).endpoint("mistral")
-    after = Catalog(Settings(env={}, endpoints=change), lambda endpoint: True).resolve("mistral/m").endpoint
+    after = Catalog(settings_with(env={}, endpoints=change), lambda endpoint: True).resolve("mistral/m").endpoint
     assert after.base_url == "http://h/v1"
     assert after.quirks == replace(before.quirks, streaming=False)
     assert (after.backoff, after.key_vars) == (Backoff(retries=9), before.key_vars)

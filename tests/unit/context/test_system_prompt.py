@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.helpers.settings import settings_with
 from yume_shim.context.environment import Facts
 from yume_shim.context.system_prompt import IDENTITY, TOOL_HEADING, TOOL_RULES, build_system
 from yume_shim.types.models import ToolSpec
@@ -66,15 +67,15 @@ def test_the_order_of_tools_does_not_matter() -> None:
 
 
 def test_a_prompt_of_ones_own_replaces_everything() -> None:
-    assert build_system(Settings(system_prompt="You are a cat."), FACTS, tools("Read")) == ("You are a cat.",)
+    assert build_system(settings_with(system_prompt="You are a cat."), FACTS, tools("Read")) == ("You are a cat.",)
 
 
 def test_an_empty_prompt_is_none() -> None:
-    assert build_system(Settings(system_prompt=""), FACTS, tools("Read")) == ()
-    assert build_system(Settings(system_prompt="", append_system_prompt="Meow."), FACTS, ()) == ("Meow.",)
+    assert build_system(settings_with(system_prompt=""), FACTS, tools("Read")) == ()
+    assert build_system(settings_with(system_prompt="", append_system_prompt="Meow."), FACTS, ()) == ("Meow.",)
 
 
 def test_more_is_added_at_the_end() -> None:
-    parts = build_system(Settings(append_system_prompt="Meow."), FACTS, ())
+    parts = build_system(settings_with(append_system_prompt="Meow."), FACTS, ())
     assert (len(parts), parts[-1]) == (3, "Meow.")
-    assert build_system(Settings(system_prompt="A", append_system_prompt="B"), FACTS, ()) == ("A", "B")
+    assert build_system(settings_with(system_prompt="A", append_system_prompt="B"), FACTS, ()) == ("A", "B")

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.gates import SPECS, bash, decide, gate
+from tests.helpers.settings import settings_with
 from yume_shim.gate.paths import WINDOWS
 from yume_shim.gate.permissions import Permissions
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.outputs import Decision
-from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,9 @@ def test_a_parameter_without_a_name_is_no_command(space: Path) -> None:
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
 def test_a_restricted_session_stays_in_its_folders(space: Path, mode: str) -> None:
     home = str(space)
-    guard = Permissions(Settings(permission_mode=mode, confined=True, cwd=home), home, home, False, lambda *_: None)
+    guard = Permissions(
+        settings_with(permission_mode=mode, confined=True, cwd=home), home, home, False, lambda *_: None
+    )
     assert decide(guard, "Read", file_path="/etc/hosts").verdict == "deny"
     assert decide(guard, "Write", file_path="../x.txt").verdict == "deny"
     assert decide(guard, "Read", file_path="a.txt").verdict == "allow"

@@ -43,7 +43,7 @@ def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log:
 
     endpoint = spec.endpoint
     auth = load_adapter(endpoint.api).auth_headers(credential)
-    headers = settings.custom_headers if endpoint.takes_custom_headers else {}
+    headers = settings.endpoint.custom_headers if endpoint.takes_custom_headers else {}
     return DirectTransport(endpoint, credential, auth, TIMEOUTS, settings.env, headers, log, MAX_ANSWER_BYTES)
 
 

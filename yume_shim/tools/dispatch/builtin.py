@@ -47,20 +47,22 @@ def open_toolbox(
     `tell` hears of commands that run on beside the conversation."""
     state = ToolState(
         settings.cwd or ".",
-        settings.add_dirs,
+        settings.permissions.add_dirs,
         scratch_dir,
         env,
         log,
         settings.env,
-        settings.web_allow_private,
-        settings.sandbox,
+        settings.tools.web_allow_private,
+        settings.tools.sandbox,
         search,
     )
     if tell is not None:
         state.tell = tell
-    if settings.file_checkpoints:
+    if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
-    specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers, searches=search is not None)
+    specs = chosen_specs(
+        settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers, searches=search is not None
+    )
     return BuiltinTools(specs, state)
 
 

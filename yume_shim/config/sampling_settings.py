@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from yume_shim.config.setting_sources import Wishes
+    from yume_shim.config.setting_sources import SettingSources
 
 RANGES = {"temperature": (0.0, 2.0), "top_p": (0.0, 1.0)}
 VARIABLES = {"temperature": "YUME_TEMPERATURE"}
@@ -22,21 +22,23 @@ PRICES = 4
 MAX_STOPS = 64
 
 
-def sampling_settings(wishes: Wishes) -> dict[str, Any]:
-    """`temperature`, `top_p`, `stop_sequences` and `models` as Settings hold them. Raises BadInvocation."""
+def sampling_settings(sources: SettingSources) -> dict[str, Any]:
+    """Fields of ModelSettings: `temperature`, `top_p`, `stop_sequences`, `overrides`. Raises BadInvocation."""
     found: dict[str, Any] = {}
     for name in RANGES:
         variable = VARIABLES.get(name, "")
-        if text := wishes.env.get(variable):
+        if text := sources.env.get(variable):
             found[name] = _in_range(_number(text), name, f"${variable}", text)
-        elif name in wishes.config:
-            given = wishes.config[name]
-            found[name] = _in_range(given, name, f"{wishes.config_path}: `{name}`", given)
-    if "stop_sequences" in wishes.config:
-        found["stop_sequences"] = _stops(wishes.config["stop_sequences"], f"{wishes.config_path}: `stop_sequences`")
-    rows = wishes.table("models")
+        elif name in sources.config:
+            given = sources.config[name]
+            found[name] = _in_range(given, name, f"{sources.config_path}: `{name}`", given)
+    if "stop_sequences" in sources.config:
+        found["stop_sequences"] = _stops(sources.config["stop_sequences"], f"{sources.config_path}: `stop_sequences`")
+    rows = sources.table("models")
     if rows:
-        found["models"] = {name: _row(row, f'{wishes.config_path}: [models."{name}"]') for name, row in rows.items()}
+        found["overrides"] = {
+            name: _row(row, f'{sources.config_path}: [models."{name}"]') for name, row in rows.items()
+        }
     return found
 
 
