@@ -1,13 +1,18 @@
-"""For all tests: the network is closed except for loopback, and nothing of the person who runs them leaks in."""
+"""For all tests: only loopback can be reached, the developer's own settings are invisible, skips are counted."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import socket
+import sys
+from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.helpers.requirements import missing
 
 PRIVATE = (
     "ANTHROPIC_",
@@ -22,6 +27,14 @@ PRIVATE = (
     "XAI_",
 )
 OURS_TO_KEEP = ("YUME_RECORDED", "YUME_PARITY", "YUME_TEST_NODE")
+
+# Examples are the same in every run (`--hypothesis-profile=explore` draws new ones). How long one takes says more about
+# the machine than about the code: no deadline, and no complaint about slow generation.
+settings.register_profile("suite", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "explore", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=1_000, print_blob=True
+)
+settings.load_profile("suite")
 
 _connect = socket.socket.connect
 _connect_ex = socket.socket.connect_ex
@@ -50,17 +63,46 @@ def _guarded_connect_ex(self: socket.socket, address: Any) -> int:
 
 
 def pytest_configure() -> None:
-    """Close the network and forget keys, proxies and settings before anything is imported."""
+    """Close the network; remove keys, proxies and settings from the environment before anything is imported. The
+    programs of the virtual environment (ripgrep, yume-shim) are found whether it is activated or not."""
     socket.socket.connect = _guarded_connect  # type: ignore[assignment,method-assign]
     socket.socket.connect_ex = _guarded_connect_ex  # type: ignore[assignment,method-assign]
     for name in list(os.environ):
         ours = name.startswith("YUME_") and name not in OURS_TO_KEEP
         if ours or name.startswith(PRIVATE) or name.lower().endswith("_proxy"):
             del os.environ[name]
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests whose markers name something that this machine does not have."""
+    for item in items:
+        for mark in item.iter_markers():
+            reason = missing(mark.name)
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count skips by reason: a suite that skips what it should prove must not look green."""
+    line = skip_summary([report.longrepr for report in terminalreporter.getreports("skipped")])
+    if line:
+        terminalreporter.write_line(line)
+
+
+def skip_summary(reasons: list[Any]) -> str:
+    """`skipped: 3 (node or npm not found: 2, root only: 1)`; "" if nothing was."""
+    counted: Counter[str] = Counter()
+    for entry in reasons:  # (file, line, "Skipped: reason")
+        text = entry[2] if isinstance(entry, tuple) else str(entry)
+        reason = text.removeprefix("Skipped: ").partition("\n")[0]
+        counted["no cases to run" if reason.startswith("got empty parameter set") else reason] += 1
+    listed = ", ".join(f"{reason}: {count}" for reason, count in counted.most_common())
+    return f"skipped: {counted.total()} ({listed})" if counted else ""
 
 
 @pytest.fixture(autouse=True)
-def _home_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _empty_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the real home folder."""
     home = str(tmp_path_factory.getbasetemp() / "home")
     os.makedirs(home, exist_ok=True)

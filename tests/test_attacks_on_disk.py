@@ -14,6 +14,7 @@ import pytest
 
 from tests.helpers.engine_fakes import Bench, ScriptedProvider
 from tests.helpers.gates import tree
+from tests.helpers.settings import settings_with
 from tests.unit.gate.test_attacks import (
     BEHIND_AN_ALLOWED_PREFIX,
     EDITS_KEPT_IN,
@@ -24,10 +25,11 @@ from tests.unit.gate.test_attacks import (
 )
 from yume_shim.engine.calls import CallRunner
 from yume_shim.engine.cancel import CancelSignal
+from yume_shim.engine.toolbox import Toolbox
 from yume_shim.gate.permissions import Permissions
-from yume_shim.tools.dispatch.builtin import open_toolbox
+from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import ToolCall
-from yume_shim.types.settings import Rules, Settings
+from yume_shim.types.settings import Rules
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -59,17 +61,17 @@ class World:
 
     def runner(self, mode: str, rules: Rules) -> CallRunner:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
-        settings = Settings(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
-        tools = open_toolbox(settings, str(self.base / "scratch"), env, lambda *_: None)
+        settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
+        tools = open_builtin_tools(settings, str(self.base / "scratch"), env, lambda *_: None)
         self._open.append(tools)
         gate = Permissions(settings, settings.cwd, env["HOME"], False, lambda *_: None, shell_cwd=tools.shell_folder)
-        parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=tools, gate=gate)
+        parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=Toolbox((tools,)), gate=gate)
         return CallRunner(parts, CancelSignal())
 
     def snapshot(self) -> object:
         git = self.space / ".git"
-        planted = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
-        return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), planted
+        target = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
+        return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), target
 
     def close(self) -> None:
         for tools in self._open:
@@ -118,7 +120,7 @@ def test_edits_never_leave_the_workspace_nor_touch_what_is_protected(world: Worl
     runner, before = world.runner(mode, Rules()), world.snapshot()
     for number, path in enumerate(EDITS_KEPT_IN):
         full = path.format(outside=world.outside, space=world.space)
-        finished = call(runner, number, "Write", file_path=full, content="planted\n")
+        finished = call(runner, number, "Write", file_path=full, content="target\n")
         assert finished.result.is_error, path
         assert world.snapshot() == before, path
 

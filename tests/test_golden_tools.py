@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 CASES = tool_cases.all_cases()
 NAMES = [case.relative_to(tool_cases.TOOLS).as_posix() for case in CASES]
-RIPGREP = shutil.which("rg")
 OWN_WORDS = ("bad-pattern", "unknown-type")
 """Cases whose text is the searching program's own."""
 
@@ -25,7 +24,7 @@ def test_case(case: Path, tmp_path: Path) -> None:
     assert played == tool_cases.expected(case, tmp_path / "fresh")
 
 
-@pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed")
+@pytest.mark.ripgrep
 @pytest.mark.parametrize("case", [case for case in CASES if case.parent.name == "Grep"], ids=lambda case: case.name)
 def test_ripgrep_gives_the_same(case: Path, tmp_path: Path) -> None:
     result, files = tool_cases.play(case, tmp_path / "play")
@@ -38,8 +37,8 @@ def test_ripgrep_gives_the_same(case: Path, tmp_path: Path) -> None:
 
 
 def test_every_tool_has_cases(tmp_path: Path) -> None:
-    tools = tool_cases.toolbox(tmp_path, tmp_path / "scratch").names()
-    assert set(tools) - {case.parent.name for case in CASES} == set()
+    tools = tool_cases.toolbox(tmp_path, tmp_path / "scratch").specs()
+    assert {spec.name for spec in tools} - {case.parent.name for case in CASES} == set()
 
 
 def test_update_writes_what_play_gives(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ IN_STREAM_ERRORS = {
     "openai_responses/failed_insufficient_quota.sse": "billing",
     "openrouter/error_in_stream.sse": "bad_request",
 }
-pytestmark = pytest.mark.skipif(not RECORDED, reason="YUME_RECORDED is not set")
+pytestmark = pytest.mark.recordings
 
 
 def _rows() -> Iterator[tuple[str, int, str]]:

@@ -41,7 +41,7 @@ def shown_by(module: ModuleType) -> set[str]:
     return {value for row in rows for value in row if isinstance(value, str) and "/" in value}
 
 
-@pytest.mark.skipif(not all_bodies(), reason="YUME_RECORDED is not set")
+@pytest.mark.recordings
 def test_every_body_is_decoded_or_listed() -> None:
     bodies = all_bodies()
     decoded = set[str]().union(*map(shown_by, MODULES))

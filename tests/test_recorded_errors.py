@@ -119,12 +119,12 @@ def test_every_error_body(file: str, status: int) -> None:
     assert not failure.message.startswith(("{", "["))
 
 
-@pytest.mark.skipif(not error_bodies(), reason="YUME_RECORDED is not set")
+@pytest.mark.recordings
 def test_nothing_is_expected_of_bodies_that_are_not_there() -> None:
     assert set(EXPECTED) == set(error_bodies())
 
 
-@pytest.mark.skipif(not error_bodies(), reason="YUME_RECORDED is not set")
+@pytest.mark.recordings
 @pytest.mark.parametrize("file", ["reported_errors/gemini_stream_malformed_function_call_event.json"])
 def test_a_malformed_call_is_no_answer(file: str) -> None:
     """It comes with status 200 and nothing but a signature."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RECORDED = os.environ.get("YUME_RECORDED", "")
 CUTS = 20
 
-pytestmark = pytest.mark.skipif(not RECORDED, reason="YUME_RECORDED is not set")
+pytestmark = pytest.mark.recordings
 
 
 def _files() -> Iterator[str]:

@@ -31,7 +31,7 @@ APIS = {
     "ollama-native": "ollama-chat",
 }
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="YUME_RECORDED names no folder")
+pytestmark = pytest.mark.recordings
 
 
 def recordings() -> list[tuple[str, str]]:

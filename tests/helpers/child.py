@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 PROGRAM = (sys.executable, "-m", "yume_shim")
-DEADLINE = 30.0
+DEADLINE = 60.0
 """Seconds that a whole child may take; a stuck one is killed and its output so far is shown."""
-KEPT_VARIABLES = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "COVERAGE_PROCESS_START")
+KEPT_VARIABLES = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "COVERAGE_PROCESS_START", "PYTHONPATH")
 """What a child inherits: enough to start programs, nothing that tells it of the person who runs the tests."""
 
 
@@ -103,7 +103,7 @@ class Child:
         self.process.wait()
         self.close_input()
         for reader in self.readers:
-            reader.join(5)
+            reader.join(DEADLINE)
 
     def told(self) -> str:
         """What it said so far, for failure messages."""
@@ -132,10 +132,15 @@ def start(
 
 
 def run(
-    argv: Sequence[str], script: Iterable[dict[str, Any]], *, cwd: str | os.PathLike[str], env: Mapping[str, str]
+    argv: Sequence[str],
+    script: Iterable[dict[str, Any]],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    program: Sequence[str] = PROGRAM,
 ) -> Ended:
     """Play a script of stdin lines and cues to the program, to its end."""
-    child = start(argv, cwd=cwd, env=env)
+    child = start(argv, cwd=cwd, env=env, program=program)
     try:
         play(child, script)
         return child.end()

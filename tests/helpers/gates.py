@@ -6,10 +6,12 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
+from tests.helpers.settings import settings_with
 from yume_shim.gate.permissions import Permissions
+from yume_shim.tools.dispatch.specs import SPECS as BUILTIN
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.models import ToolSpec
-from yume_shim.types.settings import Rules, Settings
+from yume_shim.types.settings import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,22 +23,9 @@ if TYPE_CHECKING:
 SPECS = {
     spec.name: spec
     for spec in (
-        ToolSpec("Bash", "", {}, "shell"),
-        ToolSpec("Read", "", {}, "read", "file_path"),
-        ToolSpec("Write", "", {}, "edit", "file_path"),
-        ToolSpec("Edit", "", {}, "edit", "file_path"),
-        ToolSpec("MultiEdit", "", {}, "edit", "file_path"),
-        ToolSpec("NotebookEdit", "", {}, "edit", "notebook_path"),
-        ToolSpec("Grep", "", {}, "search", "path"),
-        ToolSpec("Glob", "", {}, "search", "path"),
-        ToolSpec("LS", "", {}, "search", "path"),
-        ToolSpec("TodoWrite", "", {}),
-        ToolSpec("Task", "", {}, aliases=("Agent",)),
-        ToolSpec("WebFetch", "", {}),
-        ToolSpec("WebSearch", "", {}),
-        ToolSpec("AskUserQuestion", "", {}),
-        ToolSpec("ExitPlanMode", "", {}),
-        ToolSpec("mcp__box__open", "", {}),
+        *BUILTIN,
+        ToolSpec("Task", "", {}, aliases=("Agent",), harmless=True, rule_field="subagent_type"),
+        ToolSpec("mcp__box__open", "", {}, source="mcp"),
     )
 }
 
@@ -62,7 +51,9 @@ def gate(
         if told is not None:
             told.append(f"{level}: {message}")
 
-    settings = Settings(permission_mode=mode, allow_bypass=allow_bypass, rules=Rules(allow, ask, deny), add_dirs=dirs)
+    settings = settings_with(
+        permission_mode=mode, allow_bypass=allow_bypass, rules=Rules(allow, ask, deny), add_dirs=dirs
+    )
     return Permissions(settings, str(cwd), home, flat, log, shell_cwd, flavour)
 
 

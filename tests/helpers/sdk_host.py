@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.helpers.host_world import HostWorld
 
 T = TypeVar("T")
-DEADLINE = 25.0
+DEADLINE = 60.0
 """Seconds for a whole story."""
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.helpers import child
+from tests.helpers import child, listening_shim
 from yume_shim.store.layout import session_path
 from yume_shim.text import codec
 
@@ -28,7 +28,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "flat": ("--output-format", "flat"),
     "nested": ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
 }
-FIXED = {"YUME_TEST_CLOCK": "1", "YUME_TEST_IDS": "1", "YUME_CHECK_ORDER": "1"}
+FIXED = {"YUME_TEST_CLOCK": "1", "YUME_TEST_IDS": "1"}
 DURATION = re.compile(rb'("durationMs":)[0-9]+')
 """What Glob measured, the one figure of a tool that no port can fix."""
 STORED_BY = "nested"
@@ -114,7 +114,7 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         env = child.clean_environment(home, **FIXED, **case.facts.get("env", {}))
         argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
         script = [_fill(step, workspace) for step in case.script(dialect)]
-        ended = child.run(argv, script, cwd=workspace, env=env)
+        ended = child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
         known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}"}
         files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
         if ended.stderr:

@@ -21,7 +21,7 @@ STREAMS = ["--verbose", "--output-format=stream-json", "--input-format=stream-js
 
 
 def start(world: HostWorld, argv: list[str]) -> child.Child:
-    return child.start(argv, cwd=world.cwd, env={**world.env, "IS_SANDBOX": "1"}, program=[program()], deadline=10)
+    return child.start(argv, cwd=world.cwd, env={**world.env, "IS_SANDBOX": "1"}, program=[program()])
 
 
 def control(request_id: str, **request: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def test_opcode_leaves_stdin_open(any_world: HostWorld) -> None:
     try:
         init = running.wait_for("init")
         result = running.wait_for("result")
-        running.process.wait(10)
+        running.process.wait(child.DEADLINE)
         done = running.end()
     finally:
         running.kill()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.helpers.host_world import HostWorld
 
 STORIES = Path(__file__).parent / "ts"
-DEADLINE = 40
+DEADLINE = 60
 
 
 class AcpClient:
@@ -107,6 +107,7 @@ def acp(world: HostWorld, acp_modules: Path) -> Iterator[AcpClient]:
         client.close()
 
 
+@pytest.mark.node
 def test_claude_agent_acp(acp: AcpClient, world: HostWorld) -> None:
     assert acp.request("initialize", protocolVersion=1, clientCapabilities={})["protocolVersion"] == 1
     session = acp.request("session/new", cwd=str(world.cwd), mcpServers=[])["sessionId"]
@@ -123,6 +124,7 @@ def test_claude_agent_acp(acp: AcpClient, world: HostWorld) -> None:
     assert acp.close() == 0
 
 
+@pytest.mark.node
 def test_claude_agent_acp_knows_how_full_the_context_is(acp: AcpClient, world: HostWorld) -> None:
     acp.request("initialize", protocolVersion=1, clientCapabilities={})
     session = acp.request("session/new", cwd=str(world.cwd), mcpServers=[])["sessionId"]
@@ -132,11 +134,13 @@ def test_claude_agent_acp_knows_how_full_the_context_is(acp: AcpClient, world: H
     assert acp.close() == 0
 
 
+@pytest.mark.node
 def test_ai_sdk_provider_with_settings_in_a_file(world: HostWorld) -> None:
     """This client hands only ANTHROPIC_, CLAUDE_, AWS_ and GOOGLE_ variables on: the file must be enough."""
     ai_sdk(world, in_file=True)
 
 
+@pytest.mark.node
 def test_ai_sdk_provider_with_settings_in_the_environment(anthropic_world: HostWorld) -> None:
     ai_sdk(anthropic_world, in_file=False)
 
@@ -191,12 +195,14 @@ def ccusage(world: HostWorld) -> Any:
     return json.loads(done.stdout)["totals"]
 
 
+@pytest.mark.node
 def test_ccusage_counts_our_transcripts(world: HostWorld) -> None:
     """An answer of several blocks is several lines there, but its tokens count once."""
     totals = ccusage(world)
     assert (totals["inputTokens"], totals["outputTokens"]) == (24, 14)
 
 
+@pytest.mark.node
 def test_ccusage_knows_what_any_model_cost(world: HostWorld) -> None:
     """Models that it has no price for are counted by the price on the line."""
     assert ccusage(world)["totalCost"] > 0

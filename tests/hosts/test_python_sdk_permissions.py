@@ -23,14 +23,12 @@ from claude_agent_sdk import (
 from tests.helpers import not_yet
 from tests.helpers.scripted_model import call, hold, say
 from tests.helpers.sdk_host import SdkHost, calls, lines, result_of, results, run, texts, turn
+from tests.helpers.timing import SOON
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeSDKClient, Message, ToolPermissionContext
 
     from tests.helpers.host_world import HostWorld
-
-INTERRUPT_PROMISE = 0.1
-"""Seconds within which an interrupt is heard; tests allow ten times as much."""
 
 
 class Decider:
@@ -177,7 +175,7 @@ async def stopped(client: ClaudeSDKClient) -> tuple[list[Message], float]:
 def check_stopped(rest: list[Message], seconds: float, where: str) -> None:
     end = result_of(rest)
     assert (end.subtype, end.is_error, end.terminal_reason) == ("error_during_execution", True, where)
-    assert seconds < 10 * INTERRUPT_PROMISE
+    assert seconds < SOON
 
 
 def test_an_interrupt_in_the_text(world: HostWorld) -> None:

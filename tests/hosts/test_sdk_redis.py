@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.helpers.host_world import Vendor
 
+pytestmark = pytest.mark.redis
+
 
 @pytest.fixture
 def redis() -> Iterator[Redis]:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are habit
 
 STREAM = "--input-format stream-json --output-format stream-json --verbose"
 HUGE = 5_000_000
-DEADLINE = 15
+DEADLINE = child.DEADLINE
 
 
 def sh(world: HostWorld, script: str, stdin: bytes | None = b"") -> child.Ended:
@@ -362,16 +362,14 @@ FLAT_END = ["interrupt", "result", "message_stop"]
 @pytest.mark.parametrize("where", ["text", "tool", "idle"])
 def test_a_signal_in_flat(where: str, name: str, code: int, any_world: HostWorld) -> None:
     any_world.serve([say("It begins"), hold()] if where == "text" else [call("Bash", command="sleep 60")])
-    running = child.start(
-        ["--allowedTools", "Bash"], cwd=any_world.cwd, env=any_world.env, program=[program()], deadline=10
-    )
+    running = child.start(["--allowedTools", "Bash"], cwd=any_world.cwd, env=any_world.env, program=[program()])
     try:
         running.wait_for("init")
         if where != "idle":
             running.send({"type": "user", "content": "Go"})
             running.wait_for({"text": "text", "tool": "tool_use"}[where])
         running.signal(name)
-        running.process.wait(10)
+        running.process.wait(DEADLINE)
         done = running.end()
     finally:
         running.kill()
@@ -388,7 +386,7 @@ def test_a_signal_in_flat(where: str, name: str, code: int, any_world: HostWorld
 def test_a_signal_in_a_claude_form(where: str, name: str, code: int, any_world: HostWorld) -> None:
     any_world.serve([say("It begins"), hold()] if where == "text" else [call("Bash", command="sleep 60")])
     flags = ["-p", *STREAM.split(), "--include-partial-messages", "--allowedTools", "Bash"]
-    running = child.start(flags, cwd=any_world.cwd, env=any_world.env, program=[program()], deadline=10)
+    running = child.start(flags, cwd=any_world.cwd, env=any_world.env, program=[program()])
     try:
         running.send({"type": "control_request", "request_id": "r1", "request": {"subtype": "initialize"}})
         running.wait_for("control_response")
@@ -396,7 +394,7 @@ def test_a_signal_in_a_claude_form(where: str, name: str, code: int, any_world: 
             running.send({"type": "user", "message": {"role": "user", "content": "Go"}})
             running.wait_for({"text": "content_block_delta", "tool": "message_stop"}[where])
         running.signal(name)
-        running.process.wait(10)
+        running.process.wait(DEADLINE)
         done = running.end()
     finally:
         running.kill()

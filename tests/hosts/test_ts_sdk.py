@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 STORIES = Path(__file__).parent / "ts"
 PACKAGE = "@anthropic-ai/claude-agent-sdk@0.3.325"
-DEADLINE = 30
+DEADLINE = 60
+pytestmark = pytest.mark.node
 INTERRUPT_PROMISE_MS = 100
 
 

@@ -1,1 +1,1 @@
-"""Whether a call may run: modes, rules, paths, what a shell command does, and the questions put to the host."""
+"""Decides whether a call may run: modes, rules, paths, what a shell command does, and questions to the host."""

@@ -1,83 +1,50 @@
-"""Questions to the host: one at a time, each with exactly one answer.
-
-The working thread asks and waits; the reader thread answers. A question ends by its answer, its time-out, the end of
-input or the cancel of the work, whichever comes first; whatever comes later finds no question and changes nothing.
-"""
+"""Asks the host whether a tool call may run, one call at a time."""
 
 from __future__ import annotations
 
 import os
 import threading
 
-from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import ApprovalAsked, ApprovalWithdrawn
+from yume_shim.types.host_reply import MAX_WAIT_S, HostReply
 from yume_shim.types.outputs import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from queue import SimpleQueue
+    from collections.abc import Callable
 
-    from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.commands import Approve
     from yume_shim.types.outputs import Decision
-    from yume_shim.types.ports import Cancel, Emit, Ids
+    from yume_shim.types.ports import Cancel, Emit, HostChannel
 
-MAX_WAIT_S = 86_400.0
-"""No question stays open longer than a day, whatever the settings say."""
 QUEUE_SLICE_S = 0.05
 """How often a call that waits for its turn to ask looks at its cancel signal."""
+REMEMBER = "!remember"
+"""The field of an answer's body for `remember` of the flat line; the Claude shape has none."""
 
 _DESCRIBING_FIELDS = ("description", "file_path", "notebook_path", "path", "url", "query")
 
 
-class _Question:
-    """One open question: its call, and the box its end is put into (None = cancelled)."""
-
-    def __init__(self, call_id: str) -> None:
-        # SimpleQueue.put is safe in a signal handler that interrupts the waiting thread; Event.set is not.
-        from queue import SimpleQueue
-
-        self.call_id = call_id
-        self.box: SimpleQueue[Answer | None] = SimpleQueue()
-
-
 class Approvals:
-    """Implements `types.ports.Asker`."""
+    """Implements `types.ports.Asker`. `ask` runs on the threads of tool calls; the lock lets one question out at a
+    time, because hosts show one dialog at a time."""
 
-    def __init__(self, emit: Emit, ids: Ids, timeout_s: float, enabled: bool) -> None:
-        self._emit = emit
-        self._ids = ids
+    def __init__(self, host: HostChannel, timeout_s: float, host_answers: Callable[[], bool]) -> None:
+        self._host = host
         self._timeout_s = min(max(timeout_s, 0.0), MAX_WAIT_S)
-        self._enabled = enabled
-        self._closed = False
+        self._host_answers = host_answers
         self._turn = threading.Lock()
-        self._lock = threading.Lock()
-        self._open: dict[str, _Question] = {}
 
     def can_ask(self) -> bool:
-        """False when nobody was named to be asked, or nobody can answer any more."""
-        return self._enabled and not self._closed
+        """False when the host did not say that it answers questions, or can no longer answer."""
+        return self._host_answers() and self._host.is_open()
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
+    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
         """Put the question, wait for its end. Raises Cancelled, after withdrawing the question."""
-        while not self._turn.acquire(timeout=QUEUE_SLICE_S):
-            cancel.check()
-        try:
-            return self._ask(call, decision, cancel)
-        finally:
-            self._turn.release()
 
-    def _ask(self, call: ToolCall, decision: Decision, cancel: Cancel) -> Answer:
-        from queue import Empty
-
-        cancel.check()
-        ask_id = self._ids.uuid()
-        question = _Question(call.id)
-        with self._lock:
-            if self._closed:
-                return Answer("closed")
-            self._open[ask_id] = question
-        self._emit(
-            ApprovalAsked(
+        def announce(ask_id: str) -> ApprovalAsked:
+            return ApprovalAsked(
                 ask_id=ask_id,
                 call=call,
                 reason=decision.message or decision.reason,
@@ -86,47 +53,53 @@ class Approvals:
                 blocked_path=decision.blocked_path,
                 description=describe(call),
             )
-        )
+
+        while not self._turn.acquire(timeout=QUEUE_SLICE_S):
+            cancel.check()
         try:
-            with cancel.guard(lambda: question.box.put(None)):
-                answer = question.box.get(timeout=self._timeout_s)
-        except Empty:
-            answer = Answer("timeout")
+            reply = self._host.ask(
+                announce,
+                timeout_s=self._timeout_s,
+                cancel=cancel,
+                withdraw=ApprovalWithdrawn,
+                key=call.id,
+                emit=emit,
+            )
         finally:
-            with self._lock:
-                self._open.pop(ask_id, None)
-        if answer is None:
-            self._emit(ApprovalWithdrawn(ask_id))
-            raise Cancelled
-        return answer
+            self._turn.release()
+        return read_answer(reply)
 
-    def answer_by_ask(self, ask_id: str, answer: Answer) -> bool:
-        """The answer to the question `ask_id`. False: no such question is open."""
-        with self._lock:
-            question = self._open.pop(ask_id, None)
-        if question is None:
-            return False
-        question.box.put(answer)
-        return True
 
-    def answer_by_call(self, call_id: str, answer: Answer) -> bool:
-        """The answer to the question about the call `call_id`. False: no such question is open."""
-        with self._lock:
-            found = next((ask_id for ask_id, question in self._open.items() if question.call_id == call_id), None)
-            question = self._open.pop(found) if found is not None else None
-        if question is None:
-            return False
-        question.box.put(answer)
-        return True
+def read_answer(reply: HostReply) -> Answer:
+    """The host's answer to a permission request, as JSON in the Claude CLI's shape."""
+    if reply.outcome == "timeout" or reply.outcome == "closed":
+        return Answer(reply.outcome)
+    if reply.outcome == "error":
+        return Answer("error", message=reply.error)
+    body = reply.body
+    updates = body.get("updatedPermissions")
+    updates = tuple(u for u in updates if isinstance(u, dict)) if isinstance(updates, list) else ()
+    given = body.get("updatedInput")
+    match body.get("behavior"):
+        case "allow":
+            remember = body.get(REMEMBER) is True
+            return Answer("allow", given if isinstance(given, dict) else None, updates=updates, remember=remember)
+        case "deny":
+            return Answer("deny", message=str(body.get("message") or ""), interrupt=body.get("interrupt") is True)
+        case other:
+            return Answer(
+                "error",
+                message='the answer to a permission request must be {"behavior":"allow","updatedInput":{…}} or '
+                f'{{"behavior":"deny","message":"…"}}, not behavior {other!r}',
+            )
 
-    def close(self) -> None:
-        """Nobody will answer any more: open questions end as "closed", new ones are not put."""
-        with self._lock:
-            self._closed = True
-            questions = list(self._open.values())
-            self._open.clear()
-        for question in questions:
-            question.box.put(Answer("closed"))
+
+def reply_of(approve: Approve) -> HostReply:
+    """The flat `tool_approval` line as a reply in the shape that `read_answer` reads."""
+    body: Json = {"behavior": "deny", "message": approve.reason}
+    if approve.approved:
+        body = {"behavior": "allow", "updatedInput": approve.input, REMEMBER: approve.remember == "session"}
+    return HostReply("answered", body)
 
 
 def describe(call: ToolCall) -> str:

@@ -1,8 +1,8 @@
-"""Paths as the gate judges them: pure logic for every flavour on any system.
+"""Path logic of the gate, for the path syntax of every system, on any system.
 
-A path is compared by its components, never by its text, and always twice: as it was asked for (made absolute and
-tidied by its words alone) and as the file system resolves it (links followed, from the deepest parent that exists).
-Only `look` and `links_in` touch the disk.
+Paths are compared by components, never as text, and always twice: as requested (made absolute and tidied without
+looking at the disk) and as the file system resolves them (links followed, from the deepest parent that exists).
+Only `resolve` and `links_in` touch the disk.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from yume_shim.gate.names import names
+from yume_shim.gate.word_set import word_set
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_ENTRIES = 4_096
-"""A folder with more entries than this is not searched for links: it counts as having some."""
+"""A folder with more entries than this is not searched for links; it counts as having some."""
 
 
 @value
 class Flavour:
-    """How a system spells paths. `fold`: names differing only in case are one file. `mounts`: WSL, where `C:\\x` is
-    `/mnt/c/x`."""
+    """The path syntax of a system. `fold`: names that differ only in case are one file. `mounts`: WSL, where `C:\\x`
+    is `/mnt/c/x`."""
 
     name: str
     windows: bool = False
@@ -54,14 +54,14 @@ def native(env: Mapping[str, str]) -> Flavour:
 PROTECTED_FOLDERS = frozenset(
     (".git", ".claude", ".yume", ".vscode", ".idea", ".husky", ".devcontainer", ".cursor", ".ssh", ".gnupg")
 )
-PROTECTED_FILES = names(
+PROTECTED_FILES = word_set(
     ".gitconfig .gitmodules .mcp.json .claude.json .ripgreprc .envrc .netrc .npmrc .pypirc .inputrc "
     ".profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin "
     ".zlogout .kshrc .cshrc .tcshrc .login .xprofile .xinitrc"
 )
-"""Files that make a later command run something: shells, git, editors, agents and package managers read them."""
+"""Files that can make a later command run something: shells, git, editors, agents and package managers read them."""
 CLAUDE_CONTENT = frozenset(("commands", "agents", "skills", "worktrees"))
-"""Folders below `.claude` that hold texts, not settings: edited like any other file."""
+"""Folders below `.claude` that hold texts, not settings; their files are edited like any other."""
 
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"] + [f"{port}{n}" for port in ("com", "lpt") for n in range(10)]
@@ -69,7 +69,7 @@ _RESERVED = frozenset(
 
 
 def flaw(path: str, flavour: Flavour) -> str:
-    """Why this text should not be trusted as a path; "" if it is an ordinary one."""
+    """Why this path cannot be judged; "" if it is an ordinary one."""
     if "\0" in path:
         return "it contains a NUL byte"
     if path.startswith("~") and path != "~" and path[1:2] not in ("/", "\\"):
@@ -102,7 +102,7 @@ def _is_short_name(name: str) -> bool:
 
 
 def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
-    """The path made absolute but not tidied: `~` becomes the home, a relative path starts at `cwd`."""
+    """The path made absolute, not tidied: `~` becomes the home folder, a relative path starts at `cwd`."""
     sep = "\\" if flavour.windows else "/"
     if flavour.windows:
         path = path.replace("/", "\\")
@@ -120,7 +120,7 @@ def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
 
 
 def tidy(path: str, flavour: Flavour) -> str:
-    """An absolute path without `.`, `..` and doubled separators, by its words alone."""
+    """An absolute path without `.`, `..` and doubled separators; the disk is not consulted."""
     sep = "\\" if flavour.windows else "/"
     if flavour.windows:
         path = path.replace("/", "\\")
@@ -147,7 +147,7 @@ def _root(path: str, flavour: Flavour) -> tuple[str, str]:
 
 
 def components(path: str, flavour: Flavour) -> tuple[str, ...]:
-    """The root and the names of a tidy absolute path, folded where the flavour folds."""
+    """The root and the names of a tidy absolute path, case-folded if the flavour folds."""
     root, rest = _root(path, flavour)
     steps = [name for name in rest.split("\\" if flavour.windows else "/") if name]
     if flavour.windows:
@@ -158,13 +158,13 @@ def components(path: str, flavour: Flavour) -> tuple[str, ...]:
 
 
 def contains(folder: str, path: str, flavour: Flavour) -> bool:
-    """Whether `path` is `folder` or lies below it. Both absolute and tidy."""
+    """Whether `path` is `folder` or below it. Both must be absolute and tidy."""
     outer = components(folder, flavour)
     return components(path, flavour)[: len(outer)] == outer
 
 
 def slashed(path: str, flavour: Flavour) -> str:
-    """The path in the form rules use: forward slashes, `C:\\x` as `/c/x`."""
+    """The path in the form that rules use: forward slashes, `C:\\x` as `/c/x`."""
     if not flavour.windows:
         return path
     plain = path.replace("\\", "/")
@@ -172,9 +172,9 @@ def slashed(path: str, flavour: Flavour) -> str:
 
 
 def protected_name(path: str, flavour: Flavour, workspace: str = "") -> str:
-    """The name in the path that makes it sensitive to edit; "" if none. Case never matters: the file system below may
-    not care either, wherever we run. Names above `workspace` do not count (a worktree may live below `.claude`),
-    except `.git`: whoever works inside a repository's own folder still must not plant hooks."""
+    """The name in the path that makes it sensitive to edit; "" if none. Case is ignored on every system: the mounted
+    file system may ignore it too. Names above `workspace` do not count (a worktree may be below `.claude`), except
+    `.git`: a session inside a repository's `.git` folder must not be able to plant hooks."""
     steps = [name.rstrip(". ").casefold() for name in components(path, flavour)[1:]]
     above = len(components(workspace, flavour)) - 1 if workspace else 0
     if ".git" in steps:
@@ -194,8 +194,8 @@ def protected_name(path: str, flavour: Flavour, workspace: str = "") -> str:
 
 
 @value
-class Seen:
-    """What the disk says: the resolved path, and what the path itself is."""
+class Resolved:
+    """The resolved path, and what is on the disk at the given path."""
 
     real: str
     is_link: bool = False
@@ -203,17 +203,17 @@ class Seen:
     exists: bool = False
 
 
-def look(path: str) -> Seen:
-    """Resolve an absolute path: links followed as far as it exists, the rest kept."""
+def resolve(path: str) -> Resolved:
+    """Resolve an absolute path: follow links as far as it exists, keep the rest."""
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError):
-        return Seen(path)
+        return Resolved(path)
     try:
         mode = os.lstat(path).st_mode
     except (OSError, ValueError):
-        return Seen(real)
-    return Seen(real, stat.S_ISLNK(mode), os.path.isdir(real), True)
+        return Resolved(real)
+    return Resolved(real, stat.S_ISLNK(mode), os.path.isdir(real), True)
 
 
 def links_in(folder: str) -> tuple[str, ...] | None:

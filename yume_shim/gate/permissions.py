@@ -1,7 +1,7 @@
 """The gate: whether a call may run, by mode, rules, paths and what a command does.
 
-The order never changes: what a rule denies is denied in every mode; what a rule or a safety check wants asked is asked
-in every mode; only then the mode, the rules that allow, and the harmless nature of a call can let it pass.
+The order never changes. First, what a rule denies is denied in every mode. Second, what a rule or a safety check sends
+to the user is asked in every mode. Only then may the mode, an allow rule, or the call being harmless let it pass.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from yume_shim.gate.commands import CommandSubject
-    from yume_shim.gate.files import FileSubject
-    from yume_shim.gate.others import OtherSubject
+    from yume_shim.gate.command_calls import CommandCall
+    from yume_shim.gate.file_calls import FileCall
+    from yume_shim.gate.other_calls import OtherCall
     from yume_shim.gate.paths import Flavour
-    from yume_shim.gate.rulebook import Behaviour, RuleBook
+    from yume_shim.gate.rulebook import RuleBook
     from yume_shim.gate.rules import Rule
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.settings import Settings
 
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")
-FLAT_WORDS = ("interactive", "deny")
-"""Modes that only the flat dialect knows."""
-OTHER_NAMES = {"manual": "default"}
+FLAT_MODES = ("interactive", "deny")
+"""Modes that exist only in the flat dialect."""
+MODE_ALIASES = {"manual": "default"}
 FILE_KINDS = ("read", "edit", "search")
 
 
@@ -42,33 +42,33 @@ class Permissions:
         settings: Settings,
         cwd: str,
         home: str,
-        interactive_words: bool,
+        flat: bool,
         log: Callable[[str, str], None],
         shell_cwd: Callable[[], str] | None = None,
         flavour: Flavour | None = None,
     ) -> None:
-        """`shell_cwd` tells where the shell stands now, if it moves between commands."""
+        """`flat`: the modes of the flat dialect. `shell_cwd` returns the shell's current folder, if it can change."""
         self._log = log
-        self._flat = interactive_words
+        self._flat = flat
         self._shell_cwd = shell_cwd
-        self._space = Workspace(cwd, home, flavour or native(settings.env), settings.add_dirs)
-        self._space.confined = settings.confined
-        self._written = settings.rules
-        self._made: RuleBook | None = None
-        start = self._known(settings.permission_mode)
+        self._space = Workspace(cwd, home, flavour or native(settings.env), settings.permissions.add_dirs)
+        self._space.confined = settings.permissions.confined
+        self._rules = settings.permissions.rules
+        self._rulebook: RuleBook | None = None
+        start = self._known(settings.permissions.mode)
         if start is None:
-            raise BadInvocation(f"unknown permission mode '{settings.permission_mode}' (one of {self._list()})")
+            raise BadInvocation(f"unknown permission mode '{settings.permissions.mode}' (one of {self._list()})")
         self._mode = start
-        self._may_bypass = settings.allow_bypass or self._bypasses(start)
+        self._may_bypass = settings.permissions.allow_bypass or self._bypasses(start)
 
     @property
     def _book(self) -> RuleBook:
-        """The rules, made for the first call that is judged: at start-up nobody needs them."""
-        if self._made is None:
+        """The rules, built for the first call that is judged: start-up does not need them."""
+        if self._rulebook is None:
             from yume_shim.gate.rulebook import RuleBook
 
-            self._made = RuleBook(self._written, self._space, self._log)
-        return self._made
+            self._rulebook = RuleBook(self._rules, self._space, self._log)
+        return self._rulebook
 
     # ------------------------------------------------ mode
 
@@ -78,20 +78,20 @@ class Permissions:
     def set_mode(self, mode: str) -> None:
         known = self._known(mode)
         if known is None:
-            raise BadLine(f"unknown permission mode '{mode}' (one of {self._list()})", "invalid_mode")
+            raise BadLine(f"unknown permission mode '{mode}' (one of {self._list()})", code="invalid_mode")
         if self._bypasses(known) and not self._may_bypass:
             raise BadLine(
                 f"cannot switch to {mode}: the program was not started with --allow-dangerously-skip-permissions",
-                "bypass_not_launched",
+                code="bypass_not_launched",
             )
         self._mode = known
 
     def _known(self, mode: str) -> str | None:
-        mode = OTHER_NAMES.get(mode, mode)
-        return mode if mode in MODES or (self._flat and mode in FLAT_WORDS) else None
+        mode = MODE_ALIASES.get(mode, mode)
+        return mode if mode in MODES or (self._flat and mode in FLAT_MODES) else None
 
     def _list(self) -> str:
-        return ", ".join(MODES + FLAT_WORDS if self._flat else MODES)
+        return ", ".join(MODES + FLAT_MODES if self._flat else MODES)
 
     def _bypasses(self, mode: str) -> bool:
         return mode == "bypassPermissions" or (mode == "auto" and self._flat)
@@ -111,59 +111,55 @@ class Permissions:
             return denied
         if mode == "deny":
             return Decision("deny", wording.mode_denied(spec.name), "mode", mode)
-        if spec.needs_host:  # a tool that is a question is put to the host, whatever mode and rules say
-            return self._asked(Decision("ask", wording.tool_wanted(spec.name), "other", "it is a question"), spec, mode)
+        if spec.needs_host:  # such a tool is itself a question: always ask
+            return self._asked(
+                Decision("ask", wording.tool_request(spec.name), "other", "it is a question"), spec, mode
+            )
         must_ask = subject.must_ask()
         if must_ask is not None:
             return self._asked(must_ask, spec, mode)
         if mode == "interactive":
-            remembered = subject.allowed(mode, by_rules=True, remembered_only=True)
+            remembered = subject.allowed(mode, remembered_only=True)
             return Decision("allow", reason_type="rule") if remembered else subject.ask_decision(mode)
-        if mode == "bypassPermissions" or subject.allowed(mode, by_rules=True):
+        if mode == "bypassPermissions" or subject.allowed(mode):
             return Decision("allow")
         return self._asked(subject.ask_decision(mode), spec, mode)
 
     def _asked(self, decision: Decision, spec: ToolSpec, mode: str) -> Decision:
         if mode != "dontAsk":
             return decision
-        message = wording.not_asked(spec.name, decision.message)
+        message = wording.denied_unasked(spec.name, decision.message)
         return replace(decision, verdict="deny", message=message, reason_type="mode", suggestions=())
 
-    def _subject(self, call: ToolCall, spec: ToolSpec) -> FileSubject | CommandSubject | OtherSubject:
-        command = call.input.get("command")
-        if spec.kind == "shell" and isinstance(command, str):
-            from yume_shim.gate.commands import CommandSubject
+    def _subject(self, call: ToolCall, spec: ToolSpec) -> FileCall | CommandCall | OtherCall:
+        from yume_shim.gate.inputs import text_at
+
+        command = text_at(call, spec.command_field)
+        if spec.kind == "shell" and command is not None:
+            from yume_shim.gate.command_calls import CommandCall
 
             base = self._shell_cwd() if self._shell_cwd is not None else ""
-            return CommandSubject(command, spec, self._space, self._book, base)
-        if spec.kind in FILE_KINDS and not spec.name.startswith("mcp__"):
-            from yume_shim.gate.files import FileSubject
+            return CommandCall(command, spec, self._space, self._book, base)
+        if _judged_by_path(spec):
+            from yume_shim.gate.file_calls import FileCall
 
-            return FileSubject(call, spec, self._space, self._book)
-        from yume_shim.gate.others import OtherSubject
+            return FileCall(call, spec, self._space, self._book)
+        from yume_shim.gate.other_calls import OtherCall
 
-        return OtherSubject(call, spec, self._book)
+        return OtherCall(call, spec, self._book)
 
     # ------------------------------------------------ updates
 
     def directories(self) -> tuple[str, ...]:
         return self._space.extra
 
-    def rules(self, behaviour: Behaviour) -> tuple[str, ...]:
-        """The rules in force, as written."""
-        return self._book.texts(behaviour)
-
-    def hides(self, path: str) -> bool:
-        """Whether a rule hides this file from reading; search tools may leave such files out."""
-        return self._book.hides(self._space.place(path)) is not None
-
     def apply(self, updates: tuple[Json, ...]) -> None:
-        """Take over permission updates, whatever their destination, for this session."""
+        """Apply permission updates to this session, whatever their destination."""
         for update in updates:
             try:
                 self._apply(update)
             except BadLine as error:
-                self._log("warning", f"a permission update was not taken over: {error.message}")
+                self._log("warning", f"a permission update was not applied: {error.message}")
 
     def _apply(self, update: Json) -> None:
         kind = update.get("type")
@@ -192,23 +188,25 @@ class Permissions:
         for rule in rules:
             (self._book.add if kind == "addRules" else self._book.remove)(behaviour, rule)
 
-    def remember(self, call: ToolCall, spec: ToolSpec) -> None:
-        self.apply((self.exact_rule_for(call, spec),))
-
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
-        """The update that lets exactly this call pass for the rest of the session."""
+        """The permission update that allows exactly this call for the rest of the session."""
+        from yume_shim.gate.inputs import text_at
         from yume_shim.gate.rules import escape_command, escape_path
 
-        command = call.input.get("command")
-        if spec.kind == "shell" and isinstance(command, str):
+        command = text_at(call, spec.command_field)
+        if spec.kind == "shell" and command is not None:
             return wording.add_rule(spec.name, escape_command(command.strip()), "session")
-        named = call.input.get(spec.path_field) if spec.path_field else None
-        if spec.kind in FILE_KINDS and not spec.name.startswith("mcp__"):
-            path = self._space.absolute(named) if isinstance(named, str) and named else self._space.cwd
+        if _judged_by_path(spec):
+            path = text_at(call, spec.path_field)
+            path = self._space.absolute(path) if path else self._space.cwd
             return wording.add_rule(spec.name, escape_path(path, self._space.flavour), "session")
-        from yume_shim.gate.others import web_domain
+        from yume_shim.gate.other_calls import web_domain
 
         return wording.add_rule(spec.name, web_domain(call), "session")
+
+
+def _judged_by_path(spec: ToolSpec) -> bool:
+    return spec.source == "builtin" and spec.kind in FILE_KINDS
 
 
 def _texts(value: object) -> list[str]:

@@ -1,15 +1,15 @@
-"""Commands that only read: per command the flags that are known to be harmless, and nothing else.
+"""Commands that only read: for each command, the flags that are known to be harmless.
 
-A flag that is not listed makes the command one that must be asked about: options that write or run something
-(`sort -o`, `find -exec`, `rg --pre`, `git --output`, `tree -o`, `file -C`) are legion, and new ones appear.
-Pure: whether the paths may be read is the caller's question.
+A command with any other flag must be asked about: many options write or run something (`sort -o`, `find -exec`,
+`rg --pre`, `git --output`, `tree -o`, `file -C`), and new ones appear.
+Pure: the caller decides whether the paths may be read.
 """
 
 from __future__ import annotations
 
 import re
 
-from yume_shim.gate.names import names
+from yume_shim.gate.word_set import word_set
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -23,36 +23,23 @@ if TYPE_CHECKING:
 
 
 @value
-class Reads:
-    """What a harmless command reads. `everything_below`: it goes through whole folders, names or contents.
-    `names_only`: it never shows what is inside the files."""
-
-    paths: tuple[Word, ...] = ()
-    everything_below: bool = False
-    names_only: bool = False
-
-
-@value
-class Safe:
+class SafeUse:
     """The harmless use of one command: short flags, short flags with a value, long flags (`--x=` takes a value)."""
 
     flags: str = ""
     valued: str = ""
     long: str = ""
     operands: Operands = "paths"
-    most: int = 1_000_000
-    """The most operands it may have: a second one is an output file for some."""
+    max_operands: int = 1_000_000
+    """The most operands it may have: for some commands a second one is an output file."""
     digits: bool = False
     """`-5` is a number."""
-    below: str = ""
-    """Flags with which it goes through whole folders; "*" = always."""
-    names_only: bool = False
     globs: bool = False
-    """A file name that looks like a flag can do no harm here, so `*` may be given."""
+    """`*` may be given: a file name that looks like a flag does no harm here."""
 
 
-_SUM = Safe("bt", globs=True)
-_GREP = Safe(
+_SUM = SafeUse("bt", globs=True)
+_GREP = SafeUse(
     "EFGPivwxcoqsnHhabLlzrIU",
     "eABCm",
     "--extended-regexp --fixed-strings --perl-regexp --ignore-case --invert-match --word-regexp --count --color "
@@ -61,9 +48,8 @@ _GREP = Safe(
     "--context= --after-context= --before-context= --regexp= --null --line-buffered --binary-files=",
     "pattern",
     digits=True,
-    below="-r --recursive",
 )
-_RG = Safe(
+_RG = SafeUse(
     "ivwxcoqsnNHIlFPUSu.0p",
     "egtTABCmrdj",
     "--files --hidden --no-ignore --no-ignore-vcs --glob= --iglob= --type= --type-not= --count --count-matches --json "
@@ -73,56 +59,53 @@ _RG = Safe(
     "--word-regexp --replace= --regexp= --no-messages --with-filename --no-filename --column --trim --vimgrep --text "
     "--type-list --version --max-columns= --max-filesize= --quiet --null --pretty --threads=",
     "pattern",
-    below="*",
 )
 
-COMMANDS: Mapping[str, Safe] = {
-    "ls": Safe(
+COMMANDS: Mapping[str, SafeUse] = {
+    "ls": SafeUse(
         "aAbBcCdfFgGhiklmnopqQrRsStuUvxXZ1N",
         "wTI",
         "--all --almost-all --color --color= --directory --full-time --group-directories-first --human-readable "
         "--inode --recursive --reverse --size --sort= --time= --time-style= --ignore= --hide= --classify --no-group",
-        below="-R --recursive",
-        names_only=True,
         globs=True,
     ),
-    "cat": Safe(
+    "cat": SafeUse(
         "AbeEnstTuv", "", "--number --number-nonblank --show-all --show-ends --show-tabs --squeeze-blank", globs=True
     ),
-    "head": Safe("qvz", "nc", "--lines= --bytes= --quiet --verbose", digits=True, globs=True),
-    "tail": Safe("qvzr", "nc", "--lines= --bytes= --quiet --verbose", digits=True, globs=True),
-    "wc": Safe("clmwL", "", "--bytes --chars --lines --words --max-line-length", globs=True),
+    "head": SafeUse("qvz", "nc", "--lines= --bytes= --quiet --verbose", digits=True, globs=True),
+    "tail": SafeUse("qvzr", "nc", "--lines= --bytes= --quiet --verbose", digits=True, globs=True),
+    "wc": SafeUse("clmwL", "", "--bytes --chars --lines --words --max-line-length", globs=True),
     "grep": _GREP,
     "egrep": _GREP,
     "fgrep": _GREP,
     "rg": _RG,
-    "sort": Safe(
+    "sort": SafeUse(
         "bdfghiMnRrVucsz", "kt", "--reverse --unique --numeric-sort --human-numeric-sort --version-sort --key="
     ),
-    "uniq": Safe("cdDiuz", "fsw", "--count --repeated --unique --ignore-case", most=1),
-    "cut": Safe("sz", "dfbc", "--delimiter= --fields= --bytes= --characters= --complement --output-delimiter="),
-    "tr": Safe("cCdst", "", "--complement --delete --squeeze-repeats --truncate-set1", "text"),
-    "nl": Safe("p", "bnwsvi", "--body-numbering= --number-width="),
-    "tac": Safe(),
-    "rev": Safe(),
-    "fold": Safe("bs", "w", "--width= --spaces"),
-    "expand": Safe("i", "t"),
-    "paste": Safe("sz", "d", "--delimiters= --serial"),
-    "column": Safe("tx", "sc", "--table --separator="),
-    "comm": Safe("123z"),
-    "cmp": Safe("bls", "n", most=2),
-    "diff": Safe(
+    "uniq": SafeUse("cdDiuz", "fsw", "--count --repeated --unique --ignore-case", max_operands=1),
+    "cut": SafeUse("sz", "dfbc", "--delimiter= --fields= --bytes= --characters= --complement --output-delimiter="),
+    "tr": SafeUse("cCdst", "", "--complement --delete --squeeze-repeats --truncate-set1", "text"),
+    "nl": SafeUse("p", "bnwsvi", "--body-numbering= --number-width="),
+    "tac": SafeUse(),
+    "rev": SafeUse(),
+    "fold": SafeUse("bs", "w", "--width= --spaces"),
+    "expand": SafeUse("i", "t"),
+    "paste": SafeUse("sz", "d", "--delimiters= --serial"),
+    "column": SafeUse("tx", "sc", "--table --separator="),
+    "comm": SafeUse("123z"),
+    "cmp": SafeUse("bls", "n", max_operands=2),
+    "diff": SafeUse(
         "uNqyBbwiaEZstdpTe",
         "UCWIFx",
         "--unified --unified= --brief --side-by-side --ignore-all-space --ignore-space-change --ignore-blank-lines "
         "--color --color= --stat --width= --suppress-common-lines --report-identical-files --text --minimal",
-        most=2,
+        max_operands=2,
     ),
-    "od": Safe("bcdoxv", "ANjt"),
-    "hexdump": Safe("Cbcdovx", "ns"),
-    "xxd": Safe("pubi", "lscg", most=1),
-    "strings": Safe("a", "nt", "--bytes= --all"),
-    "base64": Safe("dDi", "w", "--decode --wrap=", most=1),
+    "od": SafeUse("bcdoxv", "ANjt"),
+    "hexdump": SafeUse("Cbcdovx", "ns"),
+    "xxd": SafeUse("pubi", "lscg", max_operands=1),
+    "strings": SafeUse("a", "nt", "--bytes= --all"),
+    "base64": SafeUse("dDi", "w", "--decode --wrap=", max_operands=1),
     "md5sum": _SUM,
     "sha1sum": _SUM,
     "sha224sum": _SUM,
@@ -130,54 +113,50 @@ COMMANDS: Mapping[str, Safe] = {
     "sha384sum": _SUM,
     "sha512sum": _SUM,
     "b2sum": _SUM,
-    "cksum": Safe(globs=True),
-    "file": Safe("bik", "", "--brief --mime --mime-type --mime-encoding", globs=True),
-    "stat": Safe("Lt", "c", "--format= --printf= --terse --dereference", names_only=True, globs=True),
-    "du": Safe(
+    "cksum": SafeUse(globs=True),
+    "file": SafeUse("bik", "", "--brief --mime --mime-type --mime-encoding", globs=True),
+    "stat": SafeUse("Lt", "c", "--format= --printf= --terse --dereference", globs=True),
+    "du": SafeUse(
         "abchkmsxS0",
         "d",
         "--all --human-readable --summarize --total --max-depth= --apparent-size",
-        below="*",
-        names_only=True,
     ),
-    "df": Safe("ahikPT", "", "--human-readable --inodes --total", names_only=True),
-    "tree": Safe(
+    "df": SafeUse("ahikPT", "", "--human-readable --inodes --total"),
+    "tree": SafeUse(
         "adfpsughDFiCnrtvN",
         "LIP",
         "--dirsfirst --gitignore --noreport --filelimit= --prune --du --si",
-        below="*",
-        names_only=True,
     ),
-    "realpath": Safe("emqsz", "", "--relative-to= --relative-base= --no-symlinks", names_only=True),
-    "readlink": Safe("efmnqsvz", names_only=True),
-    "basename": Safe("az", "s", "--multiple --suffix= --zero", "text"),
-    "dirname": Safe("z", "", "--zero", "text"),
-    "jq": Safe(
+    "realpath": SafeUse("emqsz", "", "--relative-to= --relative-base= --no-symlinks"),
+    "readlink": SafeUse("efmnqsvz"),
+    "basename": SafeUse("az", "s", "--multiple --suffix= --zero", "text"),
+    "dirname": SafeUse("z", "", "--zero", "text"),
+    "jq": SafeUse(
         "rcnsSeMCaj",
         "",
         "--raw-output --compact-output --null-input --slurp --sort-keys --exit-status --monochrome-output "
         "--color-output --ascii-output --join-output --tab --raw-input --seq --stream",
         "filter",
     ),
-    "echo": Safe(operands="text"),
-    "true": Safe(operands="text"),
-    "false": Safe(operands="text"),
-    "printf": Safe(operands="text"),
-    "seq": Safe("w", "sf", "--equal-width --separator=", "text", digits=True),
-    "sleep": Safe(operands="text", most=1),
-    "pwd": Safe("LP", operands="none"),
-    "whoami": Safe(operands="none"),
-    "id": Safe("unGgrz", "", "--user --name --group --groups", "text", most=1),
-    "groups": Safe(operands="none"),
-    "uname": Safe("asnrvmpio", "", "--all --kernel-name --kernel-release --machine --operating-system", "none"),
-    "arch": Safe(operands="none"),
-    "hostname": Safe("fsid", "", "--fqdn --short", "none"),
-    "nproc": Safe("", "", "--all", "none"),
-    "uptime": Safe("ps", "", "--pretty --since", "none"),
-    "free": Safe("bkmght", "", "--human --mega --giga --total", "none"),
-    "tty": Safe("s", operands="none"),
-    "which": Safe("a", "", "--all", "text"),
-    "type": Safe("aptPf", operands="text"),
+    "echo": SafeUse(operands="text"),
+    "true": SafeUse(operands="text"),
+    "false": SafeUse(operands="text"),
+    "printf": SafeUse(operands="text"),
+    "seq": SafeUse("w", "sf", "--equal-width --separator=", "text", digits=True),
+    "sleep": SafeUse(operands="text", max_operands=1),
+    "pwd": SafeUse("LP", operands="none"),
+    "whoami": SafeUse(operands="none"),
+    "id": SafeUse("unGgrz", "", "--user --name --group --groups", "text", max_operands=1),
+    "groups": SafeUse(operands="none"),
+    "uname": SafeUse("asnrvmpio", "", "--all --kernel-name --kernel-release --machine --operating-system", "none"),
+    "arch": SafeUse(operands="none"),
+    "hostname": SafeUse("fsid", "", "--fqdn --short", "none"),
+    "nproc": SafeUse("", "", "--all", "none"),
+    "uptime": SafeUse("ps", "", "--pretty --since", "none"),
+    "free": SafeUse("bkmght", "", "--human --mega --giga --total", "none"),
+    "tty": SafeUse("s", operands="none"),
+    "which": SafeUse("a", "", "--all", "text"),
+    "type": SafeUse("aptPf", operands="text"),
 }
 
 _TAKES_ANYTHING = frozenset(("echo", "true", "false"))
@@ -188,30 +167,30 @@ _VERSIONS = {
     "python3": ("--version", "-V"),
     "bash": ("--version",),
 }
-_FIND_FLAGS = names(
+_FIND_FLAGS = word_set(
     "-print -print0 -empty -not -a -o -and -or -prune -ls -quit -readable -writable -executable -depth "
     "-xdev -mount -P ! ( ) , -true -false -daystart -noleaf"
 )
-_FIND_VALUED = names(
+_FIND_VALUED = word_set(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype "
     "-type -xtype -size -mtime -mmin -atime -amin -ctime -cmin -maxdepth "
     "-mindepth -user -group -uid -gid -perm -links -inum -printf -newermt"
 )
 _SED_PRINT = re.compile(r"(?:\d+|\$)(?:,(?:\+?\d+|\$))?p(?:; ?(?:\d+|\$)(?:,(?:\+?\d+|\$))?p)*\Z")
 _PS = frozenset(("", "aux", "-ef", "-e", "-A", "-a", "-f"))
-# jq can read the environment, where keys are, and other modules.
+# jq can read the environment, where keys are, and load modules.
 _JQ_REACHES_OUT = re.compile(r"env|import|include|input_filename|debug|halt|\$__", re.I)
 
 
-def reads(words: tuple[Word, ...]) -> Reads | None:
-    """What the command reads, if reading is all it does; None if that is not certain."""
+def reads(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    """The paths that the command reads, if it certainly only reads; otherwise None."""
     if not words or any(word.kind == "dynamic" for word in words) or words[0].kind != "plain":
         return None
     name = words[0].text
     rest = words[1:]
     texts = tuple(word.text for word in rest)
     if len(texts) == 1 and texts[0] in _VERSIONS.get(name, ()):
-        return Reads()
+        return ()
     match name:
         case "git":
             from yume_shim.gate.read_only_git import git_reads
@@ -222,9 +201,9 @@ def reads(words: tuple[Word, ...]) -> Reads | None:
         case "sed":
             quiet = len(texts) >= 2 and texts[0] == "-n" and rest[1].kind == "plain" and _SED_PRINT.match(texts[1])
             plain = all(not text.startswith("-") for text in texts[2:])
-            return Reads(rest[2:]) if quiet and plain and not _loose_globs(rest[2:]) else None
+            return rest[2:] if quiet and plain and not _loose_globs(rest[2:]) else None
         case "ps":
-            return Reads() if " ".join(texts) in _PS else None
+            return () if " ".join(texts) in _PS else None
         case "date":
             return _date(rest)
         case "printf" if texts and texts[0].startswith("-"):
@@ -233,14 +212,14 @@ def reads(words: tuple[Word, ...]) -> Reads | None:
     return _by_table(name, safe, rest) if safe is not None else None
 
 
-def _by_table(name: str, safe: Safe, rest: tuple[Word, ...]) -> Reads | None:
+def _by_table(name: str, safe: SafeUse, rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
     if name in _TAKES_ANYTHING or name == "printf":
-        return Reads(tuple(word for word in rest if word.kind == "glob"), names_only=True)
-    sorted_out = sort_out(safe, rest)
-    if sorted_out is None:
+        return tuple(word for word in rest if word.kind == "glob")
+    split = split_flags(safe, rest)
+    if split is None:
         return None
-    flags, operands = sorted_out
-    if len(operands) > safe.most or (safe.operands == "none" and operands):
+    flags, operands = split
+    if len(operands) > safe.max_operands or (safe.operands == "none" and operands):
         return None
     if not safe.globs and _loose_globs(operands):
         return None
@@ -254,12 +233,11 @@ def _by_table(name: str, safe: Safe, rest: tuple[Word, ...]) -> Reads | None:
         operands = operands[1:]
     if safe.operands == "text":
         operands = tuple(word for word in operands if word.kind == "glob")
-    wide = safe.below == "*" or any(flag in flags for flag in safe.below.split())
-    return Reads(operands, wide, safe.names_only or safe.operands == "text")
+    return operands
 
 
-def sort_out(safe: Safe, rest: tuple[Word, ...]) -> tuple[frozenset[str], tuple[Word, ...]] | None:
-    """(flags used, operands), or None if a flag is not known to be harmless."""
+def split_flags(safe: SafeUse, rest: tuple[Word, ...]) -> tuple[frozenset[str], tuple[Word, ...]] | None:
+    """(flags used, operands), or None if any flag is not known to be harmless."""
     flags: set[str] = set()
     operands: list[Word] = []
     long = safe.long.split()
@@ -275,7 +253,7 @@ def sort_out(safe: Safe, rest: tuple[Word, ...]) -> tuple[frozenset[str], tuple[
         elif safe.digits and text[1:].isdecimal():
             continue
         elif text.startswith("--"):
-            # `--x value` is not taken: where the value is optional, the next word is an operand.
+            # `--x value` is refused: if the value is optional, the next word is an operand.
             name, equals, _ = text.partition("=")
             if name + equals not in long:
                 return None
@@ -288,8 +266,8 @@ def sort_out(safe: Safe, rest: tuple[Word, ...]) -> tuple[frozenset[str], tuple[
     return frozenset(flags), tuple(operands)
 
 
-def _letters(safe: Safe, text: str) -> tuple[set[str] | None, str]:
-    """The flags of `-abc`, and where the value of the last one is: "" (none or attached), "next"."""
+def _letters(safe: SafeUse, text: str) -> tuple[set[str] | None, str]:
+    """The flags of `-abc`, and where the value of the last one is: "" (it has none, or it is attached) or "next"."""
     found: set[str] = set()
     for place, letter in enumerate(text):
         found.add("-" + letter)
@@ -301,11 +279,11 @@ def _letters(safe: Safe, text: str) -> tuple[set[str] | None, str]:
 
 
 def _loose_globs(words: tuple[Word, ...]) -> bool:
-    """Whether a pattern could become a flag: a file may be called `-o`, or `--pre=x`."""
+    """Whether a pattern could expand to a flag: a file may be called `-o`, or `--pre=x`."""
     return any(word.kind == "glob" and word.text[0] in "*?[-" for word in words)
 
 
-def _find(rest: tuple[Word, ...]) -> Reads | None:
+def _find(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
     first = next((place for place, word in enumerate(rest) if word.text.startswith(("-", "(", "!"))), len(rest))
     starts = rest[:first]
     if _loose_globs(starts) or any(word.kind != "plain" for word in rest[first:]):
@@ -317,11 +295,11 @@ def _find(rest: tuple[Word, ...]) -> Reads | None:
                 return None
         elif word.text not in _FIND_FLAGS:
             return None
-    return Reads(starts, everything_below=True, names_only=True)
+    return starts
 
 
-def _date(rest: tuple[Word, ...]) -> Reads | None:
-    sorted_out = sort_out(Safe("uRI", "d", "--utc --iso-8601 --iso-8601= --rfc-3339= --date= --rfc-email"), rest)
-    if sorted_out is None or any(not word.text.startswith("+") for word in sorted_out[1]):
+def _date(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    split = split_flags(SafeUse("uRI", "d", "--utc --iso-8601 --iso-8601= --rfc-3339= --date= --rfc-email"), rest)
+    if split is None or any(not word.text.startswith("+") for word in split[1]):
         return None
-    return Reads()
+    return ()

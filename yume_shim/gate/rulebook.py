@@ -1,10 +1,10 @@
-"""The rules in force, tied to the workspace: which one speaks about a call."""
+"""The rules in force, bound to the folders of the workspace: finds the rule that covers a call."""
 
 from __future__ import annotations
 
 import re
 
-from yume_shim.gate.paths import look, slashed, tidy
+from yume_shim.gate.paths import resolve, slashed, tidy
 from yume_shim.gate.rules import PathPattern, Rule, names_tool, parse_rule, path_pattern
 from yume_shim.types.value import value
 
@@ -21,16 +21,14 @@ if TYPE_CHECKING:
     Behaviour = Literal["allow", "ask", "deny"]
 
 BEHAVIOURS: dict[str, Behaviour] = {"deny": "deny", "ask": "ask", "allow": "allow"}
-CONTENT_FIELDS = {"Task": "subagent_type", "Agent": "subagent_type", "Skill": "skill"}
-"""Tools whose rule content names the value of one input field."""
-PATHLESS = frozenset((*CONTENT_FIELDS, "Bash", "WebFetch", "WebSearch"))
-"""Tools whose rule content is never a path."""
+PATHLESS = frozenset(("Bash", "WebFetch", "WebSearch", "Task", "Agent", "Skill"))
+"""Tools whose rule content is never a path. Rules are read before the tools are known, so this goes by name."""
 
 
 @value
 class Entry:
-    """A rule in force. `remembered`: it came with an answer, not from the settings. `paths` is what its content means
-    as a path, once per spelling of the folder it is tied to."""
+    """A rule in force. `remembered`: it came with an answer, not from the settings. `paths`: its content as path
+    patterns, one per spelling of the folder that it is bound to."""
 
     rule: Rule
     remembered: bool = False
@@ -38,7 +36,7 @@ class Entry:
 
 
 class RuleBook:
-    """deny, ask and allow rules; the caller asks for them in that order."""
+    """The deny, ask and allow rules; the caller consults them in that order."""
 
     def __init__(self, rules: Rules, workspace: Workspace, log: Callable[[str, str], None]) -> None:
         self._workspace = workspace
@@ -48,56 +46,48 @@ class RuleBook:
             for text in texts:
                 rule = parse_rule(text)
                 if rule is None:
-                    log("warning", f"this permission rule is not understood and has no effect: {text}")
+                    log("warning", f"this permission rule is invalid and has no effect: {text}")
                 else:
-                    self._entries[behaviour].append(self._tie(behaviour, rule, remembered=False))
+                    self._entries[behaviour].append(self._bind(behaviour, rule, remembered=False))
 
     # ------------------------------------------------ change
 
     def add(self, behaviour: Behaviour, rule: Rule) -> None:
-        """Take over a rule that came with an answer."""
-        entry = self._tie(behaviour, rule, remembered=True)
+        """Add a rule that came with an answer."""
+        entry = self._bind(behaviour, rule, remembered=True)
         if entry.rule not in [known.rule for known in self._entries[behaviour] if known.remembered]:
             self._entries[behaviour].append(entry)
 
     def remove(self, behaviour: Behaviour, rule: Rule) -> None:
-        """Forget a rule."""
+        """Remove a rule, wherever it came from."""
         self._entries[behaviour] = [entry for entry in self._entries[behaviour] if entry.rule != rule]
 
     def replace(self, behaviour: Behaviour, rules: list[Rule]) -> None:
-        """Put these in place of all rules that came with answers."""
+        """Replace all rules that came with answers."""
         self._entries[behaviour] = [entry for entry in self._entries[behaviour] if not entry.remembered]
         for rule in rules:
             self.add(behaviour, rule)
 
     def rebuild(self) -> None:
-        """The workspace changed: path rules are tied to its folders anew."""
+        """Bind path rules to the folders again: the workspace changed."""
         for behaviour, entries in self._entries.items():
-            self._entries[behaviour] = [self._tie(behaviour, entry.rule, entry.remembered) for entry in entries]
+            self._entries[behaviour] = [self._bind(behaviour, entry.rule, entry.remembered) for entry in entries]
 
-    def texts(self, behaviour: Behaviour) -> tuple[str, ...]:
-        """The rules as written."""
-        return tuple(entry.rule.text for entry in self._entries[behaviour])
-
-    # ------------------------------------------------ ask
+    # ------------------------------------------------ find
 
     def entries(self, behaviour: Behaviour, spec: ToolSpec, remembered_only: bool = False) -> list[Entry]:
-        """The rules that speak about this tool."""
+        """The rules that name this tool."""
         return [
             entry
             for entry in self._entries[behaviour]
             if names_tool(entry.rule, spec) and (entry.remembered or not remembered_only)
         ]
 
-    def bare(self, behaviour: Behaviour, spec: ToolSpec, remembered_only: bool = False) -> Rule | None:
-        """The rule that covers every use of this tool."""
-        return next((e.rule for e in self.entries(behaviour, spec, remembered_only) if e.rule.bare), None)
-
     def for_places(
         self, behaviour: Behaviour, spec: ToolSpec, places: tuple[Place, ...], remembered_only: bool = False
     ) -> Rule | None:
-        """The rule that covers these paths: deny and ask if any spelling of any path is meant, allow only if both
-        spellings of all of them are."""
+        """The rule that covers these paths. A deny or ask rule covers them if it matches any spelling of any path, an
+        allow rule only if it matches both spellings of all of them."""
         for entry in self.entries(behaviour, spec, remembered_only):
             if entry.rule.bare or (places and _covers(entry, places, every=behaviour == "allow")):
                 return entry.rule
@@ -106,26 +96,26 @@ class RuleBook:
     def for_content(
         self, behaviour: Behaviour, spec: ToolSpec, call: ToolCall, remembered_only: bool = False
     ) -> Rule | None:
-        """The rule that covers this use of a tool that is about neither files nor commands."""
+        """The rule that covers this call of a tool that handles neither files nor commands."""
         for entry in self.entries(behaviour, spec, remembered_only):
-            if entry.rule.bare or _content_matches(entry.rule, call, strict=behaviour == "allow"):
+            if entry.rule.bare or _content_matches(entry.rule, spec, call, strict=behaviour == "allow"):
                 return entry.rule
         return None
 
     def denies_paths(self) -> bool:
-        """Whether any deny is about paths."""
+        """Whether any deny rule names paths."""
         return any(entry.paths for entry in self._entries["deny"])
 
-    def hiding(self) -> tuple[PathPattern, ...]:
-        """What `Read` denies hide."""
+    def hidden_patterns(self) -> tuple[PathPattern, ...]:
+        """The patterns of all `Read` deny rules."""
         return tuple(pattern for entry in self._path_denies("Read") for pattern in entry.paths)
 
     def hides(self, place: Place) -> Rule | None:
-        """The `Read` deny that hides this path."""
+        """The `Read` deny rule that hides this path."""
         return self._denied(place, "Read")
 
     def locks(self, place: Place) -> Rule | None:
-        """The `Edit` or `Write` deny that keeps this path from being written."""
+        """The `Edit` or `Write` deny rule that forbids writing this path."""
         return self._denied(place, "Edit") or self._denied(place, "Write")
 
     def _denied(self, place: Place, tool: str) -> Rule | None:
@@ -134,15 +124,15 @@ class RuleBook:
     def _path_denies(self, tool: str) -> list[Entry]:
         return [entry for entry in self._entries["deny"] if entry.rule.tool == tool and entry.paths]
 
-    # ------------------------------------------------ tie
+    # ------------------------------------------------ bind
 
-    def _tie(self, behaviour: Behaviour, rule: Rule, remembered: bool) -> Entry:
-        if rule.bare or rule.content is None or rule.tool in PATHLESS or rule.tool.startswith("mcp__"):
+    def _bind(self, behaviour: Behaviour, rule: Rule, remembered: bool) -> Entry:
+        if rule.bare or rule.content is None or rule.tool in PATHLESS or rule.is_mcp:
             return Entry(rule, remembered)
         space = self._workspace
-        # A deny must hold in every folder of the session; an allow is taken at its word.
-        bases = (space.cwd, tidy(look(space.cwd).real, space.flavour)) if behaviour == "allow" else space.folders
-        homes = dict.fromkeys((space.home, tidy(look(space.home).real, space.flavour))) if space.home else {"": None}
+        # A deny must hold in every folder of the session; an allow counts for the working folder only.
+        bases = (space.cwd, tidy(resolve(space.cwd).real, space.flavour)) if behaviour == "allow" else space.folders
+        homes = dict.fromkeys((space.home, tidy(resolve(space.home).real, space.flavour))) if space.home else {"": None}
         patterns: dict[str, PathPattern] = {}
         for base in dict.fromkeys(bases):
             for home in homes:
@@ -155,9 +145,9 @@ class RuleBook:
         return Entry(rule, remembered, tuple(patterns.values()))
 
     def _through_links(self, pattern: PathPattern) -> PathPattern | None:
-        """The pattern again with its spelled-out part resolved, when a link lies on the way."""
+        """The pattern with its literal part resolved, if that part leads through a link."""
         flavour = self._workspace.flavour
-        real = tidy(look(pattern.literal).real, flavour)
+        real = tidy(resolve(pattern.literal).real, flavour)
         before = re.escape(slashed(pattern.literal, flavour).rstrip("/"))
         if real == pattern.literal or not pattern.regex.pattern.startswith(before):
             return None
@@ -167,22 +157,21 @@ class RuleBook:
 
 
 def _covers(entry: Entry, places: tuple[Place, ...], every: bool) -> bool:
-    def meant(path: str) -> bool:
+    def matches(path: str) -> bool:
         return any(pattern.matches(path) for pattern in entry.paths)
 
     if every:
-        return all(not place.flaw and meant(place.asked) and meant(place.real) for place in places)
-    return any(meant(place.asked) or meant(place.real) for place in places)
+        return all(not place.flaw and matches(place.asked) and matches(place.real) for place in places)
+    return any(matches(place.asked) or matches(place.real) for place in places)
 
 
-def _content_matches(rule: Rule, call: ToolCall, strict: bool) -> bool:
+def _content_matches(rule: Rule, spec: ToolSpec, call: ToolCall, strict: bool) -> bool:
     content = rule.content or ""
     if content.startswith("domain:"):
         return _host_matches(content.removeprefix("domain:"), str(call.input.get("url", "")))
-    field = CONTENT_FIELDS.get(call.name)
-    if field is not None:
-        return call.input.get(field) == content
-    # Content that means nothing for this tool: it never allows, and it forbids when it names any of the values.
+    if spec.rule_field:
+        return call.input.get(spec.rule_field) == content
+    # This tool gives the content no meaning: it never allows, and it denies if any parameter has that value.
     return not strict and content in [item for item in call.input.values() if isinstance(item, str)]
 
 

@@ -1,11 +1,11 @@
-"""Permission rules: from their text to something that matches.
+"""Permission rules: parsing, and matching against tools, commands and paths.
 
     Tool                      every use of the tool; `mcp__server` is every tool of that server
-    Bash(git status)          this command, to the letter        `\\*` is a star that stands for itself
+    Bash(git status)          exactly this command               `\\*` is a literal star
     Bash(git status:*)        this command with any arguments    (the same as `Bash(git status *)`)
-    Bash(npm run * --silent)  a star is any text
-    Read(src/**)              paths as in a .gitignore: `//` absolute, `~/` home, `/` and `./` the working folder,
-                              a name without a slash at any depth
+    Bash(npm run * --silent)  a star matches any text
+    Read(src/**)              paths as in a .gitignore: `//` absolute, `~/` home, `/` and `./` the working folder;
+                              a name without a slash matches at any depth
     WebFetch(domain:x.org)    that host
 
 `Edit` rules cover every tool that edits, `Read` rules every tool that reads or searches.
@@ -26,15 +26,20 @@ if TYPE_CHECKING:
 
 @value
 class Rule:
-    """A rule as written: the tool, and what is in the parentheses (None = no parentheses)."""
+    """A rule as written: the tool, and the content of the parentheses (None = no parentheses)."""
 
     tool: str
     content: str | None = None
 
     @property
     def bare(self) -> bool:
-        """Covers the whole tool."""
+        """Covers every call of the tool."""
         return self.content is None or self.content in ("", "*", ":*", "**")
+
+    @property
+    def is_mcp(self) -> bool:
+        """Names an MCP tool or server; both have this prefix in rules."""
+        return self.tool.startswith("mcp__")
 
     @property
     def text(self) -> str:
@@ -42,7 +47,7 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule | None:
-    """The rule, or None if the text is none."""
+    """The rule, or None if the text is not one."""
     text = text.strip()
     tool, paren, rest = text.partition("(")
     tool = tool.strip()
@@ -54,14 +59,14 @@ def parse_rule(text: str) -> Rule | None:
 
 
 def names_tool(rule: Rule, spec: ToolSpec) -> bool:
-    """Whether the rule speaks about this tool at all."""
+    """Whether the rule names this tool, whatever its content."""
     if rule.tool in (spec.name, "*") or rule.tool in spec.aliases:
         return True
     if rule.tool == "Edit":
         return spec.kind == "edit"
     if rule.tool == "Read":
         return spec.kind in ("read", "search")
-    if rule.tool.startswith("mcp__"):
+    if rule.is_mcp and spec.source == "mcp":
         server = rule.tool.removesuffix("__*")
         return server.count("__") == 1 and spec.name.startswith(server + "__")
     return False
@@ -80,12 +85,12 @@ def escape_command(command: str) -> str:
 
 
 def joined(words: tuple[str, ...]) -> str:
-    """The words as one line in which a word with blanks or quotes cannot pass for several."""
+    """The words as one line; words with blanks or quotes are quoted, so that one word cannot pass for several."""
     return " ".join(word if _PLAIN_WORD.match(word) else "'" + word.replace("'", "'\\''") + "'" for word in words)
 
 
 def command_matches(content: str, raw: str, words: tuple[str, ...]) -> bool:
-    """Whether rule content matches one simple command: `raw` as written, `words` with the quotes taken off."""
+    """Whether rule content matches one simple command: `raw` as written, `words` without quotes."""
     head = _prefix_head(content)
     if head == "":
         return True
@@ -101,12 +106,12 @@ def command_matches(content: str, raw: str, words: tuple[str, ...]) -> bool:
 
 
 def is_exact(content: str, command: str) -> bool:
-    """Whether rule content is this whole command to the letter."""
+    """Whether rule content is exactly this whole command."""
     return not _STAR.search(content) and _ESCAPE.sub(r"\1", content) == command
 
 
 def _prefix_head(content: str) -> str | None:
-    """`git status` of `git status:*` and `git status *`; None if the content is no prefix pattern."""
+    """`git status` of `git status:*` and `git status *`; None if the content is not a prefix pattern."""
     if content in ("", "*", ":*"):
         return ""
     for ending in (":*", " *"):
@@ -136,18 +141,18 @@ _GLOB = frozenset("*?[")
 
 @value
 class PathPattern:
-    """A path rule tied to a folder. `literal` is as much of the path as is spelled out."""
+    """A path rule bound to a folder. `literal` is the part of the path before the first wildcard."""
 
     literal: str
     regex: re.Pattern[str]
     flavour: Flavour
 
     def matches(self, path: str) -> bool:
-        """Whether a tidy absolute path is meant, or lies below one that is."""
+        """Whether a tidy absolute path matches, or is below one that does."""
         return self.regex.fullmatch(slashed(path, self.flavour)) is not None
 
     def overlaps(self, folder: str) -> bool:
-        """Whether something in or below the folder may be meant."""
+        """Whether something in or below the folder may match."""
         return contains(folder, self.literal, self.flavour) or contains(self.literal, folder, self.flavour)
 
 
@@ -157,7 +162,7 @@ def escape_path(path: str, flavour: Flavour) -> str:
 
 
 def path_pattern(content: str, base: str, home: str, flavour: Flavour) -> PathPattern:
-    """Tie rule content to the folder `base` (and `~/` to `home`)."""
+    """Bind rule content to the folder `base` (and `~/` to `home`)."""
     anchored = True
     if content.startswith("//"):
         anchor, rest = "/", content[2:]
@@ -192,8 +197,8 @@ def _literal(rest: str, anchor: str) -> str:
 
 
 def _glob_regex(glob: str) -> str:
-    """A .gitignore pattern as a regular expression. A last `/**` also means the folder itself: what hides all files
-    of a folder hides the folder."""
+    """A .gitignore pattern as a regular expression. A final `/**` also matches the folder itself: a rule that hides
+    all files of a folder hides the folder."""
     out: list[str] = []
     place = 0
     while place < len(glob):

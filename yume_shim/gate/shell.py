@@ -1,15 +1,16 @@
-"""What a shell command consists of: every simple command in it, and whether that is all there is to it.
+"""Parses a shell command into its simple commands, and says whether they are all that it runs.
 
-tree-sitter-bash does the reading, but its grammar is made for colouring, not for judging: it takes some texts apart
-differently from bash (`a'b'\\c` becomes two words, `> x y` one redirect with two targets). So a tree is believed only
-where it accounts for every byte: between two words there must be real blanks, inside a word nothing but what a
-word may hold, outside of nodes nothing but white space. What is not proved is said to be unproved:
+tree-sitter-bash does the parsing, but its grammar is made for highlighting, not for judging: it splits some texts
+differently from bash (`a'b'\\c` becomes two words, `> x y` one redirect with two targets). So a tree is trusted only
+where it accounts for every byte: real blanks between words, only legal characters inside a word, only white space
+outside of nodes. A script that fails these checks is marked:
 
-    simple    only plain commands, joined by `&& || ; | |& &` and line ends, with plain words and plain redirects
-    opaque    something may run that cannot be seen here
+    problem   it is not simple: not just plain commands, joined by `&& || ; | |& &` and line ends, with plain words and
+              plain redirects
+    opaque    it may run something that cannot be seen here
 
-A rule may allow a command only if it is simple; a deny rule looks at all commands found, and does not trust a text
-that is opaque.
+A rule may allow a command only if it has no problem; a deny rule checks all commands found, and does not trust an
+opaque script.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import re
 import threading
 
-from yume_shim.gate.names import names
+from yume_shim.gate.word_set import word_set
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 @value
 class Word:
-    """A word with its quotes taken off. "glob": the shell may put file names in its place; "dynamic": what it becomes
-    is known only when it runs."""
+    """A word without its quotes. "glob": the shell may replace it by file names; "dynamic": its value is known only at
+    run time."""
 
     text: str
     kind: WordKind = "plain"
@@ -40,7 +41,7 @@ class Word:
 
 @value
 class Redirect:
-    """`operator` without its file descriptor; `target` is a number for a copied descriptor."""
+    """`operator` has no file descriptor. `descriptor`: it copies one, and `target` is its number."""
 
     operator: str
     target: Word
@@ -49,7 +50,7 @@ class Redirect:
 
 @value
 class Simple:
-    """One simple command. `raw` is the text of its words as written."""
+    """One simple command. `raw` is the text of its words as written, with quotes."""
 
     words: tuple[Word, ...]
     raw: str = ""
@@ -59,14 +60,14 @@ class Simple:
 
 @value
 class Script:
-    """All commands of a text, in order. `problem` says why it is not simple, `opaque` that not all may be seen."""
+    """All commands of a text, in order. `problem` says why it is not simple; `opaque`: it may run others, too."""
 
     commands: tuple[Simple, ...]
     problem: str = ""
     opaque: bool = False
 
 
-RESERVED = names("if then else elif fi for while until do done case esac function select in coproc { } ! [[ ]]")
+RESERVED = word_set("if then else elif fi for while until do done case esac function select in coproc { } ! [[ ]]")
 _JOINTS = frozenset((";", "&", "&&", "||", "|", "|&", "\n"))
 _PLAIN_NODES = frozenset(("program", "list", "pipeline", "redirected_statement", "command", "comment"))
 _OPERATORS = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&", "<", "<&"))
@@ -87,7 +88,7 @@ _SUBSTITUTIONS = {
     "variable_assignment": "an assignment",
 }
 
-# A line continuation joins what stands around it, so it separates words only next to a real blank.
+# A line continuation joins the text around it, so it separates words only next to a real blank.
 _GAP = re.compile(rb"(?:[ \t]+(?:\\\n)?|\n)*\Z")
 _BLANK = re.compile(rb"(?:[ \t]+(?:\\\n)?)+\Z")
 _REDIRECT_STARTS = (b"<", b">", b"&")
@@ -98,45 +99,45 @@ _TILDE = re.compile(r"~(?:/|\Z)")
 
 
 def parse(text: str) -> Script:
-    """Take a command apart. Never raises: what cannot be read is opaque."""
+    """Parse a command. Never raises: what cannot be parsed is opaque."""
     if not text.replace("\t", " ").replace("\n", " ").isprintable():
         return _fallback(text, "it contains control characters or Unicode whitespace")
     try:
         source = text.encode("utf-8")
-        with _lock:  # calls that run side by side are judged side by side
+        with _lock:  # parallel calls are judged in parallel
             root = _parser().parse(source).root_node
         walk = _Walk(source)
         if root.has_error:
             walk.flag("it is not complete shell syntax", opaque=True)
         walk.visit(root)
     except (LookupError, RecursionError, ValueError):
-        return _fallback(text, "it cannot be taken apart")
+        return _fallback(text, "it could not be parsed")
     return Script(tuple(walk.commands), walk.problem, walk.opaque)
 
 
 def _fallback(text: str, problem: str) -> Script:
-    """Something for deny rules to look at when there is no tree: the words between blanks and joints."""
+    """Split at blanks and operators, so that deny rules have something to check when there is no tree."""
     pieces = [re.split(r"\s+", piece.strip()) for piece in re.split(r"[;&|\n\r()`]+", text)]
     commands = [Simple(tuple(Word(word) for word in words), " ".join(words)) for words in pieces if words != [""]]
     return Script(tuple(commands), problem, opaque=True)
 
 
-_kept: list[Parser] = []
+_made: list[Parser] = []
 _lock = threading.Lock()
 
 
 def _parser() -> Parser:
-    """The parser, made at the first command that must be judged (30 ms)."""
-    if not _kept:
+    """The parser, created for the first command that is judged (30 ms)."""
+    if not _made:
         import tree_sitter
         import tree_sitter_bash
 
-        _kept.append(tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())))
-    return _kept[0]
+        _made.append(tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())))
+    return _made[0]
 
 
 class _Walk:
-    """Goes through a tree once, gathers the commands and the doubts."""
+    """Walks a tree once; collects the commands, and what is not simple."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
@@ -183,23 +184,23 @@ class _Walk:
     def _comment(self, node: Node) -> None:
         before = self._source[node.start_byte - 1 : node.start_byte]
         if before not in (b"", b" ", b"\t", b"\n", b";", b"&", b"|") or "\n" in self._text(node):
-            self.flag("a # stands inside a word", opaque=True)
+            self.flag("there is a # inside a word", opaque=True)
 
     def _check_gaps(self, node: Node) -> None:
-        whole = node.type == "program"  # which may begin behind, and end before, what the scanner skipped
+        whole = node.type == "program"  # the scanner may have skipped bytes at its start and end
         place = 0 if whole else node.start_byte
         end = len(self._source) if whole else node.end_byte
         for child in node.children:
             if not _GAP.match(self._source[place : child.start_byte]):
-                self.flag("a part of it is not understood", opaque=True)
+                self.flag("a part of it could not be parsed", opaque=True)
             place = child.end_byte
         if (whole or node.children) and not _GAP.match(self._source[place:end]):
-            self.flag("a part of it is not understood", opaque=True)
+            self.flag("a part of it could not be parsed", opaque=True)
 
     # ------------------------------------------------ a command
 
     def _statement(self, node: Node) -> None:
-        """A command, or a command (or more) with redirects behind it."""
+        """A command, or one or more commands with redirects after them."""
         if node.type == "command":
             self._command(node)
             return
@@ -211,9 +212,9 @@ class _Walk:
         bodies: list[Node] = []
         for child in node.children:
             if child.type == "file_redirect":
-                found, behind = self._redirect(child)
+                found, after_target = self._redirect(child)
                 redirects += found
-                extra += behind
+                extra += after_target
             elif child.type in ("heredoc_redirect", "herestring_redirect"):
                 self.visit(child)
             else:
@@ -221,7 +222,7 @@ class _Walk:
         first = len(self.commands)
         for body in bodies:
             self.visit(body)
-        # tree-sitter hangs the redirect of a pipeline's last command on the whole pipeline
+        # tree-sitter attaches the redirect of a pipeline's last command to the whole pipeline
         last = self.commands.pop() if len(self.commands) > first else Simple(())
         words = (*last.words, *extra)
         raw = " ".join([last.raw, *(word.text for word in extra)]).strip()
@@ -239,10 +240,10 @@ class _Walk:
             if child.type == "variable_assignment":
                 assigns.append(self._assignment(child))
             elif child.type == "file_redirect":
-                found, behind = self._redirect(child)
+                found, after_target = self._redirect(child)
                 here += found
-                words += behind
-                raws += [word.text for word in behind]
+                words += after_target
+                raws += [word.text for word in after_target]
             elif child.type == "herestring_redirect":
                 self.visit(child)
             else:
@@ -250,7 +251,7 @@ class _Walk:
                 words.append(self._word(body))
                 raws.append(self._text(child))
         if words and (not words[0].text or raws[0] in RESERVED or words[0].kind != "plain"):
-            self.flag("what it runs is known only when it runs", opaque=True)
+            self.flag("what it runs is known only at run time", opaque=True)
         self.commands.append(Simple(tuple(words), " ".join(raws), tuple(assigns), tuple(here)))
 
     def _check_blank(self, before: Node | None, child: Node) -> None:
@@ -263,7 +264,7 @@ class _Walk:
             and self._source[child.start_byte : child.start_byte + 1] in _REDIRECT_STARTS
         )
         if not touching and not _BLANK.match(gap):
-            self.flag("its words are not clearly apart", opaque=True)
+            self.flag("its words are not clearly separated", opaque=True)
 
     def _assignment(self, node: Node) -> tuple[str, Word]:
         name, _, rest = self._text(node).partition("=")
@@ -274,33 +275,33 @@ class _Walk:
         return name, self._word(node.children[-1])
 
     def _redirect(self, node: Node) -> tuple[list[Redirect], list[Word]]:
-        """The redirect, and the words behind its target: in `> x y` y is a word of the command for bash, and a second
+        """The redirect, and the words after its target: in `> x y` y is a word of the command for bash, but a second
         target for the grammar."""
         parts = [child for child in node.children if child.type != "file_descriptor"]
         for before, after in zip(node.children, node.children[1:], strict=False):
             gap = self._source[before.end_byte : after.start_byte]
             if gap.strip(b" \t") or (gap and before.type == "file_descriptor"):
-                self.flag("a part of it is not understood", opaque=True)
+                self.flag("a part of it could not be parsed", opaque=True)
         for child in node.children:
             if child.type == "file_descriptor" and not self._text(child).isdecimal():
-                self.flag("a part of it is not understood", opaque=True)
+                self.flag("a part of it could not be parsed", opaque=True)
         operator = parts[0].type
         if operator not in _OPERATORS or len(parts) < 2:
             self.flag(f"it contains the redirect {operator!r}")
         if len(parts) > 2:
-            self.flag("it has words behind a redirect")
+            self.flag("it has words after a redirect")
         words = [self._word(part) for part in parts[1:]]
         if words and words[0].kind != "plain":
-            self.flag("the target of a redirect is known only when it runs")
+            self.flag("the target of a redirect is known only at run time")
         copied = bool(words) and operator in (">&", "<&") and words[0].text.isdecimal()
         if operator in (">&", "<&") and not copied:
-            self.flag(f"it contains the redirect {operator!r}")  # bash takes quotes off such a target twice
+            self.flag(f"it contains the redirect {operator!r}")  # bash removes quotes from such a target twice
         return [Redirect(operator, word, copied) for word in words[:1]], words[1:]
 
     # ------------------------------------------------ a word
 
     def _word(self, node: Node) -> Word:
-        """The word; a quoted ~ at its start, which is an ordinary name, is marked as such by `./`."""
+        """The word. A quoted ~ at its start is an ordinary name: `./` is put in front of it."""
         word = self._part(node)
         return Word("./" + word.text, word.kind) if word.text.startswith("~") and self._text(node)[:1] != "~" else word
 
@@ -317,7 +318,7 @@ class _Walk:
             return self._string(node, text)
         if kind == "concatenation":
             return self._concatenation(node, text)
-        self.visit(node)  # gathers what a substitution runs, and says what it is
+        self.visit(node)  # collects what a substitution runs, and sets the problem
         self.flag("it contains a word that is not plain")
         return Word(text, "dynamic")
 
@@ -326,7 +327,7 @@ class _Walk:
         place = node.start_byte
         for child in node.children:
             if child.start_byte != place:
-                self.flag("its words are not clearly apart", opaque=True)
+                self.flag("its words are not clearly separated", opaque=True)
             place = child.end_byte
         bare = "".join(self._text(child) for child in node.children if child.type in ("word", "number"))
         # A ~ with a quote before its slash is not the home.
@@ -338,7 +339,7 @@ class _Walk:
         return Word(joined, "glob" if any(part.kind == "glob" for part in parts) else "plain")
 
     def _bare(self, text: str) -> Word:
-        """An unquoted word: backslashes taken off, every other character one that means itself or a glob."""
+        """An unquoted word: backslashes are removed; every other character must be literal or part of a glob."""
         out: list[str] = []
         glob = False
         place = 0

@@ -1,14 +1,14 @@
-"""What really runs: simple commands looked through down to the commands inside them.
+"""Finds the commands that other commands run: wrappers, `sh -c`, `find -exec`.
 
-For deny and ask rules, so it errs on the side of seeing too much: of `nice -n 5 touch x` every tail is a candidate.
+It serves deny and ask rules, so it prefers finding too much: of `nice -n 5 touch x` every tail is a candidate.
 """
 
 from __future__ import annotations
 
 import re
 
-from yume_shim.gate.names import names
 from yume_shim.gate.shell import Simple, Word, parse
+from yume_shim.gate.word_set import word_set
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from yume_shim.gate.shell import Script
 
 MAX_NESTING = 6
-"""`sh -c` inside `sh -c` is followed this deep; below that the text counts as opaque."""
+"""`sh -c` inside `sh -c` is followed this deep; anything deeper is opaque."""
 
 MAX_TAILS = 64
-"""Of a wrapper with more words than this only so many tails are looked at; the rest of it counts as opaque."""
+"""Only this many tails of a wrapper are checked; a wrapper with more words is opaque."""
 
-WRAPPERS = names(
+WRAPPERS = word_set(
     "env command exec builtin nohup nice time timeout stdbuf setsid xargs sudo doas su runuser ionice chrt taskset "
     "watch strace ltrace unshare nsenter chroot flock script parallel busybox toybox coproc caffeinate entr "
     "gtimeout proot fakeroot systemd-run dbus-run-session torsocks unbuffer"
 )
-SHELLS = names("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
-OPAQUE = names("eval source . trap alias bind enable mapfile readarray complete compgen")
+SHELLS = word_set("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
+OPAQUE = word_set("eval source . trap alias bind enable mapfile readarray complete compgen")
 _INLINE_CODE = re.compile(
     r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[\d.]*\Z"
 )
 _INLINE_FLAG = re.compile(r"-\w*[ceEprR]\Z|--(?:eval|print|execute)\b|eval\Z|-\Z")
 _AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
-_FIND_RUNS = names("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+_FIND_RUNS = word_set("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 _CALM_SED = re.compile(
     r"[\d,$~+;p =dq]*\Z|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIip\d]*\Z|/[^/]*/[dp]\Z"
 )
@@ -42,22 +42,22 @@ _GIT_VALUED = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 
 @value
 class Run:
-    """A command that runs, by its words (the name without its folder), and how it was written."""
+    """A command that runs: its words (the name without its folder), and its text as written."""
 
     words: tuple[str, ...]
     raw: str
 
 
 @value
-class Seen:
-    """All commands that a script runs, and whether there may be more."""
+class Unwrapped:
+    """The commands that a script runs, and whether there may be others."""
 
     runs: tuple[Run, ...]
     opaque: bool
 
 
-def unwrap(script: Script, depth: int = 0) -> Seen:
-    """Everything the script runs, as far as it can be seen."""
+def unwrap(script: Script, depth: int = 0) -> Unwrapped:
+    """Everything that the script runs, as far as it can be found."""
     runs: list[Run] = []
     opaque = script.opaque
     for command in script.commands:
@@ -71,7 +71,7 @@ def unwrap(script: Script, depth: int = 0) -> Seen:
             inner, hidden = _inside(words, depth)
             runs += inner
             opaque = opaque or hidden
-    return Seen(tuple(runs), opaque)
+    return Unwrapped(tuple(runs), opaque)
 
 
 def name_of(word: Word) -> str:
@@ -80,7 +80,7 @@ def name_of(word: Word) -> str:
 
 
 def _runs_its_tail(words: tuple[Word, ...], place: int) -> bool:
-    """Whether the words from `place` on are a command that a search in front of them runs."""
+    """Whether the words from `place` on are a command that `find` or `fd` runs."""
     return words[place - 1].text in _FIND_RUNS and name_of(words[0]) in ("find", "fd", "fdfind")
 
 
@@ -88,7 +88,7 @@ def _spellings(words: tuple[Word, ...], raw: str) -> list[Run]:
     plain = tuple(word.text for word in words)
     name = name_of(words[0])
     found = [Run((name, *plain[1:]), raw or " ".join(plain))]
-    if name.lower() != name:  # some file systems do not tell the two apart
+    if name.lower() != name:  # some file systems ignore case
         found.append(Run((name.lower(), *plain[1:]), raw))
     if name == "git":
         found.append(Run((name, *_without_git_options(plain[1:])), raw))
@@ -104,7 +104,7 @@ def _without_git_options(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _inside(words: tuple[Word, ...], depth: int) -> tuple[tuple[Run, ...], bool]:
-    """What a command that takes code as text runs, and whether some of it cannot be seen."""
+    """The commands that are inside a command's arguments, and whether there may be others."""
     name = name_of(words[0]).lower()
     rest = words[1:]
     if words[0].kind != "plain":
@@ -132,7 +132,7 @@ def _shell_runs(rest: tuple[Word, ...], depth: int) -> tuple[tuple[Run, ...], bo
         if re.match(r"-\w*c\w*\Z|/[cC]\Z|-[cC]ommand\Z", word.text):
             code = rest[place + 1 : place + 2]
             return _text_runs(code[0].text, code[0].kind == "plain", depth) if code else ((), True)
-    # A shell without -c runs a file, or what it is fed.
+    # A shell without -c runs a file, or its stdin.
     return (), True
 
 
@@ -143,9 +143,9 @@ def _text_runs(text: str, known: bool, depth: int) -> tuple[tuple[Run, ...], boo
     return seen.runs, seen.opaque or not known
 
 
-def strictly(command: Simple) -> tuple[Word, ...]:
-    """The words of the command behind harmless wrappers in their plain forms, for rules that allow. Anything unusual
-    in front leaves the words as they are, and then no rule about the command behind it matches."""
+def without_wrappers(command: Simple) -> tuple[Word, ...]:
+    """The words of the command without plain harmless wrappers in front, for allow rules. Any other wrapper stays,
+    so that no rule about the wrapped command matches."""
     words = command.words
     while words:
         skip = _plain_wrapper(tuple(word.text for word in words))
@@ -156,7 +156,7 @@ def strictly(command: Simple) -> tuple[Word, ...]:
 
 
 def _plain_wrapper(words: tuple[str, ...]) -> int:
-    """How many words a wrapper in a plain form takes; 0 if this is none."""
+    """The number of words of a plain wrapper; 0 if there is none."""
     match words:
         case ("timeout", limit, _, *_) if re.fullmatch(r"\d+(?:\.\d+)?[smhd]?", limit):
             return 2

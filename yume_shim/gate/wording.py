@@ -1,7 +1,7 @@
-"""What the gate says: the texts that the model and the host read, and what an asker may be offered.
+"""The gate's messages to the model and the host, and the permission updates that it suggests.
 
-Hosts recognise the first words of some of these texts ("Claude requested permissions to write to", "This command
-requires approval", "Permission to use … has been denied"), so those words stay as hosts know them.
+Hosts recognise some of these texts by their first words ("Claude requested permissions to write to", "This command
+requires approval", "Permission to use … has been denied"), so those words must not change.
 """
 
 from __future__ import annotations
@@ -13,59 +13,59 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 MAX_QUOTED = 500
-"""Longest piece of a command that is quoted in a message."""
+"""The most characters of a command that a message quotes."""
 
 
 def clip(text: str) -> str:
     return text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"
 
 
-def write_wanted(path: str, mode: str) -> str:
+def write_request(path: str, mode: str) -> str:
     text = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
-    return f"{text} Nothing is edited while in plan mode: present the plan first." if mode == "plan" else text
+    return f"{text} No files are edited while in plan mode: present the plan first." if mode == "plan" else text
 
 
-def read_wanted(path: str) -> str:
+def read_request(path: str) -> str:
     return f"Claude requested permissions to read from {path}, but you haven't granted it yet."
 
 
-def sensitive(path: str, name: str) -> str:
+def sensitive_file(path: str, name: str) -> str:
     return (
         f"Claude requested permissions to edit {path} which is a sensitive file ({name}): other programs act on it, "
-        "so it is never edited unasked."
+        "so editing it always requires approval."
     )
 
 
-def linked(path: str, real: str) -> str:
+def link_request(path: str, real: str) -> str:
     return f"Claude requested permissions to write to {path}, but you haven't granted it yet: it is a link to {real}."
 
 
-def odd_path(path: str, why: str) -> str:
-    return f"The path {path!r} is not taken: {why}."
+def bad_path(path: str, why: str) -> str:
+    return f"The path {path!r} cannot be checked: {why}."
 
 
-def tool_wanted(name: str) -> str:
+def tool_request(name: str) -> str:
     return f"Claude requested permissions to use {name}, but you haven't granted it yet."
 
 
-def command_wanted(why: str, mode: str) -> str:
+def command_approval(why: str, mode: str) -> str:
     text = f"This command requires approval ({why})" if why else "This command requires approval"
-    return f"{text}. Only commands that read run unasked while in plan mode." if mode == "plan" else text
+    return f"{text}. Only read-only commands run without approval while in plan mode." if mode == "plan" else text
 
 
-def parts_wanted(parts: tuple[str, ...], mode: str) -> str:
+def parts_approval(parts: tuple[str, ...], mode: str) -> str:
     text = "This Bash command contains multiple operations. The following parts require approval: " + ", ".join(
         clip(part) for part in parts
     )
-    return f"{text}. Only commands that read run unasked while in plan mode." if mode == "plan" else text
+    return f"{text}. Only read-only commands run without approval while in plan mode." if mode == "plan" else text
 
 
-def redirect_wanted(path: str) -> str:
-    return f"Output redirection to '{path}' needs approval: it would write outside of what may be edited unasked."
+def redirect_approval(path: str) -> str:
+    return f"Output redirection to '{path}' needs approval: the file may not be written without asking."
 
 
 def rule_asks(name: str) -> str:
-    return f"Claude requested permissions to use {name}, but you haven't granted it yet: a rule wants it asked."
+    return f"Claude requested permissions to use {name}, but you haven't granted it yet: a rule requires approval."
 
 
 def command_denied(command: str) -> str:
@@ -76,9 +76,9 @@ def tool_denied(name: str) -> str:
     return f"Permission to use {name} has been denied."
 
 
-def confined(path: str) -> str:
-    """Outside of the working folders under --restricted."""
-    return f"{path} lies outside of the working folders, and this session is restricted to them."
+def outside_confinement(path: str) -> str:
+    """For a path outside of the working folders under --restricted."""
+    return f"{path} is outside of the working folders, and this session is restricted to them."
 
 
 def path_denied() -> str:
@@ -89,10 +89,10 @@ def mode_denied(name: str) -> str:
     return f"Permission to use {name} has been denied: this session runs no tools (mode deny)."
 
 
-def not_asked(name: str, wanted: str) -> str:
+def denied_unasked(name: str, wanted: str) -> str:
     return (
         f"Permission to use {name} has been denied because this session does not ask (mode dontAsk) and no rule allows "
-        f"it. {wanted} Go on with what is allowed, or say what you need and stop."
+        f"it. {wanted} Continue with what is allowed, or say what you need and stop."
     )
 
 

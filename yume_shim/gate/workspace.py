@@ -1,8 +1,8 @@
-"""The folders a session may work in, and where a path lies in relation to them."""
+"""The folders a session may work in, and whether a path is inside them."""
 
 from __future__ import annotations
 
-from yume_shim.gate.paths import contains, expand, flaw, look, protected_name, tidy
+from yume_shim.gate.paths import contains, expand, flaw, protected_name, resolve, tidy
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @value
 class Place:
-    """A path as asked for and as resolved; `flaw` says why it cannot be judged at all."""
+    """A path as requested (`asked`) and as resolved (`real`); `flaw` says why it cannot be judged."""
 
     asked: str
     real: str
@@ -23,7 +23,7 @@ class Place:
 
 
 class Workspace:
-    """The working folder and the additional ones. A folder counts by its own spelling and by its resolved one."""
+    """The working folder and the additional ones. Each folder counts as written and as resolved."""
 
     def __init__(self, cwd: str, home: str, flavour: Flavour, extra: tuple[str, ...] = ()) -> None:
         self.flavour = flavour
@@ -31,25 +31,25 @@ class Workspace:
         self.cwd = tidy(expand(cwd, cwd, home, flavour), flavour)
         self.extra: tuple[str, ...] = ()
         self.confined = False
-        """Nothing outside is reachable, whatever mode and rules say."""
+        """Nothing outside may be reached, whatever mode and rules say."""
         self._forms: tuple[str, ...] = self._spellings(self.cwd)
         for folder in extra:
             self.add(folder)
 
     def _spellings(self, folder: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((folder, tidy(look(folder).real, self.flavour))))
+        return tuple(dict.fromkeys((folder, tidy(resolve(folder).real, self.flavour))))
 
     def absolute(self, path: str) -> str:
         return tidy(expand(path, self.cwd, self.home, self.flavour), self.flavour)
 
     def add(self, folder: str) -> None:
-        """Work in this folder too."""
+        """Add a folder."""
         path = self.absolute(folder)
         if path not in self.extra:
             self._set((*self.extra, path))
 
     def remove(self, folder: str) -> None:
-        """No longer work in this folder (the working folder itself stays)."""
+        """Remove an added folder (the working folder itself stays)."""
         path = self.absolute(folder)
         self._set(tuple(kept for kept in self.extra if kept != path))
 
@@ -63,25 +63,25 @@ class Workspace:
         return self._forms
 
     def place(self, path: str, base: str = "") -> Place:
-        """Where a path leads, relative ones from `base` (default: the working folder)."""
+        """Where a path leads; a relative path starts at `base` (default: the working folder)."""
         wrong = flaw(path, self.flavour)
         if wrong:
             return Place(path, path, wrong)
-        # The disk is asked about the untidied path: `link/..` is the parent of where the link leads.
+        # Resolve the path before tidying it: `link/..` is the parent of the folder that the link leads to.
         full = expand(path, base or self.cwd, self.home, self.flavour)
-        seen = look(full)
-        asked, real = tidy(full, self.flavour), tidy(seen.real, self.flavour)
-        return Place(asked, real, "", seen.is_link, seen.is_folder, seen.exists)
+        resolved = resolve(full)
+        asked, real = tidy(full, self.flavour), tidy(resolved.real, self.flavour)
+        return Place(asked, real, "", resolved.is_link, resolved.is_folder, resolved.exists)
 
     def inside(self, place: Place) -> bool:
-        """Whether the path lies in the workspace, both as asked and as resolved."""
+        """Whether the path is in the workspace, both as requested and as resolved."""
         return not place.flaw and self._in(place.asked) and self._in(place.real)
 
     def _in(self, path: str) -> bool:
         return any(contains(folder, path, self.flavour) for folder in self._forms)
 
     def protected(self, place: Place) -> str:
-        """The sensitive name in the path, below the folder of the workspace it lies in; "" if there is none."""
+        """The sensitive name in the path, counted from its workspace folder down; "" if there is none."""
         return self._protected(place.asked) or self._protected(place.real)
 
     def _protected(self, path: str) -> str:

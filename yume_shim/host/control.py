@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Emit
 
     Handler = Callable[[Json], "Json | ReplyThen | None"]
-    """Takes the request's body. Returns the answer's body (None = a bare success), or raises BadLine, whose `quote` is
-    then the error code."""
+    """Takes the request's body. Returns the answer's body (None = a bare success), or raises BadLine with a code."""
 
 UNSUPPORTED = "unsupported_request"
 FAILED = "internal_error"
@@ -57,7 +56,7 @@ class ControlDesk:
                 said = said.body
             answered = ControlAnswered(ask.id, said)
         except BadLine as bad:
-            answered = ControlAnswered(ask.id, error=bad.message, error_code=bad.quote)
+            answered = ControlAnswered(ask.id, error=bad.message, error_code=bad.code)
         except Exception as error:
             self._log("error", f"control request {ask.subtype} failed: {error!r}")
             answered = ControlAnswered(ask.id, error=f"{ask.subtype} failed: {error}", error_code=FAILED)

@@ -1,4 +1,4 @@
-"""Names to sockets to TLS. Every wait is short-sliced or guarded, so that a cancel is heard while it lasts."""
+"""Host names to sockets to TLS. Every wait is sliced or guarded, so that a cancel takes effect at once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from ssl import SSLContext
     from typing import Any
 
     from yume_shim.types.ports import Cancel
 
 ATTEMPT_DELAY = 0.25
-"""Seconds after which the next address is tried beside the first (RFC 8305 calls it the connection attempt delay)."""
+"""Seconds after which the next address is tried in parallel (RFC 8305: "Connection Attempt Delay")."""
 CANCEL_SLICE = 0.05
 MAX_ADDRESSES = 8
 _HASHED_NAME = re.compile(r"[0-9a-f]{8}\.\d")
@@ -24,20 +24,30 @@ _HASHED_NAME = re.compile(r"[0-9a-f]{8}\.\d")
 _contexts: dict[tuple[Any, ...], SSLContext] = {}
 
 
-def open_socket(host: str, port: int, timeout: float, cancel: Cancel) -> socket.socket:
-    """A connected TCP socket: addresses in turn, overlapping when one is slow. Raises OSError or Cancelled."""
+def open_socket(
+    host: str, port: int, timeout: float, cancel: Cancel, check: Callable[[str], None] | None = None
+) -> socket.socket:
+    """A connected TCP socket: addresses in turn, overlapping when one is slow. Raises OSError or Cancelled.
+
+    The name is resolved once. `check` gets every address that was found, before the first connect, and may raise
+    anything; the connection goes to one of the addresses that passed. So a name that resolves differently a moment
+    later (DNS rebinding) cannot lead to an unchecked address.
+    """
     import socket
 
     deadline = time.monotonic() + timeout
-    addresses = _interleaved(_resolve(host, port, deadline, cancel))
-    sock = _race(addresses, deadline, cancel)
+    found = _resolve(host, port, deadline, cancel)
+    if check is not None:
+        for _, place in found:
+            check(place[0])
+    sock = _race(_interleaved(found), deadline, cancel)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     return sock
 
 
 def _resolve(host: str, port: int, deadline: float, cancel: Cancel) -> list[Any]:
-    """getaddrinfo cannot be interrupted: names are looked up in a thread that is left behind on cancel."""
+    """(family, socket address) of a host. getaddrinfo cannot be interrupted: its thread is abandoned on cancel."""
     import socket
     import threading
 
@@ -56,7 +66,7 @@ def _resolve(host: str, port: int, deadline: float, cancel: Cancel) -> list[Any]
                 found.append((family, address))
         except OSError as exc:
             found.append(exc)
-        except UnicodeError:  # a label that is empty or too long
+        except UnicodeError:  # an empty label, or one that is too long
             found.append(socket.gaierror(socket.EAI_NONAME, "not a host name"))
         finally:
             done.set()
@@ -73,7 +83,7 @@ def _resolve(host: str, port: int, deadline: float, cancel: Cancel) -> list[Any]
 
 
 def _interleaved(addresses: list[Any]) -> list[Any]:
-    """Families alternate, the system's favourite first: a dead IPv6 route costs one delay, not all of them."""
+    """Families alternate, the system's first choice first: a dead IPv6 route costs one delay, not one per address."""
     first = [item for item in addresses if item[0] == addresses[0][0]]
     other = [item for item in addresses if item[0] != addresses[0][0]]
     mixed: list[Any] = []
@@ -84,7 +94,7 @@ def _interleaved(addresses: list[Any]) -> list[Any]:
 
 
 def _race(addresses: list[Any], deadline: float, cancel: Cancel) -> socket.socket:
-    """The first of these addresses that answers."""
+    """A socket to the first of these addresses that accepts."""
     import selectors
     import socket
 
@@ -125,7 +135,7 @@ def _race(addresses: list[Any], deadline: float, cancel: Cancel) -> socket.socke
 
 
 def _begin(address: Any, trying: Any) -> OSError | None:
-    """Start one connect; the error if it cannot even start."""
+    """Start one connect; returns the error if it cannot start."""
     import errno
     import selectors
     import socket
@@ -149,12 +159,12 @@ def _begin(address: Any, trying: Any) -> OSError | None:
 
 
 def secure(sock: socket.socket, host: str, env: Mapping[str, str], *, full: bool = False) -> socket.socket:
-    """The socket with TLS over it, name and certificate checked. The socket's timeout bounds the handshake."""
+    """TLS over the socket, host name and certificate verified. The socket's timeout bounds the handshake."""
     return _context(env, full=full).wrap_socket(sock, server_hostname=host)
 
 
 def has_lazy_roots(env: Mapping[str, str]) -> bool:
-    """True when the roots come from a hashed folder, which may lack some that the bundle has: then `full` may help."""
+    """True when roots come from a hashed folder, which may lack some that the bundle has: then `full` may help."""
     return not _named_roots(env) and bool(_hashed_folder())
 
 
@@ -168,7 +178,7 @@ def _context(env: Mapping[str, str], *, full: bool) -> SSLContext:
 
 
 def _named_roots(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Files and folders of root certificates that the environment names instead of the system's."""
+    """Files and folders of root certificates that the environment names; they replace the system's."""
     named = [env.get(name, "") for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")]
     named += env.get("SSL_CERT_DIR", "").split(os.pathsep)
     return tuple(path for path in named if path and os.path.exists(path))
@@ -204,7 +214,7 @@ def _trust(context: SSLContext, path: str) -> None:
 
 
 def _trust_certifi(context: SSLContext) -> None:
-    """Pythons without any system roots (python.org's on macOS) take the bundle that comes with the SDKs."""
+    """For Pythons without system roots (python.org's on macOS): the bundle that comes with the SDKs."""
     try:
         from certifi import where
     except ImportError:
@@ -213,7 +223,7 @@ def _trust_certifi(context: SSLContext) -> None:
 
 
 def _hashed_folder() -> str:
-    """OpenSSL's certificate folder, if it is filled the way OpenSSL looks names up in it."""
+    """OpenSSL's certificate folder, if its files are named by hash, as OpenSSL looks them up; else ""."""
     import ssl
 
     folder = ssl.get_default_verify_paths().capath

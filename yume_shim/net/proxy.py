@@ -1,7 +1,7 @@
-"""Which proxy the environment names for an address, and how a tunnel through it is asked for.
+"""Which proxy the environment names for an address, and the request for a tunnel through it.
 
-Read as curl reads them: HTTPS_PROXY or HTTP_PROXY by the scheme of the address, else ALL_PROXY, lower case first;
-NO_PROXY is a comma list of names (with their subdomains), addresses, networks, `host:port` and `*`.
+The variables are read as curl reads them: HTTPS_PROXY or HTTP_PROXY by the scheme of the address, else ALL_PROXY, lower
+case first. NO_PROXY is a comma list of names (with their subdomains), addresses, networks, `host:port` and `*`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def choose_proxy(url: Url, env: Mapping[str, str]) -> Url | None:
-    """The proxy for this address, None = connect directly. Raises ValueError for one that cannot be used."""
+    """The proxy for this address, None = connect directly. Raises ValueError for a proxy we cannot use."""
     for name in (f"{url.scheme}_proxy", f"{url.scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY"):
         text = env.get(name, "").strip()
         if not text:
@@ -33,7 +33,7 @@ def proxy_auth(proxy: Url) -> dict[str, str]:
 
 
 def basic_auth(userinfo: str) -> str:
-    """The Basic scheme over a `user:password` of an address."""
+    """The value of an Authorization header for the `user:password` part of an address."""
     from binascii import b2a_base64
 
     user, _, password = userinfo.partition(":")

@@ -1,46 +1,104 @@
-"""The way to an address: straight, or through a proxy; then TLS. Gives a Connection ready for a request."""
+"""Connections: the way to an address, directly or through a proxy, then TLS."""
 
 from __future__ import annotations
 
-from yume_shim.net.message import Connection, read_head
-from yume_shim.providers.wire.failures import failure_config, failure_from_exception, failure_proxy, failure_timeout
-from yume_shim.types.errors import ProviderFailed
+from contextlib import suppress
+
+from yume_shim.net.errors import ConnectFailed, ProxyRefused, ProxyUnusable, TimedOut
+from yume_shim.net.message import read_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from socket import socket
 
     from yume_shim.net.url import Url
     from yume_shim.types.ports import Cancel
 
+READ_BYTES = 65_536
 _PROXY_VARIABLES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
 
 
-def open_route(url: Url, env: Mapping[str, str], seconds: float, cancel: Cancel, provider: str) -> Connection:
-    """Connect. Raises ProviderFailed that names what could not be reached, or Cancelled."""
-    proxy = _proxy_for(url, env, provider)
+class Connection:
+    """A socket, and the bytes that were read from it too early."""
+
+    __slots__ = ("idle_since", "kept", "origin", "rest", "sock", "via")
+
+    def __init__(self, sock: socket, origin: str) -> None:
+        self.sock = sock
+        self.origin = origin
+        self.rest = b""
+        self.kept = True
+        """May serve another request after this one."""
+        self.idle_since = 0.0
+        self.via: Url | None = None
+        """The proxy that plain http requests are written for; a tunnel needs no special requests."""
+
+    def abort(self) -> None:
+        """End whatever another thread waits for on this socket. (Not `SSLSocket.shutdown`: it removes the TLS layer
+        under the reader.)"""
+        import socket
+
+        with suppress(OSError):
+            socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.sock.close()
+
+    def is_alive(self) -> bool:
+        """True if the idle peer has neither closed the connection nor sent anything."""
+        if self.rest:
+            return False
+        self.sock.settimeout(0.0)
+        try:
+            self.sock.recv(1)
+        except BlockingIOError:
+            return True
+        except OSError as exc:
+            return type(exc).__name__ == "SSLWantReadError"  # by name: plain http must not load ssl
+        return False
+
+    def read(self, seconds: float) -> bytes:
+        """Some bytes, b"" at the end; raises TimeoutError and other OSErrors."""
+        if self.rest:
+            data, self.rest = self.rest, b""
+            return data
+        self.sock.settimeout(seconds)
+        return self.sock.recv(READ_BYTES)
+
+
+def open_route(
+    url: Url,
+    env: Mapping[str, str],
+    seconds: float,
+    cancel: Cancel,
+    check: Callable[[str], None] | None = None,
+) -> Connection:
+    """A connection that is ready for a request. Raises NetError or Cancelled.
+
+    `env` names proxies and root certificates. `check` gets every IP address of the host before any of them is
+    connected to, and raises to refuse them. With a `check` there must be no proxy in `env`: a proxy looks the name up
+    again, out of our sight.
+    """
+    proxy = _proxy_for(url, env)
+    if proxy is not None and check is not None:
+        raise ProxyUnusable("addresses behind a proxy cannot be checked")
     place = (proxy or url).place
     try:
-        return _open(url, proxy, env, seconds, cancel, provider, full_roots=False)
+        return _open(url, proxy, env, seconds, cancel, check, full_roots=False)
     except TimeoutError:
         cancel.check()
-        raise ProviderFailed(failure_timeout(provider, f"connection to {place}", seconds)) from None
+        raise TimedOut(f"connection to {place}", seconds) from None
     except OSError as exc:
         cancel.check()
-        if _lacks_root(exc, env):
-            return _with_full_roots(url, proxy, env, seconds, cancel, provider)
-        raise ProviderFailed(failure_from_exception(exc, provider, place)) from None
-
-
-def _with_full_roots(
-    url: Url, proxy: Url | None, env: Mapping[str, str], seconds: float, cancel: Cancel, provider: str
-) -> Connection:
-    """Once more with the system's whole bundle: a hashed folder can be a part of it."""
-    try:
-        return _open(url, proxy, env, seconds, cancel, provider, full_roots=True)
+        if not _lacks_root(exc, env):
+            raise ConnectFailed(place, exc) from None
+    try:  # once more with the system's whole bundle: a hashed folder may hold only a part of it
+        return _open(url, proxy, env, seconds, cancel, check, full_roots=True)
     except OSError as exc:
         cancel.check()
-        raise ProviderFailed(failure_from_exception(exc, provider, url.place)) from None
+        raise ConnectFailed(url.place, exc) from None
 
 
 def _open(
@@ -49,21 +107,21 @@ def _open(
     env: Mapping[str, str],
     seconds: float,
     cancel: Cancel,
-    provider: str,
+    check: Callable[[str], None] | None,
     *,
     full_roots: bool,
 ) -> Connection:
     from yume_shim.net.connect import open_socket, secure
 
     first = proxy or url
-    sock = open_socket(first.host, first.port, seconds, cancel)
+    sock = open_socket(first.host, first.port, seconds, cancel, check)
     sock.settimeout(seconds)
     connection = Connection(sock, url.origin)
     try:
         with cancel.guard(connection.abort):
             if url.scheme == "https":
                 if proxy is not None:
-                    _tunnel(connection, url, proxy, seconds, provider)
+                    _tunnel(connection, url, proxy, seconds)
                 connection.sock = secure(sock, url.host, env, full=full_roots)
             elif proxy is not None:
                 connection.via = proxy
@@ -73,7 +131,7 @@ def _open(
     return connection
 
 
-def _proxy_for(url: Url, env: Mapping[str, str], provider: str) -> Url | None:
+def _proxy_for(url: Url, env: Mapping[str, str]) -> Url | None:
     if not any(env.get(name) for name in _PROXY_VARIABLES):
         return None
     from yume_shim.net.proxy import choose_proxy
@@ -81,19 +139,19 @@ def _proxy_for(url: Url, env: Mapping[str, str], provider: str) -> Url | None:
     try:
         return choose_proxy(url, env)
     except ValueError as exc:
-        raise ProviderFailed(failure_config(provider, str(exc))) from None
+        raise ProxyUnusable(str(exc)) from None
 
 
-def _tunnel(connection: Connection, url: Url, proxy: Url, seconds: float, provider: str) -> None:
+def _tunnel(connection: Connection, url: Url, proxy: Url, seconds: float) -> None:
     from yume_shim.net.proxy import connect_request
 
     connection.sock.sendall(connect_request(url, proxy))
-    head = read_head(connection, lambda: connection.read(seconds), provider)
+    head = read_head(connection, lambda: connection.read(seconds))
     if head is None:
         raise ConnectionResetError("the proxy closed the connection")
     if not 200 <= head.status <= 299:
         message = f"the proxy {proxy.place} refused a connection to {url.place} (status {head.status})"
-        raise ProviderFailed(failure_proxy(provider, message, retryable=head.status >= 500))
+        raise ProxyRefused(message, retryable=head.status >= 500)
 
 
 def _lacks_root(exc: OSError, env: Mapping[str, str]) -> bool:

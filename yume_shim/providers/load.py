@@ -48,7 +48,7 @@ def load_adapter(api: str) -> Adapter:
     module: Any = None
     if api.replace("-", "").isalnum():
         try:
-            __import__(name)  # not import_module: that goes past the lock of host/imports.py
+            __import__(name)
             module = sys.modules[name]
         except ModuleNotFoundError as exc:
             if exc.name != name:  # the adapter is there, something it needs is not
@@ -72,11 +72,11 @@ def _load_transport(
 ) -> Transport:
     auth = adapter.auth_headers(credential)
     endpoint = spec.endpoint
-    headers = settings.custom_headers if endpoint.takes_custom_headers else {}
-    timeouts = settings.timeouts
+    headers = settings.endpoint.custom_headers if endpoint.takes_custom_headers else {}
+    timeouts = settings.limits.timeouts
     if not (spec.streaming and endpoint.quirks.streaming):  # nothing comes before the model has written everything
         timeouts = replace(timeouts, first_byte=timeouts.total)
-    if settings.transport == "sdk" or endpoint.sign_in:
+    if settings.network.transport == "sdk" or endpoint.sign_in:
         from yume_shim.providers.sdk.transport import SdkTransport
 
         return SdkTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)

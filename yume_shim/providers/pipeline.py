@@ -91,7 +91,7 @@ class ApiProvider:
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
         while True:
-            heard = False
+            begun = False
             failure: Failure | None = None
             for event in self._attempt(request, cancel):
                 if type(event) is BlockDelta:  # first: by far the most frequent, and never the first of an answer
@@ -100,17 +100,17 @@ class ApiProvider:
                 if isinstance(event, ResponseFailed):
                     failure = event.failure
                     break
-                heard = heard or not isinstance(event, Notice)
+                begun = begun or not isinstance(event, Notice)
                 yield event
                 if isinstance(event, ResponseEnded):
                     return
             if failure is None:
                 failure = failure_protocol(self._name, "the decoder ended without a terminal event")
             failure = self._preparer.judge(request, failure)
-            lesson = None if heard else self._preparer.learn(request, failure)
-            if lesson is None:
+            change = None if begun else self._preparer.adapt(request, failure)
+            if change is None:
                 break
-            self._log("info", f"{failure.message}; sent again: {lesson}")
+            self._log("info", f"{failure.message}; sent again: {change}")
         yield ResponseFailed(advised(failure, request.model))
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""What is remembered of a session: transcripts in the Claude CLI's own form, so that its readers read ours."""
+"""Session transcripts in the Claude CLI's format, so that its readers can read ours."""

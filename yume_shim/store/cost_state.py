@@ -1,4 +1,4 @@
-"""What a session has cost, as its transcript tells: the last `cost-state`, and the answers after it."""
+"""What a session has cost, from its transcript: the last `cost-state` line plus the answers after it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 
-class Spent:
-    """Listens while a transcript is read, and adds up at the end: most of what it hears is overtaken by a later
-    state."""
+class CostReader:
+    """Collects the costs while a transcript is read. It adds up only at the end, because a later `cost-state` line
+    replaces everything before it."""
 
     def __init__(self) -> None:
-        self._state = b""
+        self._state_line = b""
         self._responses: list[tuple[str, str, Any, float]] = []
 
-    def state(self, line: bytes) -> None:
-        """A `cost-state` line: all that was spent up to here."""
-        self._state = line
+    def add_state(self, line: bytes) -> None:
+        """A `cost-state` line: the total up to here."""
+        self._state_line = line
         self._responses.clear()
 
-    def response(self, message_id: str, model: str, usage: Any, cost: float) -> None:
-        """An answer; its blocks stand on several lines that all tell the same figures."""
+    def add_answer(self, message_id: str, model: str, usage: Any, cost: float) -> None:
+        """A line of an answer. An answer has one line per block, and all of them carry the same figures."""
         self._responses.append((message_id, model, usage, cost))
 
     def by_model(self) -> tuple[ModelUsage, ...]:
-        models = _state_models(self._state)
+        """What each model has cost."""
+        models = _state_models(self._state_line)
         counted = ""
         for message_id, model, usage, cost in self._responses:
             if message_id and message_id == counted:
@@ -48,8 +49,8 @@ class Spent:
         return tuple(models.values())
 
 
-def state_line(session_id: str, total_usd: float, used: Iterable[ModelUsage]) -> Json:
-    """A `cost-state` line, from which a resumed session goes on counting."""
+def cost_state_line(session_id: str, total_usd: float, used: Iterable[ModelUsage]) -> Json:
+    """A `cost-state` line, from which a resumed session continues counting."""
     return {
         "type": "cost-state",
         "sessionId": session_id,

@@ -1,22 +1,23 @@
 """Events -> transcript lines in the Claude CLI's form: a chain of `user` and `assistant` lines.
 
-Every line is made the moment its event is told, so that what a host has read is on disk. The blocks of an answer are
-complete before its usage and stop reason are known: their lines come first as "open", and again as "settled", with the
-final figures, when the answer has ended. Usage counters need these on every line (ccusage 18 takes the first line of
-an answer, ccusage 20 the largest), so a line added behind would not do.
+Every line is made as soon as its event is emitted, so that everything a host has read is on disk. The lines of an
+answer are made twice, first "open" and then "settled" (`answer_lines.py`).
 
 Readers need only `user` and `assistant`. The other lines are `last-prompt`, which session lists show, `cost-state`,
-from which a resumed session goes on counting, and `system` for the boundary of a compaction.
+from which a resumed session continues counting, and `system` for the boundary of a compaction.
 
-Provider-private data rides in the extra key `yume`: `origin` ("api/model"), `provider`, `opaque` (to be echoed to that
-API), `block` (a block that has no shape here), `broken` (raw arguments), `joined` (one message with the prompt before).
+Data that only this program reads is in the extra key `yume`: `origin` ("api/model"), `provider`, `opaque` (to be sent
+back to that API), `block` (a block that has no shape here), `broken` (raw arguments), `joined` (part of the same
+message as the prompt before).
 """
 
 from __future__ import annotations
 
-from yume_shim.store.cost_state import state_line
+from yume_shim.store.answer_lines import AnswerLines, is_empty
+from yume_shim.store.cost_state import cost_state_line
+from yume_shim.store.line_chain import LineChain
 from yume_shim.store.message_entries import answer_fields, user_content
-from yume_shim.types.blocks import Other, Text, ToolCall
+from yume_shim.types.blocks import ToolCall
 from yume_shim.types.events import (
     BlockEnded,
     Compacted,
@@ -38,7 +39,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
-from yume_shim.types.shapes import assistant_block, interrupt_marker, message_usage, result_block, timestamp
+from yume_shim.types.shapes import interrupt_marker, message_usage, result_block
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -46,29 +47,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
+    from yume_shim.store.answer_lines import Price
     from yume_shim.types.blocks import AssistantBlock, Json
+    from yume_shim.types.children import Child
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
 
     Wording = Callable[[Failure], tuple[str, str]]
-    """(category, text) of a failure, as the dialects word it."""
-    Price = Callable[[str, Usage], "float | None"]
-    """What an answer of a model costs in USD; None = not known."""
+    """(category, text) of a failure, in the dialects' wording."""
 
 LONGEST_LAST_PROMPT = 200
-"""Characters of the last prompt that a session list gets to show."""
+"""Characters of the last prompt that session lists can show."""
 
 
 @value
 class Entry:
-    """A transcript line. "open" ones are on disk before their figures are known and come again as "settled"."""
+    """A transcript line. An "open" line is written before its figures are known and comes again as "settled"."""
 
     line: Json
     state: Literal["whole", "open", "settled"] = "whole"
 
 
 class Entries:
-    """Makes the lines of one session. `leaf` is the uuid of the last line of a transcript that is continued."""
+    """Makes the lines of one transcript. `leaf` is the uuid of the last line of a transcript that is continued."""
 
     def __init__(
         self,
@@ -81,43 +82,52 @@ class Entries:
         leaf: str | None = None,
         price: Price | None = None,
     ) -> None:
-        self._version = version
         self._word = word
         self._fresh_uuid = fresh_uuid
-        self._entrypoint = entrypoint
-        self._git_branch = git_branch
-        self._price = price
-        self.leaf = leaf
-        self._info: SessionInfo | None = None
-        self._session_id = ""
-        self._origin = self._asked_model = self._provider = ""
-        self._response: ResponseStarted | None = None
-        self._message_id = ""
-        self._answer: list[tuple[int | None, Json]] = []
-        """The open lines: (index of the block, line); a kept piece has no index, it is never void."""
+        self._chain = LineChain(version, entrypoint, git_branch, leaf)
+        self._answer = AnswerLines(price)
+        self._parent_call_id: str | None = None
         self._call_lines: dict[str, str] = {}
+        """Call id -> uuid of the line that holds the call."""
         self._last_prompt = ""
         self._prompted = False
-        """The last line is a prompt of this turn: one more is joined to it."""
+        """The last line is a prompt of this turn: the next prompt joins it."""
+
+    def for_child(self, child: Child, info: SessionInfo | None = None) -> Entries:
+        """The lines of a subagent of this session. `info` describes the subagent where it differs from the session
+        (model, permission mode)."""
+        entries = Entries("", self._word, self._fresh_uuid, price=self._answer.price)
+        entries._parent_call_id = child.call_id
+        entries._chain = self._chain.for_child(child)
+        entries._answer.provider = self._answer.provider
+        if info is not None:
+            entries._chain.info, entries._answer.provider = info, info.provider
+        return entries
+
+    def records(self, tagged: Tagged) -> bool:
+        """Does this event belong to this transcript? The events of a subagent carry the id of the call that started
+        it, and have their own transcript."""
+        return tagged.parent_call_id == self._parent_call_id
 
     def feed(self, tagged: Tagged) -> list[Entry]:
-        """The lines that this event brings. A subagent's events belong to its own transcript."""
-        if tagged.parent_call_id is not None:
+        """The lines for this event."""
+        if not self.records(tagged):
             return []
         event = tagged.event
         match event:
             case SessionReady() | TurnStarted():
-                self._info, self._session_id = event.info, event.info.session_id
-                self._provider = event.info.provider
+                self._chain.info, self._chain.session_id = event.info, event.info.session_id
+                self._answer.provider = event.info.provider
             case SessionChanged():
-                self._session_id, self.leaf, self._last_prompt = event.session_id, None, ""
+                self._chain.session_id, self._chain.leaf, self._last_prompt = event.session_id, None, ""
             case ModelChanged():
-                self._provider = event.provider
+                self._answer.provider = event.provider
+            case ModeChanged(mode):
+                self._chain.info = self._chain.info and replace(self._chain.info, permission_mode=mode)
             case RequestStarted():
-                self._origin, self._asked_model = event.origin, event.model
+                self._answer.request_started(event)
             case ResponseStarted():
-                self._response, self._answer = event, []
-                self._message_id = event.id or tagged.uuid
+                self._answer.response_started(event, tagged.uuid)
             case BlockEnded():
                 return self._block(event.index, event.block, tagged)
             case PartialKept():
@@ -125,15 +135,13 @@ class Entries:
             case ResponseEnded():
                 return self._settle(event.stop_reason, event.stop_sequence, event.usage)
             case ResponseDropped():
-                self._step_back(event.from_index)
+                self._chain.leaf = self._answer.leaf_without(event.from_index, self._chain.leaf)
                 return self._settle(None, None, event.usage)
             case Compacted():
                 return self._compacted(event, tagged)
             case TurnEnded():
                 self._prompted = False
                 return [*self._settle(None, None, Usage()), *self._closing(event)]
-            case ModeChanged(mode):
-                self._info = self._info and replace(self._info, permission_mode=mode)
             case PromptTaken() | NoteAdded() | ToolFinished() | Interrupted() | TurnFailed():
                 line = self._message(tagged)
                 return [] if line is None else [Entry(line)]
@@ -144,71 +152,15 @@ class Entries:
     # ------------------------------------------------------------ the answer
 
     def _block(self, index: int | None, block: AssistantBlock, tagged: Tagged) -> list[Entry]:
-        """None for a block with nothing in it. A kind that has no shape here leaves its line without content."""
-        shape = assistant_block(block)
-        if shape is None and isinstance(block, Text):
+        if is_empty(block):
             return []
-        started = self._response
-        message: Json = {
-            "id": self._message_id or tagged.uuid,
-            "type": "message",
-            "role": "assistant",
-            "model": started.model if started is not None else self._asked_model,
-            "content": [] if shape is None else [shape],
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": message_usage(started.usage if started is not None else Usage()),
-        }
-        line = self._line("assistant", tagged.uuid, tagged.at)
-        # Counters tell answers apart by message.id and requestId together; many providers have no request ids.
-        line["requestId"] = (started.request_id if started is not None else "") or f"req_{message['id']}"
-        if self._asked_model:
-            line["requestedModel"] = self._asked_model
         if isinstance(block, ToolCall):
             self._call_lines[block.id] = tagged.uuid
-        private = self._private(block)
-        if private:
-            line["yume"] = private
-        line["message"] = message  # last: what is settled later is the end of the line
-        self._answer.append((index, line))
-        return [Entry(line, "open")]
-
-    def _private(self, block: AssistantBlock) -> Json:
-        private: Json = {}
-        if self._origin:
-            private["origin"] = self._origin
-        if self._provider:
-            private["provider"] = self._provider
-        if isinstance(block, Other):
-            private["block"] = {"api": block.api, "data": block.data}
-        elif block.opaque:
-            private["opaque"] = dict(block.opaque)
-        if isinstance(block, ToolCall) and block.broken is not None:
-            private["broken"] = block.broken
-        return private
+        line = self._line("assistant", tagged.uuid, tagged.at)
+        return [Entry(self._answer.add(index, block, line), "open")]
 
     def _settle(self, stop_reason: str | None, stop_sequence: str | None, usage: Usage) -> list[Entry]:
-        """The open lines in their final form."""
-        answer, self._answer = self._answer, []
-        if usage == Usage() and self._response is not None:
-            usage = self._response.usage
-        cost = self._price(self._asked_model, usage) if self._price is not None and usage != Usage() else None
-        entries = []
-        for _, line in answer:
-            message = line["message"] | {"stop_reason": stop_reason, "stop_sequence": stop_sequence}
-            line = line | {"message": message | {"usage": message_usage(usage)}}
-            if cost is not None:
-                line["costUSD"] = cost
-            entries.append(Entry(line, "settled"))
-        return entries
-
-    def _step_back(self, from_index: int) -> None:
-        """Void blocks stay in the file as a branch that leads nowhere: the chain goes on before them."""
-        for index, line in self._answer:
-            if index is not None and index >= from_index:
-                if self.leaf == self._answer[-1][1]["uuid"]:
-                    self.leaf = line["parentUuid"]
-                return
+        return [Entry(line, "settled") for line in self._answer.settle(stop_reason, stop_sequence, usage)]
 
     # ------------------------------------------------------------ everything else
 
@@ -242,8 +194,8 @@ class Entries:
         joined = self._prompted
         line = self._line("user", event.uuid or tagged.uuid, tagged.at)
         line["message"] = {"role": "user", "content": content}
-        if self._info is not None:
-            line["permissionMode"] = self._info.permission_mode
+        if self._chain.info is not None:
+            line["permissionMode"] = self._chain.info.permission_mode
         if joined:
             line["yume"] = {"joined": True}
         self._prompted = True
@@ -256,7 +208,7 @@ class Entries:
             "id": tagged.uuid,
             "type": "message",
             "role": "assistant",
-            "model": "<synthetic>",  # usage counters pass over this name
+            "model": "<synthetic>",  # usage counters skip this name
             "content": [{"type": "text", "text": text}],
             "stop_reason": "stop_sequence",
             "stop_sequence": "",
@@ -265,8 +217,8 @@ class Entries:
         return line | {"isApiErrorMessage": True, "error": category}
 
     def _compacted(self, event: Compacted, tagged: Tagged) -> list[Entry]:
-        """The boundary, which is a new root; the summary; and what stays in sight behind it, as copies."""
-        before, self.leaf = self.leaf, None
+        """The boundary, which is a new root; the summary; and copies of the messages that were kept."""
+        before, self._chain.leaf = self._chain.leaf, None
         boundary = self._line("system", event.boundary_uuid, tagged.at) | {
             "subtype": "compact_boundary",
             "content": "Conversation compacted",
@@ -287,13 +239,17 @@ class Entries:
         return entries
 
     def _closing(self, event: TurnEnded) -> list[Entry]:
-        entries = []
+        """The lines at the end of a turn. They describe the session: a subagent has none."""
+        session_id, leaf = self._chain.session_id, self._chain.leaf
+        entries: list[Entry] = []
+        if self._parent_call_id is not None:
+            return entries
         if event.model_usage:
-            entries.append(Entry(state_line(self._session_id, event.total_cost_usd, event.model_usage)))
-        if self._last_prompt and self.leaf is not None:
+            entries.append(Entry(cost_state_line(session_id, event.total_cost_usd, event.model_usage)))
+        if self._last_prompt and leaf is not None:
             shown = self._last_prompt[:LONGEST_LAST_PROMPT]
-            line = {"type": "last-prompt", "lastPrompt": shown, "leafUuid": self.leaf}
-            entries.append(Entry(line | {"sessionId": self._session_id}))
+            line = {"type": "last-prompt", "lastPrompt": shown, "leafUuid": leaf, "sessionId": session_id}
+            entries.append(Entry(line))
         return entries
 
     def _user(self, content: list[Json], tagged: Tagged) -> Json:
@@ -302,27 +258,13 @@ class Entries:
         return line
 
     def _line(self, kind: str, uuid: str, at: float) -> Json:
-        """The next link of the chain, without its message."""
-        parent, self.leaf = self.leaf, uuid
         self._prompted = False
-        return {
-            "parentUuid": parent,
-            "isSidechain": False,
-            "userType": "external",
-            "cwd": self._info.cwd if self._info is not None else "",
-            "sessionId": self._session_id,
-            "version": self._version,
-            "gitBranch": self._git_branch,
-            "entrypoint": self._entrypoint,
-            "type": kind,
-            "uuid": uuid,
-            "timestamp": timestamp(at),
-        }
+        return self._chain.next_line(kind, uuid, at)
 
 
 def _stored(event: PromptTaken) -> str | list[Json]:
-    """The prompt as the host sent it; a lone plain text becomes a string, which is what session lists take titles
-    from."""
+    """The prompt as the host sent it; a single plain text becomes a string, because session lists take titles from
+    strings."""
     if isinstance(event.content, str):
         return event.content
     blocks = list(event.content)

@@ -1,4 +1,4 @@
-"""A conversation for people: Markdown, or one HTML page without scripts. Pure."""
+"""A conversation to read: as Markdown, or as one HTML page without scripts. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from yume_shim.types.stored_session import StoredSession
 
 LONGEST_RESULT = 20_000
-"""Characters of a tool result that are shown; the transcript keeps all of it."""
+"""Characters of a tool result that are shown; the transcript has all of them."""
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}"
     "pre{background:#f4f4f4;padding:.6rem;overflow-x:auto;white-space:pre-wrap}"
@@ -20,19 +20,22 @@ _STYLE = (
 )
 
 
-def heading(past: StoredSession) -> str:
-    """What the conversation is called."""
-    return past.title or past.last_prompt.partition("\n")[0] or past.session_id
+def heading(session: StoredSession) -> str:
+    """The title of the conversation."""
+    return session.title or session.last_prompt.partition("\n")[0] or session.session_id
 
 
-def markdown(past: StoredSession) -> str:
+def markdown(session: StoredSession) -> str:
     """The whole conversation as Markdown."""
-    parts = [f"# {heading(past)}\n", f"Session `{past.session_id}`" + (f" in `{past.cwd}`" if past.cwd else "") + "\n"]
-    for message in past.history:
+    parts = [
+        f"# {heading(session)}\n",
+        f"Session `{session.session_id}`" + (f" in `{session.cwd}`" if session.cwd else "") + "\n",
+    ]
+    for message in session.history:
         shown = [piece for block in message.blocks if (piece := _markdown(block))]
         if shown:
-            said_by = "Tool" if _only_results(message.blocks) else _speaker(message.role, message.origin)
-            parts += [f"## {said_by}\n", *shown]
+            speaker = "Tool" if _only_results(message.blocks) else _speaker(message.role, message.origin)
+            parts += [f"## {speaker}\n", *shown]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -59,15 +62,15 @@ def _fenced(text: str, kind: str = "") -> str:
     return f"{fence}{kind}\n{text}\n{fence}\n"
 
 
-def page(past: StoredSession) -> str:
+def page(session: StoredSession) -> str:
     """The whole conversation as one HTML page."""
-    title = _escaped(heading(past))
-    body = [f"<h1>{title}</h1>", f"<p>Session <code>{_escaped(past.session_id)}</code></p>"]
-    for message in past.history:
+    title = _escaped(heading(session))
+    body = [f"<h1>{title}</h1>", f"<p>Session <code>{_escaped(session.session_id)}</code></p>"]
+    for message in session.history:
         shown = [piece for block in message.blocks if (piece := _html(block))]
         if shown:
-            said_by = "Tool" if _only_results(message.blocks) else _speaker(message.role, message.origin)
-            body += [f"<h2>{_escaped(said_by)}</h2>", *shown]
+            speaker = "Tool" if _only_results(message.blocks) else _speaker(message.role, message.origin)
+            body += [f"<h2>{_escaped(speaker)}</h2>", *shown]
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
 
@@ -94,7 +97,7 @@ def _escaped(text: str) -> str:
 
 
 def plain(block: Block) -> str:
-    """The words of a block, for searching."""
+    """The text of a block, for searching."""
     match block:
         case Text() | Thinking():
             return block.text

@@ -1,9 +1,9 @@
-"""The history of one session as the beginning of another: the same lines under new ids, in one straight chain."""
+"""A fork: the history of one session at the start of another. The same lines with new ids, in one straight chain."""
 
 from __future__ import annotations
 
-from yume_shim.store.cost_state import state_line
-from yume_shim.store.load import READ_BYTES, lines_of
+from yume_shim.store.cost_state import cost_state_line
+from yume_shim.store.transcript_reader import READ_BYTES, lines_of
 from yume_shim.text.codec import loads
 
 TYPE_CHECKING = False
@@ -15,18 +15,19 @@ if TYPE_CHECKING:
 
 
 class Fork:
-    """The lines of `past`, read from `source` again when they are needed. `leaf` is the uuid of the last of them."""
+    """The lines of `stored`, read again from the transcript `source` when the new file is written. `leaf` is the uuid
+    of the last one."""
 
-    def __init__(self, source: str, past: StoredSession, session_id: str, fresh_uuid: Callable[[], str]) -> None:
+    def __init__(self, source: str, stored: StoredSession, session_id: str, fresh_uuid: Callable[[], str]) -> None:
         self._source = source
-        self._past = past
+        self._stored = stored
         self._session_id = session_id
         self._fresh_uuid = fresh_uuid
-        self.leaf: str | None = fresh_uuid() if past.chain else None
+        self.leaf: str | None = fresh_uuid() if stored.chain else None
 
     def lines(self) -> Iterator[Json]:
-        """Message ids stay as they are: counters know by them that an answer was counted before."""
-        wanted, past = set(self._past.chain), self._past
+        """The lines of the new file. Message ids stay: usage counters see by them that an answer is counted already."""
+        stored, wanted = self._stored, set(self._stored.chain)
         names: dict[str, str] = {}
         parent: str | None = None
         with open(self._source, "rb", buffering=READ_BYTES) as file:
@@ -40,13 +41,13 @@ class Fork:
                     continue
                 wanted.discard(old)
                 names[old] = uuid = self._fresh_uuid() if wanted else str(self.leaf)
-                came_from = {"sessionId": past.session_id, "messageUuid": old}
+                came_from = {"sessionId": stored.session_id, "messageUuid": old}
                 line |= {"uuid": uuid, "parentUuid": parent, "sessionId": self._session_id, "forkedFrom": came_from}
                 source = line.get("sourceToolAssistantUUID")
                 if source in names:
                     line["sourceToolAssistantUUID"] = names[source]
                 parent = uuid
                 yield line
-        if past.used:
-            total = sum(entry.cost_usd for entry in past.used)
-            yield state_line(self._session_id, total, past.used)
+        if stored.used:
+            total = sum(entry.cost_usd for entry in stored.used)
+            yield cost_state_line(self._session_id, total, stored.used)

@@ -1,4 +1,8 @@
-"""Which sessions there are. Only the beginning and the end of each file are looked at, however long it is."""
+"""Finds and lists sessions. Reads only the start and the end of each file, however long it is.
+
+Subagents' transcripts are not sessions: they are in a folder below the project's, which is not searched, and their
+lines are marked as a side chain.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LOOK_BYTES = 65_536
-"""How much of each end is read; the Agent SDKs look at as much."""
+"""Bytes read at each end of a file, as many as the Agent SDKs read."""
 LONGEST_SHOWN = 200
 """Characters of a prompt that a list shows."""
 _TITLES = (("customTitle", b'"customTitle"'), ("aiTitle", b'"aiTitle"'), ("summary", b'"summary"'))
@@ -23,7 +27,7 @@ _LAST_PROMPT = b'"lastPrompt"'
 
 @value
 class Listed:
-    """One session of a list. Times are seconds; `created` is the first line's own time stamp, as written there."""
+    """One session of a list. `modified` is in seconds; `created` is the timestamp text of the first line."""
 
     session_id: str
     path: str
@@ -38,15 +42,15 @@ class Listed:
 
     @property
     def shown(self) -> str:
-        """What a person knows it by."""
+        """The title for people."""
         return self.title or self.first_prompt or self.last_prompt
 
 
 def find(projects: str, session_id: str, cwd: str = "") -> str:
-    """The transcript of a session, this folder's project first; "" if there is none."""
+    """The path of a session's transcript; "" if there is none. Searches the project of `cwd` first."""
     name = f"{session_id}.jsonl"
     if os.path.basename(name) != name or session_id in ("", ".", ".."):
-        return ""  # an id is no path
+        return ""  # an id must not be a path
     here = project_key(os.path.realpath(cwd)) if cwd else ""
     for folder in (here, *_folders(projects)):
         path = os.path.join(projects, folder, name)
@@ -56,8 +60,8 @@ def find(projects: str, session_id: str, cwd: str = "") -> str:
 
 
 def newest(projects: str, cwd: str) -> str:
-    """The session of a folder that was written last; "" if there is none. The project's name is not enough: `a.b` and
-    `a-b` share one."""
+    """The session of a folder that was written last; "" if there is none. Compares the folder in the file too, because
+    `a.b` and `a-b` have the same project name."""
     real = os.path.realpath(cwd)
     for path, _, _ in _files(projects, project_key(real)):
         listed = look(path)
@@ -82,7 +86,7 @@ def listing(projects: str, cwd: str = "") -> list[Listed]:
 
 
 def look(path: str) -> Listed | None:
-    """What a list tells of one file; None if there is no conversation in it, or it is a subagent's."""
+    """The facts about one file that a list shows; None if it holds no conversation, or a subagent's."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -114,15 +118,15 @@ def look(path: str) -> Listed | None:
 
 def _facts_of_head(head: bytes) -> dict[str, str] | None:
     facts: dict[str, str] = {}
-    talked = False
+    has_messages = False
     for raw in head.split(b"\n"):
-        # a first prompt with an image is longer than what was read: then only its beginning can be told
+        # A first prompt with an image is longer than what was read: then only the start of the line is known.
         line = _parsed(raw) or _parsed_beginning(raw)
         if line.get("isSidechain"):
             return None
         if line.get("type") not in ("user", "assistant"):
             continue
-        talked = True
+        has_messages = True
         for key in ("cwd", "timestamp", "gitBranch"):
             if isinstance(line.get(key), str):
                 facts.setdefault(key, line[key])
@@ -131,7 +135,7 @@ def _facts_of_head(head: bytes) -> dict[str, str] | None:
             if prompt:
                 facts["prompt"] = prompt[:LONGEST_SHOWN]
                 break
-    return facts if talked else None
+    return facts if has_messages else None
 
 
 def _facts_of_tail(tail: bytes) -> dict[str, str]:
@@ -154,7 +158,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
 
 
 def _parsed_beginning(raw: bytes) -> dict[str, Any]:
-    """The plain fields at the start of a line that is cut off."""
+    """The simple fields at the start of a line that is cut off."""
     import re
 
     if len(raw) < LOOK_BYTES // 2 or not raw.startswith(b"{"):

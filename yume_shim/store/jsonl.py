@@ -1,8 +1,8 @@
-"""A transcript file: one line, one append. The session goes on when it cannot be written; that is told once.
+"""A transcript file: one append per line. If it cannot be written, the session goes on and the host is warned once.
 
-The lines of an answer are written as soon as its blocks are complete, with blanks at their end. When the answer has
-ended, its final figures are written over the end of these same lines: JSON does not mind the blanks, no reader sees a
-message twice, and a process killed in between has lost figures only. Only bytes that this process wrote are replaced.
+The lines of an answer are written as soon as its blocks are complete, with blanks at the end. When the answer has
+ended, the final figures overwrite the end of the same lines. JSON allows the blanks, no reader sees a message twice,
+and a process killed in between loses only figures. Only bytes that this process wrote are replaced.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 ROOM = 160
-"""Blanks at the end of an open line: seven counts of nine digits more, a stop reason, a cost."""
+"""Blanks at the end of an open line: enough for seven counts that grow by nine digits, a stop reason and a cost."""
 FIRST_FIGURE = b',"stop_reason":'
-"""Where the part of a line begins that is known only when the answer has ended."""
+"""The start of the part of a line that is final only when the answer has ended."""
 
 
 class JsonlStore:
-    """Writes what `entries` makes of the events to `path`. The file appears with the first turn, before its init is
-    printed (hosts look for it then), and not at all if nothing was asked. `first` are lines that a new file begins with
-    (the history of a fork). `tell` says once that nothing is saved; `mirror` hears every entry, in order."""
+    """Writes the lines that `entries` makes of the events to `path`. The file is created at the first turn, before init
+    is printed (hosts look for it then), and not at all if there was no prompt. `first` gives the lines that a new file
+    starts with (the history of a fork). `tell` warns the host, once, that nothing is saved. `mirror` gets every entry,
+    in order. `locks`: take the lock of `path` unless `lock` is given."""
 
     def __init__(
         self,
@@ -46,42 +47,47 @@ class JsonlStore:
         entries: Entries,
         *,
         lock: SessionLock | None = None,
+        locks: bool = True,
         first: Callable[[], Iterator[Json]] | None = None,
         tell: Callable[[str], None] | None = None,
         mirror: Mirror | None = None,
     ) -> None:
         self.path = path
-        self._log = log
-        self._entries = entries
+        self.log = log
+        self.entries = entries
+        self.tell = tell
+        self.mirror = mirror
         self._lock = lock
+        self._locks = locks
         self._first = first
-        self._tell_host = tell
-        self._mirror = mirror
         self._fd: int | None = None
         self._torn = False
-        self._told = False
+        """The file ends with half a line."""
+        self._warned = False
         self._open_lines: dict[str, tuple[int, bytes]] = {}
-        """uuid of an open line -> where it begins, and its bytes."""
+        """uuid of an open line -> its offset, and its bytes."""
         self._unmirrored: dict[str, Json] = {}
-        """What waits behind an open line, in order, by uuid or number."""
+        """Entries that wait until the open lines before them are settled, in order, by uuid or number."""
 
     def feed(self, tagged: Tagged) -> None:
-        """Remember an event; never raises."""
+        """Record an event; never raises."""
+        if not self.entries.records(tagged):
+            return
         try:
-            entries = self._entries.feed(tagged)
+            entries = self.entries.feed(tagged)
             if isinstance(tagged.event, SessionChanged):
                 self._move_to(tagged.event.session_id)
-            if entries or (isinstance(tagged.event, TurnStarted) and tagged.parent_call_id is None):
+            if entries or isinstance(tagged.event, TurnStarted):
                 self._write_all(entries, tagged.at)
-            if isinstance(tagged.event, TurnEnded) and tagged.parent_call_id is None:
+            if isinstance(tagged.event, TurnEnded):
                 self._open_lines.clear()
                 self._flush_mirror()
         except Exception as error:
-            # An event that cannot be written must not cost the turn, whatever is wrong with it.
-            self._tell(error)
+            # An event that cannot be written must not end the turn, whatever is wrong with it.
+            self._warn(error)
 
     def close(self) -> None:
-        """Let go of the file and of the session."""
+        """Close the file and release the lock."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
@@ -111,17 +117,17 @@ class JsonlStore:
                 end = self._append(self._fd, data + b"\n")
                 if entry.state == "open":
                     self._open_lines[entry.line["uuid"]] = (end - len(data) - 1, data)
-            self._hand_on(entry)
+            self._queue_for_mirror(entry)
         self._flush_mirror_if_settled()
 
     def _open(self, at: float) -> int:
         make_folders(os.path.dirname(self.path))
-        if self._lock is None:
+        if self._lock is None and self._locks:
             self._lock = hold(self.path, wait=0.0, now=lambda: timestamp(at))
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         fd = os.open(self.path, flags, FILE_MODE)
         size = os.fstat(fd).st_size
-        if size:  # a run that was killed may have left half a line
+        if size:  # a killed process may have left half a line
             os.lseek(fd, size - 1, os.SEEK_SET)
             self._torn = os.read(fd, 1) != b"\n"
         if self._first is not None and not size:
@@ -130,12 +136,12 @@ class JsonlStore:
         return fd
 
     def _begin(self, fd: int, lines: Iterator[Json]) -> None:
-        """Write what a new file begins with: all of it or, where that fails, nothing."""
+        """Write the first lines of a new file: all of them, or none if that fails."""
         try:
             for line in lines:
                 self._append(fd, dumps(line) + b"\n")
-                if self._mirror is not None:
-                    self._mirror(self.path, (line,))
+                if self.mirror is not None:
+                    self.mirror(self.path, (line,))
         except BaseException:
             os.ftruncate(fd, 0)
             os.close(fd)
@@ -143,8 +149,8 @@ class JsonlStore:
             raise
 
     def _append(self, fd: int, data: bytes) -> int:
-        """One write for the line, and more only where the system took less. After half a line the next one starts on
-        a fresh line, so that readers lose only the torn one. Returns where the line ends."""
+        """Write a line with one call, and with more only if the system wrote a part of it. If the file ends with half a
+        line, start a new one, so that readers lose only the torn line. Returns the offset of the end of the line."""
         if self._torn:
             data = b"\n" + data
         rest = memoryview(data)
@@ -163,23 +169,23 @@ class JsonlStore:
         new = dumps(line).ljust(len(old))
         same = old.rfind(FIRST_FIGURE)
         if same < 0 or len(new) > len(old) or new[:same] != old[:same]:
-            return  # not written, or figures without any measure: it stays as it is
-        # a descriptor of its own: on one that appends, Linux takes no other place
+            return  # the line was not written, or the figures are too long: it stays as it is
+        # a second descriptor: in append mode Linux ignores the offset
         fd = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         try:
             os.lseek(fd, start + same, os.SEEK_SET)
             if os.read(fd, len(old) - same) != old[same:]:
-                return  # somebody rewrote the file: what stands there is not ours
+                return  # another program rewrote the file: these are not our bytes
             os.lseek(fd, start + same, os.SEEK_SET)
             os.write(fd, new[same:])
         finally:
             os.close(fd)
 
-    # ------------------------------------------------------------ who else hears of it
+    # ------------------------------------------------------------ the mirror and warnings
 
-    def _hand_on(self, entry: Entry) -> None:
-        """Queue an entry for the mirror; a settled one takes the place of its open form, so that order is kept."""
-        if self._mirror is not None:
+    def _queue_for_mirror(self, entry: Entry) -> None:
+        """A settled entry replaces its open form in the queue, so that the order stays."""
+        if self.mirror is not None:
             key = entry.line.get("uuid") or f"#{len(self._unmirrored)}"
             if entry.state != "settled" or key in self._unmirrored:
                 self._unmirrored[key] = entry.line
@@ -190,29 +196,29 @@ class JsonlStore:
 
     def _flush_mirror(self) -> None:
         waiting, self._unmirrored = self._unmirrored, {}
-        if self._mirror is not None:
-            for line in waiting.values():  # one each: a line of the host protocol has a size limit
-                self._mirror(self.path, (line,))
+        if self.mirror is not None:
+            for line in waiting.values():  # one by one: a line of the host protocol has a size limit
+                self.mirror(self.path, (line,))
 
-    def _tell(self, error: Exception) -> None:
-        if self._told:
+    def _warn(self, error: Exception) -> None:
+        if self._warned:
             return
-        self._told = True
+        self._warned = True
         message = f"the session is not being saved to {self.path}: {type(error).__name__}: {error}"
-        self._log("warning", message)
-        if self._tell_host is not None:
-            self._tell_host(message)
+        self.log("warning", message)
+        if self.tell is not None:
+            self.tell(message)
 
 
 def make_folders(path: str) -> None:
-    """Every missing folder on the way is for its owner only (`os.makedirs` opens all but the last to everybody)."""
+    """Make every missing folder for the owner only (`os.makedirs` makes all but the last one with default rights)."""
     missing = []
     while path and not os.path.isdir(path):
         missing.append(path)
-        above = os.path.dirname(path)
-        if above == path:
+        parent = os.path.dirname(path)
+        if parent == path:
             break
-        path = above
+        path = parent
     for folder in reversed(missing):
         try:
             os.mkdir(folder, FOLDER_MODE)

@@ -1,4 +1,4 @@
-"""Where a session lives on disk. Pure but for `realpath`."""
+"""Where sessions are stored on disk. Pure except for `realpath`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST_KEY = 200
-"""A longer folder name is cut here and made unique by a hash: file systems stop at 255 bytes."""
+"""A longer folder name is cut here and gets a hash to stay unique: file systems allow 255 bytes."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -24,7 +24,7 @@ def config_dir(env: Mapping[str, str]) -> str:
 
 
 def projects_dir(env: Mapping[str, str], session_dir: str = "") -> str:
-    """The folder of all projects; `session_dir` (`--session-dir`, `YUME_SESSION_DIR`) takes its place."""
+    """The folder of all projects; `session_dir` (`--session-dir`, `YUME_SESSION_DIR`) replaces it."""
     return session_dir or os.path.join(config_dir(env), "projects")
 
 
@@ -36,8 +36,8 @@ def session_path(projects: str, cwd: str, session_id: str) -> str:
 def project_key(path: str) -> str:
     """The folder name of a project: everything but ASCII letters and digits becomes "-".
 
-    The Agent SDKs compute the same name to find sessions; they count as JavaScript does, in UTF-16 units, so a
-    character beyond the basic plane gives two dashes.
+    The Agent SDKs compute the same name to find sessions. They count UTF-16 units, as JavaScript does, so a character
+    outside the basic plane becomes two dashes.
     """
     if not path.isascii():
         import unicodedata

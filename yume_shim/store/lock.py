@@ -1,7 +1,7 @@
-"""One writer per session: a lock file beside the transcript, held by the operating system for as long as we live.
+"""One writer per session: a lock file next to the transcript, locked through the operating system.
 
-The system's own file lock goes away with its process, however that ends, so a file left behind by a killed run is
-simply taken over. What is written in the file only says who holds it.
+The system releases the lock when the process ends, however it ends. A lock file that a killed process left is simply
+locked again. The content of the file only names the owner.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 GRACE = 2.0
-"""Seconds to wait for another writer: a host that starts a process per turn may start the next while one still ends."""
+"""Seconds to wait for another writer: a host that starts one process per turn may start the next one while the last is
+still exiting."""
 STEP = 0.05
 FILE_MODE = 0o600
 LONGEST_OWNER = 4096
 TRIES = 20
-"""How often a lock file may vanish under us before we do without."""
+"""How often the lock file may be removed between our open and our lock before we go on without a lock."""
 
 
 class InUse(StoreFailed):
-    """Another process writes this session; `owner` says which, as far as known."""
+    """Another process writes this session; `owner` is what its lock file says."""
 
     def __init__(self, owner: Json) -> None:
         self.owner = owner
@@ -48,11 +49,11 @@ class SessionLock:
         self._fd = fd
 
     def release(self) -> None:
-        """Let the next writer in."""
+        """Unlock, and remove the lock file."""
         fd, self._fd = self._fd, -1
         if fd < 0:
             return
-        if os.name == "nt":  # an open file cannot be removed there
+        if os.name == "nt":  # Windows cannot remove an open file
             os.close(fd)
             _remove(self.path)
         else:
@@ -61,9 +62,8 @@ class SessionLock:
 
 
 def hold(transcript: str, *, wait: float = GRACE, now: Callable[[], str]) -> SessionLock | None:
-    """Take the lock of a session; raises InUse if somebody else keeps it for longer than `wait` seconds. None where
-    there can be none (a folder that takes no files, a file system without locks): then nobody can write either, or
-    nothing better is to be had."""
+    """Lock a session. Raises InUse if another process keeps the lock for longer than `wait` seconds. Returns None where
+    locking is impossible: a folder that cannot be written, a file system without locks."""
     path = transcript.removesuffix(".jsonl") + ".lock"
     deadline = time.monotonic() + wait
     tries = 0
@@ -87,13 +87,13 @@ def hold(transcript: str, *, wait: float = GRACE, now: Callable[[], str]) -> Ses
         if _still_there(fd, path):
             _sign(fd, now())
             return SessionLock(path, fd)
-        os.close(fd)  # its last owner removed it between our open and our lock
+        os.close(fd)  # the last owner removed the file between our open and our lock
         tries += 1
     return None
 
 
 def _try_lock(fd: int) -> bool:
-    """Raises OSError where the file system has no locks."""
+    """True if locked, False if another process holds the lock. Raises OSError if the file system has no locks."""
     import errno
 
     try:
@@ -129,7 +129,7 @@ def _sign(fd: int, since: str) -> None:
         os.lseek(fd, 0, os.SEEK_SET)
         os.write(fd, dumps(owner) + b"\n")
     except OSError:
-        pass  # a full disk: the lock holds, it only does not say whose it is
+        pass  # a full disk: the lock is held, but does not name its owner
 
 
 def _owner(fd: int) -> Json:

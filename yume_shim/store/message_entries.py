@@ -1,7 +1,8 @@
-"""Messages of the history -> contents of transcript lines: what a compaction keeps in sight is written again."""
+"""Messages of the history -> the message parts of transcript lines. A compaction writes the messages it keeps again."""
 
 from __future__ import annotations
 
+from yume_shim.store.answer_lines import private_fields
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import assistant_block, message_usage, part_block, result_block
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def user_content(message: Message) -> str | list[Json]:
-    """The content of a user's message; one plain text is a string."""
+    """The content of a user message; a single text is a string."""
     if len(message.blocks) == 1 and isinstance(message.blocks[0], Text):
         return message.blocks[0].text
     content: list[Json] = []
@@ -25,37 +26,27 @@ def user_content(message: Message) -> str | list[Json]:
             case Other():
                 content.append(block.data)
             case Thinking() | ToolCall():
-                pass  # not the user's to say
+                pass  # only the model can say these
     return content
 
 
 def answer_fields(message: Message, message_id: str) -> list[Json]:
-    """What each line of an answer adds to a bare line: one per block, without usage, since the answer was counted when
-    it came."""
+    """The fields to add to the lines of an answer, one line per block. Without usage: the answer was counted when it
+    was received."""
     fields: list[Json] = []
     for block in message.blocks:
-        private: Json = {"origin": message.origin}
-        shape = None
-        match block:
-            case Text() | Thinking() | ToolCall():
-                shape = assistant_block(block)
-                if block.opaque:
-                    private["opaque"] = dict(block.opaque)
-                if isinstance(block, ToolCall) and block.broken is not None:
-                    private["broken"] = block.broken
-            case Other():
-                private["block"] = {"api": block.api, "data": block.data}
-            case ToolResult() | Image() | Document():
-                continue  # not the model's to say
+        if isinstance(block, (ToolResult, Image, Document)):
+            continue  # only the user can say these
+        shape = assistant_block(block)
         content: Json = {
             "id": message_id,
             "type": "message",
             "role": "assistant",
             "model": message.origin.partition("/")[2],
-            "content": [] if shape is None else [shape],
+            "content": [] if shape is None or isinstance(block, Other) else [shape],
             "stop_reason": None,
             "stop_sequence": None,
             "usage": message_usage(Usage()),
         }
-        fields.append({"yume": private, "message": content})
+        fields.append({"yume": {"origin": message.origin} | private_fields(block), "message": content})
     return fields

@@ -1,4 +1,4 @@
-"""The lines of a transcript as a tree, and the way through it that is the conversation."""
+"""The lines of a transcript as a tree, and the path through it that is the conversation."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """One line, without what history does not need; this one is a mere link. `parent` is the line before it, or the
-    uuid of one that has not been seen. A transcript has thousands: what a kind does not have costs it nothing."""
+    """One line, reduced to what the history needs. This class is a line without a message. `parent` is the line before
+    it, or the uuid of a line that was not read. A transcript has thousands of lines, so each kind has only the fields
+    that it needs."""
 
     __slots__ = ("parent", "place", "uuid")
     kind: str = ""
@@ -25,14 +26,14 @@ class Node:
 
 
 class Boundary(Node):
-    """Here a compaction begins the conversation anew."""
+    """A compaction: the conversation starts again here."""
 
     __slots__ = ()
     kind = "boundary"
 
 
-class Said(Node):
-    """A line of the user's side. `joined`: one message with the prompt before."""
+class UserNode(Node):
+    """A `user` line. `joined`: part of the same message as the prompt before."""
 
     __slots__ = ("blocks", "joined")
     kind = "user"
@@ -47,8 +48,8 @@ class Said(Node):
         self.joined = joined
 
 
-class Answered(Node):
-    """A line of an answer. `model` is (provider, model) as asked, without a provider if another program asked."""
+class AssistantNode(Node):
+    """A line of an answer. `model` is the requested (provider, model), without a provider if another program asked."""
 
     __slots__ = ("blocks", "message_id", "model", "origin")
     kind = "assistant"
@@ -64,31 +65,31 @@ class Answered(Node):
 
 
 class Tree:
-    """Grows line by line, in the order of the file."""
+    """Gets line by line, in the order of the file."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
         self._places: list[Node] = []
         self.bridged = False
-        """A line was missing on the way back, and another took its place."""
+        """A line of a chain was missing, and the line before it in the file was used instead."""
 
-    def above(self, parent: str | None) -> tuple[Node | str | None, int]:
-        """What a new node is told of its place: its parent, and the number of its line."""
+    def position(self, parent: str | None) -> tuple[Node | str | None, int]:
+        """The position of a new node: its parent, and the number of its line."""
         return (None if parent is None else self.nodes.get(parent, parent)), len(self._places)
 
-    def grow(self, node: Node) -> None:
-        """Take in the next line."""
+    def add(self, node: Node) -> None:
+        """Add the next line."""
         self.nodes[node.uuid] = node
         self._places.append(node)
 
-    def start_over(self) -> None:
-        """Forget everything: a new root follows."""
+    def clear(self) -> None:
+        """Forget all lines: a new root follows."""
         self.nodes.clear()
         self._places.clear()
 
     def chain(self, leaf: Node) -> list[Node]:
-        """From the root (or the last compaction) to `leaf`. Where a line is missing, the one written before its child
-        takes its place: a torn line costs itself only."""
+        """The lines from the root (or the last compaction) to `leaf`. If a line is missing, the line before its child
+        in the file is used instead, so that a torn line loses only itself."""
         chain: list[Node] = []
         seen: set[int] = set()
         node: Node | None = leaf
@@ -108,30 +109,30 @@ class Tree:
         chain.reverse()
         return chain
 
-    def with_strays(self, chain: list[Node]) -> list[Node]:
-        """Calls that ran side by side hang on the tree as twigs: blocks of a message on the chain, and their results,
-        are put back where they belong."""
+    def with_parallel_calls(self, chain: list[Node]) -> list[Node]:
+        """The Claude CLI writes calls that ran in parallel, and their results, as side branches. Put them back where
+        they belong: after the line of the same message."""
         on_chain = {node.place for node in chain}
-        twigs: dict[int, list[Node]] = {}
+        branches: dict[int, list[Node]] = {}
         for node in self._places[: chain[-1].place]:
             above = node.parent
             if node.place in on_chain or not isinstance(above, Node) or above.place not in on_chain:
                 continue
             if above.kind == "assistant" and _belongs(node, above):
-                twigs.setdefault(above.place, []).append(node)
+                branches.setdefault(above.place, []).append(node)
                 if node.kind == "assistant":
                     on_chain.add(node.place)
-        if not twigs:
+        if not branches:
             return chain
         whole: list[Node] = []
         rest = list(reversed(chain))
         while rest:
             node = rest.pop()
             whole.append(node)
-            # blocks of the message first, results behind them: the order in which they are needed
-            hanging = twigs.pop(node.place, [])
-            hanging.sort(key=lambda each: each.kind != "assistant")
-            rest += hanging[::-1]
+            # first the blocks of the message, then the results
+            branch = branches.pop(node.place, [])
+            branch.sort(key=lambda each: each.kind != "assistant")
+            rest += branch[::-1]
         return whole
 
 
@@ -142,13 +143,13 @@ def _belongs(node: Node, above: Node) -> bool:
 
 
 def messages(chain: list[Node]) -> tuple[Message, ...]:
-    """The history that the lines hold: an answer is one message, and so are the results of its calls."""
+    """The history in the lines: an answer is one message, and the results of its calls are one message."""
     history = _History()
     for node in chain:
-        if isinstance(node, Answered):
-            history.answered(node)
-        elif isinstance(node, Said) and node.blocks:
-            history.said(node)
+        if isinstance(node, AssistantNode):
+            history.add_assistant(node)
+        elif isinstance(node, UserNode) and node.blocks:
+            history.add_user(node)
     return tuple([Message(role, blocks, origin) for role, blocks, origin in history.built if blocks])  # type: ignore[arg-type]  # the two roles
 
 
@@ -157,12 +158,12 @@ class _History:
         self.built: list[tuple[str, tuple[Block, ...], str]] = []
         """(role, blocks, origin)"""
         self._answer = -1
-        """Where the last answer stands, while nothing but results has come after it."""
+        """The position of the last answer, as long as only results follow it."""
         self._answer_id = ""
         self._only_results = False
-        """The last message is the user's and holds results only."""
+        """The last message is a user message with results only."""
 
-    def said(self, node: Said) -> None:
+    def add_user(self, node: UserNode) -> None:
         blocks = node.blocks
         results = isinstance(blocks[0], ToolResult) and all(isinstance(block, ToolResult) for block in blocks)
         if node.joined or (results and self._only_results):
@@ -175,7 +176,7 @@ class _History:
         self.built.append(("user", blocks, ""))
 
     def _join(self, blocks: tuple[Block, ...]) -> None:
-        """Add to the user's last message; two texts in a row are joined as the engine joins prompts of one turn."""
+        """Add to the last user message. Two texts in a row become one, as the engine joins the prompts of a turn."""
         role, before, origin = self.built[-1] if self.built else ("user", (), "")
         if role != "user" or not before:
             self.built.append(("user", blocks, ""))
@@ -185,7 +186,7 @@ class _History:
             before, blocks = (*before[:-1], Text(f"{last.text}\n{first.text}")), blocks[1:]
         self.built[-1] = (role, before + blocks, origin)
 
-    def answered(self, node: Answered) -> None:
+    def add_assistant(self, node: AssistantNode) -> None:
         if self._answer >= 0 and node.message_id and node.message_id == self._answer_id:
             role, before, origin = self.built[self._answer]
             self.built[self._answer] = (role, before + node.blocks, origin)

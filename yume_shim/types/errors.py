@@ -80,12 +80,14 @@ class BadInvocation(ShimError):
 
 
 class BadLine(ShimError):
-    """A stdin line that cannot be understood; `quote` is what it looked like, clipped."""
+    """A line or request of the host that cannot be carried out. `quote` is the start of the line; `code` is the error
+    code of the answer, where the line was a control request."""
 
-    def __init__(self, message: str, quote: str = "") -> None:
+    def __init__(self, message: str, quote: str = "", *, code: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.quote = quote
+        self.code = code
 
 
 class ProviderFailed(ShimError):

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.effort import Effort
 
     Stop = Literal["end", "tool_calls", "length", "window", "refusal", "pause", "stop_sequence", "other"]
-    Effort = Literal["low", "medium", "high", "xhigh", "max"]
     ToolKind = Literal["read", "edit", "search", "shell", "other"]
+    ToolOrigin = Literal["builtin", "engine", "mcp", "agents", "skills"]
 
 
 @value
@@ -239,21 +240,41 @@ class Credential:
 
 @value
 class ToolSpec:
-    """A tool as the model is offered it, and what the gate and the engine must know about it."""
+    """A tool as the model is offered it, and what the gate, the engine and the system prompt must know about it.
+
+    A field that ends in `_field` names a parameter of the tool; "" = it has none of this meaning."""
 
     name: str
     description: str
     schema: Json
     kind: ToolKind = "other"
     path_field: str = ""
-    """Input field that names the file or folder touched, for the gate."""
+    """The file or folder that a call touches. The value goes to the system unchanged, so it must be exact."""
     parallel: bool = False
     """May run beside other calls."""
     aliases: tuple[str, ...] = ()
     needs_host: bool = False
     """It is a question to the host: always asked there, and offered only when a host can answer."""
+    gated: bool = True
+    """The gate decides whether a call may run; False for a tool that touches nothing and takes the final answer."""
     host_fields: tuple[str, ...] = ()
     """Input that only the host may fill; what a model writes there is taken out."""
+    source: ToolOrigin = "builtin"
+    """Who provides it. Only our tools are judged by their paths: we do not know what parameters of others mean."""
+    harmless: bool = False
+    """Touches nothing of the user's by itself, so the gate lets it run unasked."""
+    shows_content: bool = False
+    """Shows what is inside the files it searches, so rules that hide files concern it."""
+    command_field: str = ""
+    """The shell command that a call runs. Goes to the system unchanged, like a path."""
+    pattern_field: str = ""
+    """A pattern for paths, which may lead outside of `path_field` (`../**`, `/etc/*`)."""
+    rule_field: str = ""
+    """The value that the content of a permission rule names: `subagent_type` for `Task(reviewer)`."""
+    describing_field: str = ""
+    """What describes a call best in a dialog; of a path, its last name."""
+    prompt_hint: str = ""
+    """A sentence about this tool for the system prompt."""
 
 
 @value

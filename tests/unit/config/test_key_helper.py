@@ -8,12 +8,12 @@ import shutil
 import signal
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.helpers.fakes import FakeClock, cancel
+from tests.helpers.timing import soon, wait_until
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_keys
@@ -90,10 +90,8 @@ def test_a_failing_command_is_named_by_its_place(tmp_path: Path, command: str, w
 
 
 def test_a_command_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
-    begun = time.monotonic()
-    with pytest.raises(BadInvocation, match=r"did not end within 0\.3 seconds"):
+    with soon(), pytest.raises(BadInvocation, match=r"did not end within 0\.3 seconds"):
         Helper(tmp_path, "sleep 60 & sleep 60; echo late", limit=0.3).get()
-    assert time.monotonic() - begun < 5
 
 
 has_setsid = pytest.mark.skipif(shutil.which("setsid") is None, reason="no setsid on this system")
@@ -102,15 +100,14 @@ has_setsid = pytest.mark.skipif(shutil.which("setsid") is None, reason="no setsi
 @has_setsid
 def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     """An agent with a session of its own keeps the pipe open and is out of reach of the signal to the group."""
-    begun = time.monotonic()
     helper = Helper(tmp_path, "setsid sh -c 'echo $$ > agent; exec sleep 60' & echo the-key")
+    agent = tmp_path / "agent"
     try:
-        assert helper.get() == "the-key"
-        assert time.monotonic() - begun < 5
+        with soon():
+            assert helper.get() == "the-key"
     finally:
-        while not (tmp_path / "agent").exists() or not (tmp_path / "agent").read_text().strip():
-            time.sleep(0.01)
-        os.kill(int((tmp_path / "agent").read_text()), signal.SIGKILL)
+        wait_until(lambda: agent.exists() and agent.read_text().strip(), "the agent")
+        os.kill(int(agent.read_text()), signal.SIGKILL)
 
 
 @has_setsid
@@ -119,20 +116,16 @@ def test_a_hanging_command_with_an_agent_ends_in_time(tmp_path: Path, how: str) 
     stop = cancel()
     if how == "interrupted":
         threading.Timer(0.3, stop.set).start()
-    begun = time.monotonic()
-    helper = Helper(tmp_path, "setsid sleep 5 & sleep 60", limit=0.3 if how == "late" else 30)
-    with pytest.raises(BadInvocation if how == "late" else Cancelled):
+    helper = Helper(tmp_path, "setsid sleep 20 & sleep 60", limit=0.3 if how == "late" else 30)
+    with soon(), pytest.raises(BadInvocation if how == "late" else Cancelled):
         helper.key.get(stop)
-    assert time.monotonic() - begun < 3
 
 
 def test_an_interrupt_is_heard_while_a_command_runs(tmp_path: Path) -> None:
     stop = cancel()
     threading.Timer(0.2, stop.set).start()
-    begun = time.monotonic()
-    with pytest.raises(Cancelled):
+    with soon(), pytest.raises(Cancelled):
         Helper(tmp_path, "sleep 60").key.get(stop)
-    assert time.monotonic() - begun < 1.2
 
 
 @pytest.mark.parametrize(("given", "seconds"), [("", 300.0), ("1500", 1.5), ("0", 0.0), ("soon", 300.0), ("-1", 300.0)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +22,7 @@ from tests.helpers.engine_fakes import (
     says,
     thinks,
 )
+from tests.helpers.timing import wait_until
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.turn import Turn
@@ -143,7 +143,10 @@ def test_unknown_tool_gets_a_wrapped_error() -> None:
     bench = Bench(ScriptedProvider(answer(calls("c1", "Nope")), answer(says("Done."))))
     run(bench)
     [finished] = bench.of(ToolFinished)
-    assert finished.result.content == "<tool_use_error>No such tool available: Nope</tool_use_error>"
+    assert (
+        finished.result.content
+        == "<tool_use_error>Error: No such tool available: Nope. There are: none</tool_use_error>"
+    )
 
 
 def test_repeated_and_missing_call_ids_are_made_unique() -> None:
@@ -436,10 +439,7 @@ def test_an_internal_error_still_ends_the_turn() -> None:
 
 def test_a_long_call_is_heard_of_while_it_runs() -> None:
     def slow(given: dict[str, Any], _: object) -> str:
-        deadline = time.monotonic() + 20
-        while not bench.of(ToolProgress):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: bench.of(ToolProgress), "a heartbeat")
         return "done"
 
     script = answer(calls("c1", "Slow"), stop="tool_calls")

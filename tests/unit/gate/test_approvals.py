@@ -1,4 +1,4 @@
-"""Questions to the host, with real threads: every way a question can end, and what comes too late."""
+"""Permission questions to the host: what they say, how answers are read, and that they come one at a time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import FakeIds, cancel
-from yume_shim.gate.approvals import Approvals, describe
+from tests.helpers.timing import SOON
+from yume_shim.gate.approvals import REMEMBER, Approvals, describe, read_answer, reply_of
+from yume_shim.host.host_requests import HostRequests
 from yume_shim.types.blocks import ToolCall
+from yume_shim.types.commands import Approve
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import ApprovalAsked, ApprovalWithdrawn
+from yume_shim.types.host_reply import HostReply
 from yume_shim.types.outputs import Answer, Decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event
 
 CALL = ToolCall("call_1", "Write", {"file_path": "/x/w.txt", "content": "w"})
@@ -26,18 +31,20 @@ OFFER = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 DECISION = Decision("ask", "May it?", "mode", "default", (OFFER,), "/x/w.txt")
 FIRST_ID = "00000000-0000-4000-8000-000000000001"
 SECOND_ID = "00000000-0000-4000-8000-000000000002"
-DEADLINE_S = 5.0
-PROMISE_S = 0.1
-"""A cancel is heard within this time; tests allow ten times as much."""
+DEADLINE_S = 30.0
+DENY = HostReply("answered", {"behavior": "deny", "message": "no"})
 
 
 class Host:
-    """Receives events and reacts to them from threads of its own, as a reader thread would."""
+    """The real channel, and a host that reacts to each question on a thread of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_s: float = DEADLINE_S) -> None:
         self.events: list[Event] = []
-        self.on_asked: Callable[[ApprovalAsked], object] = lambda _: None
         self.threads: list[threading.Thread] = []
+        self.on_asked: Callable[[ApprovalAsked], object] = lambda _: None
+        self.answers = True
+        self.channel = HostRequests(self.emit, FakeIds())
+        self.approvals = Approvals(self.channel, timeout_s, lambda: self.answers)
 
     def emit(self, event: Event) -> str:
         self.events.append(event)
@@ -47,122 +54,69 @@ class Host:
             thread.start()
         return "uuid"
 
+    def asked_ids(self) -> list[str]:
+        return [event.ask_id for event in self.events if isinstance(event, ApprovalAsked)]
+
     def join(self) -> None:
         for thread in self.threads:
             thread.join(DEADLINE_S)
 
 
-def make(host: Host, timeout_s: float = DEADLINE_S, enabled: bool = True) -> Approvals:
-    return Approvals(host.emit, FakeIds(), timeout_s, enabled)
-
-
 def test_a_question_carries_what_a_dialog_needs() -> None:
-    host = Host()
-    approvals = make(host, timeout_s=2.0)
-    host.on_asked = lambda asked: approvals.answer_by_ask(asked.ask_id, Answer("allow", {"a": 1}))
-    assert approvals.ask(CALL, DECISION, cancel()) == Answer("allow", {"a": 1})
+    host = Host(timeout_s=2.0)
+    host.on_asked = lambda asked: host.channel.answer(asked.ask_id, DENY)
+    assert host.approvals.ask(CALL, DECISION, cancel()) == Answer("deny", message="no")
     host.join()
     assert host.events == [ApprovalAsked(FIRST_ID, CALL, "May it?", 2000, (OFFER,), "/x/w.txt", "w.txt")]
 
 
 def test_an_answer_may_name_the_call_instead_of_the_question() -> None:
     host = Host()
-    approvals = make(host)
-    host.on_asked = lambda asked: approvals.answer_by_call(asked.call.id, Answer("deny", message="no"))
-    assert approvals.ask(CALL, DECISION, cancel()) == Answer("deny", message="no")
+    host.on_asked = lambda asked: host.channel.answer_by_key(asked.call.id, DENY)
+    assert host.approvals.ask(CALL, DECISION, cancel()) == Answer("deny", message="no")
     host.join()
 
 
-def test_only_the_first_answer_counts() -> None:
+def test_a_child_loop_asks_through_its_own_emitter() -> None:
+    host, child = Host(), Host()
+    child.on_asked = lambda asked: host.channel.answer(asked.ask_id, DENY)
+    assert host.approvals.ask(CALL, DECISION, cancel(), emit=child.emit) == Answer("deny", message="no")
+    child.join()
+    assert host.events == []
+    assert child.asked_ids() == [FIRST_ID]
+
+
+def test_a_time_out() -> None:
+    assert Host(timeout_s=0.05).approvals.ask(CALL, DECISION, cancel()) == Answer("timeout")
+
+
+def test_the_end_of_input() -> None:
     host = Host()
-    approvals = make(host)
-    taken: list[bool] = []
-
-    def answer_thrice(asked: ApprovalAsked) -> None:
-        taken.append(approvals.answer_by_ask(asked.ask_id, Answer("deny", message="first")))
-        taken.append(approvals.answer_by_ask(asked.ask_id, Answer("allow")))
-        taken.append(approvals.answer_by_call(asked.call.id, Answer("allow")))
-
-    host.on_asked = answer_thrice
-    assert approvals.ask(CALL, DECISION, cancel()) == Answer("deny", message="first")
+    host.on_asked = lambda _: host.channel.close()
+    assert host.approvals.can_ask()
+    assert host.approvals.ask(CALL, DECISION, cancel()) == Answer("closed")
     host.join()
-    assert taken == [True, False, False]
+    assert not host.approvals.can_ask()
 
 
-def test_unknown_answers_change_nothing() -> None:
+def test_a_host_that_does_not_answer_questions() -> None:
     host = Host()
-    approvals = make(host)
-
-    def answer(asked: ApprovalAsked) -> None:
-        assert not approvals.answer_by_ask("no such question", Answer("allow"))
-        assert not approvals.answer_by_call("no such call", Answer("allow"))
-        approvals.answer_by_ask(asked.ask_id, Answer("deny", message="the real one"))
-
-    host.on_asked = answer
-    assert approvals.ask(CALL, DECISION, cancel()) == Answer("deny", message="the real one")
-    host.join()
+    host.answers = False
+    assert not host.approvals.can_ask()
 
 
-def test_a_question_nobody_answers_times_out_and_a_late_answer_is_refused() -> None:
+def test_a_cancel_withdraws_the_question() -> None:
     host = Host()
-    approvals = make(host, timeout_s=0.05)
-    assert approvals.ask(CALL, DECISION, cancel()) == Answer("timeout")
-    assert not approvals.answer_by_ask(FIRST_ID, Answer("allow"))
-    assert not approvals.answer_by_call("call_1", Answer("allow"))
-
-
-def test_a_late_answer_does_not_fall_to_the_next_question() -> None:
-    host = Host()
-    approvals = make(host, timeout_s=0.05)
-    assert approvals.ask(CALL, DECISION, cancel()) == Answer("timeout")
-    host.on_asked = lambda _: approvals.answer_by_ask(FIRST_ID, Answer("allow"))
-    assert approvals.ask(OTHER, DECISION, cancel()) == Answer("timeout")
-    host.join()
-
-
-def test_end_of_input_closes_the_open_question_and_all_later_ones() -> None:
-    host = Host()
-    approvals = make(host)
-    host.on_asked = lambda _: approvals.close()
-    assert approvals.can_ask()
-    assert approvals.ask(CALL, DECISION, cancel()) == Answer("closed")
-    host.join()
-    assert not approvals.can_ask()
-    assert approvals.ask(OTHER, DECISION, cancel()) == Answer("closed")
-    assert [type(event) for event in host.events] == [ApprovalAsked]
-
-
-def test_a_cancel_withdraws_the_question_at_once() -> None:
-    host = Host()
-    approvals = make(host)
     stop = cancel()
-    told: list[float] = []
-
-    def interrupt(_: ApprovalAsked) -> None:
-        told.append(time.monotonic())
-        stop.set()
-
-    host.on_asked = interrupt
+    host.on_asked = lambda _: stop.set()
     with pytest.raises(Cancelled):
-        approvals.ask(CALL, DECISION, stop)
-    assert time.monotonic() - told[0] < PROMISE_S * 10
+        host.approvals.ask(CALL, DECISION, stop)
     host.join()
     assert host.events[1:] == [ApprovalWithdrawn(FIRST_ID)]
-    assert not approvals.answer_by_ask(FIRST_ID, Answer("allow"))
-
-
-def test_a_cancel_that_came_before_asks_nothing() -> None:
-    host = Host()
-    stop = cancel()
-    stop.set()
-    with pytest.raises(Cancelled):
-        make(host).ask(CALL, DECISION, stop)
-    assert host.events == []
 
 
 def test_questions_are_asked_one_after_another() -> None:
     host = Host()
-    approvals = make(host)
     answers: dict[str, Answer] = {}
     asked_first = threading.Event()
     may_answer = threading.Event()
@@ -170,10 +124,10 @@ def test_questions_are_asked_one_after_another() -> None:
     def answer(asked: ApprovalAsked) -> None:
         asked_first.set()
         may_answer.wait(DEADLINE_S)
-        approvals.answer_by_ask(asked.ask_id, Answer("deny", message=asked.call.id))
+        host.channel.answer(asked.ask_id, HostReply("answered", {"behavior": "deny", "message": asked.call.id}))
 
     def work(call: ToolCall) -> None:
-        answers[call.id] = approvals.ask(call, DECISION, cancel())
+        answers[call.id] = host.approvals.ask(call, DECISION, cancel())
 
     host.on_asked = answer
     first = threading.Thread(target=work, args=(CALL,))
@@ -182,36 +136,77 @@ def test_questions_are_asked_one_after_another() -> None:
     second = threading.Thread(target=work, args=(OTHER,))
     second.start()
     second.join(0.2)
-    assert [event.ask_id for event in host.events if isinstance(event, ApprovalAsked)] == [FIRST_ID]
+    assert host.asked_ids() == [FIRST_ID]
     may_answer.set()
     first.join(DEADLINE_S)
     second.join(DEADLINE_S)
     host.join()
     assert answers == {"call_1": Answer("deny", message="call_1"), "call_2": Answer("deny", message="call_2")}
-    assert [event.ask_id for event in host.events if isinstance(event, ApprovalAsked)] == [FIRST_ID, SECOND_ID]
+    assert host.asked_ids() == [FIRST_ID, SECOND_ID]
 
 
-def test_a_call_that_waits_to_ask_hears_its_cancel() -> None:
+def test_a_cancel_reaches_a_call_that_waits_to_ask() -> None:
     host = Host()
-    approvals = make(host)
     asked = threading.Event()
     host.on_asked = lambda _: asked.set()
-    first = threading.Thread(target=lambda: approvals.ask(CALL, DECISION, cancel()))
+    first = threading.Thread(target=lambda: host.approvals.ask(CALL, DECISION, cancel()))
     first.start()
     assert asked.wait(DEADLINE_S)
     stop = cancel()
     threading.Timer(0.1, stop.set).start()
     begun = time.monotonic()
     with pytest.raises(Cancelled):
-        approvals.ask(OTHER, DECISION, stop)
-    assert time.monotonic() - begun < 0.1 + PROMISE_S * 10
-    approvals.close()
+        host.approvals.ask(OTHER, DECISION, stop)
+    assert time.monotonic() - begun < SOON
+    host.channel.close()
     first.join(DEADLINE_S)
     host.join()
 
 
-def test_nobody_to_ask() -> None:
-    assert not make(Host(), enabled=False).can_ask()
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ({"behavior": "allow"}, Answer("allow")),
+        ({"behavior": "allow", "updatedInput": {"a": 1}}, Answer("allow", {"a": 1})),
+        ({"behavior": "allow", "updatedInput": "a"}, Answer("allow")),
+        ({"behavior": "allow", "updatedPermissions": [OFFER, "x"]}, Answer("allow", updates=(OFFER,))),
+        ({"behavior": "allow", "updatedPermissions": "x"}, Answer("allow")),
+        ({"behavior": "allow", REMEMBER: True}, Answer("allow", remember=True)),
+        ({"behavior": "deny"}, Answer("deny")),
+        ({"behavior": "deny", "message": "no", "interrupt": True}, Answer("deny", message="no", interrupt=True)),
+        ({"behavior": "deny", "message": None, "interrupt": "yes"}, Answer("deny")),
+    ],
+)
+def test_how_answers_are_read(body: Json, answer: Answer) -> None:
+    assert read_answer(HostReply("answered", body)) == answer
+
+
+@pytest.mark.parametrize("body", [{}, {"behavior": "maybe"}, {"behavior": ["allow"]}])
+def test_an_answer_of_the_wrong_shape_is_an_error_that_names_the_shape(body: Json) -> None:
+    answer = read_answer(HostReply("answered", body))
+    assert answer.verdict == "error"
+    assert f"not behavior {body.get('behavior')!r}" in answer.message
+
+
+def test_replies_without_a_body() -> None:
+    assert read_answer(HostReply("error", error="no dialog")) == Answer("error", message="no dialog")
+    assert read_answer(HostReply("timeout")) == Answer("timeout")
+    assert read_answer(HostReply("closed")) == Answer("closed")
+
+
+@pytest.mark.parametrize(
+    ("approve", "answer"),
+    [
+        (Approve("c", True), Answer("allow")),
+        (Approve("c", True, {"a": 1}), Answer("allow", {"a": 1})),
+        (Approve("c", True, remember="session"), Answer("allow", remember=True)),
+        (Approve("c", True, remember="always"), Answer("allow")),
+        (Approve("c", False, reason="no"), Answer("deny", message="no")),
+        (Approve("c", False, {"a": 1}, remember="session"), Answer("deny")),
+    ],
+)
+def test_flat_approvals_are_read_like_answers(approve: Approve, answer: Answer) -> None:
+    assert read_answer(reply_of(approve)) == answer
 
 
 @pytest.mark.parametrize(

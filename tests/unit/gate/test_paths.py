@@ -12,15 +12,15 @@ from yume_shim.gate.paths import (
     WINDOWS,
     WSL,
     Flavour,
-    Seen,
+    Resolved,
     components,
     contains,
     expand,
     flaw,
     links_in,
-    look,
     native,
     protected_name,
+    resolve,
     slashed,
     tidy,
 )
@@ -177,13 +177,13 @@ def test_the_disk_is_followed_to_the_deepest_parent_that_exists(tmp_path: Path) 
     (base / "link").symlink_to("real")
     (base / "dangling").symlink_to("nowhere")
     (base / "loop").symlink_to("loop")
-    assert look(f"{base}/link/f") == Seen(f"{base}/real/f", is_link=False, is_folder=False, exists=True)
-    assert look(f"{base}/link") == Seen(f"{base}/real", is_link=True, is_folder=True, exists=True)
-    assert look(f"{base}/link/new/deep") == Seen(f"{base}/real/new/deep")
-    assert look(f"{base}/link/../x") == Seen(f"{base}/x")
-    assert look(f"{base}/dangling") == Seen(f"{base}/nowhere", is_link=True, exists=True)
-    assert look(f"{base}/loop").is_link
-    assert look("/a\0b") == Seen("/a\0b")
+    assert resolve(f"{base}/link/f") == Resolved(f"{base}/real/f", is_link=False, is_folder=False, exists=True)
+    assert resolve(f"{base}/link") == Resolved(f"{base}/real", is_link=True, is_folder=True, exists=True)
+    assert resolve(f"{base}/link/new/deep") == Resolved(f"{base}/real/new/deep")
+    assert resolve(f"{base}/link/../x") == Resolved(f"{base}/x")
+    assert resolve(f"{base}/dangling") == Resolved(f"{base}/nowhere", is_link=True, exists=True)
+    assert resolve(f"{base}/loop").is_link
+    assert resolve("/a\0b") == Resolved("/a\0b")
     assert sorted(links_in(str(base)) or ()) == [f"{base}/{name}" for name in ("dangling", "link", "loop")]
     assert links_in(f"{base}/none") == ()
     assert links_in(f"{base}/real/f") is None

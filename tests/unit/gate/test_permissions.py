@@ -10,16 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.helpers.gates import SPECS, bash, decide, gate
+from tests.helpers.settings import settings_with
 from yume_shim.gate.paths import WINDOWS
 from yume_shim.gate.permissions import Permissions
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.outputs import Decision
-from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from yume_shim.types.models import ToolKind
 
 ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 READ_IN = ("Read", {"file_path": "a.txt"})
@@ -31,6 +33,7 @@ TOUCH = ("Bash", {"command": "touch made.txt"})
 CAT_OUT = ("Bash", {"command": "cat /etc/hostname"})
 MCP: tuple[str, dict[str, Any]] = ("mcp__box__open", {})
 TODOS: tuple[str, dict[str, Any]] = ("TodoWrite", {"todos": []})
+CHECKS = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 COLUMNS = (READ_IN, READ_OUT, WRITE_IN, WRITE_OUT, ECHO, TOUCH, CAT_OUT, MCP, TODOS)
 
 
@@ -64,14 +67,28 @@ def test_the_mode_table(space: Path, mode: str, flat: bool, verdicts: str) -> No
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions", "interactive"])
 @pytest.mark.parametrize("tool", ["AskUserQuestion", "ExitPlanMode"])
 def test_questions_are_asked_in_every_mode(space: Path, mode: str, tool: str) -> None:
-    spec = ToolSpec(tool, "", {}, needs_host=True)
-    assert gate(space, mode, allow=(tool,)).decide(ToolCall("c", tool, {}), spec).verdict == "ask"
+    assert decide(gate(space, mode, allow=(tool,)), tool).verdict == "ask"
+
+
+@pytest.mark.parametrize("kind", ["read", "edit", "search", "shell"])
+def test_a_foreign_tool_is_not_judged_by_parameters_that_look_like_ours(space: Path, kind: ToolKind) -> None:
+    spec = ToolSpec("mcp__box__open", "", {}, kind, source="mcp")
+    call = ToolCall("c", spec.name, {"file_path": "a.txt", "path": "a.txt", "command": "ls"})
+    assert gate(space, "acceptEdits").decide(call, spec).verdict == "ask"
+
+
+def test_a_parameter_without_a_name_is_no_command(space: Path) -> None:
+    call = ToolCall("c", "mcp__box__open", {"": "ls"})
+    for spec in (ToolSpec(call.name, "", {}, "shell", source="mcp"), ToolSpec(call.name, "", {}, source="mcp")):
+        assert gate(space).decide(call, spec).verdict == "ask"
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
 def test_a_restricted_session_stays_in_its_folders(space: Path, mode: str) -> None:
     home = str(space)
-    guard = Permissions(Settings(permission_mode=mode, confined=True, cwd=home), home, home, False, lambda *_: None)
+    guard = Permissions(
+        settings_with(permission_mode=mode, confined=True, cwd=home), home, home, False, lambda *_: None
+    )
     assert decide(guard, "Read", file_path="/etc/hosts").verdict == "deny"
     assert decide(guard, "Write", file_path="../x.txt").verdict == "deny"
     assert decide(guard, "Read", file_path="a.txt").verdict == "allow"
@@ -227,7 +244,7 @@ def test_a_rule_that_is_none_is_told_and_ignored(space: Path) -> None:
     told: list[str] = []
     guard = gate(space, allow=("Bash(oops",), told=told)
     assert bash(guard, "oops").verdict == "ask"
-    assert told == ["warning: this permission rule is not understood and has no effect: Bash(oops"]
+    assert told == ["warning: this permission rule is invalid and has no effect: Bash(oops"]
 
 
 # ---------------------------------------------------------------- acceptEdits and file commands
@@ -319,7 +336,7 @@ def test_modes_that_may_not(space: Path, flat: bool, mode: str, code: str) -> No
     guard = gate(space, flat=flat)
     with pytest.raises(BadLine) as caught:
         guard.set_mode(mode)
-    assert caught.value.quote == code
+    assert caught.value.code == code
     assert guard.mode() == "default"
 
 
@@ -356,7 +373,6 @@ def test_rules_come_and_go_with_updates(space: Path) -> None:
     assert bash(guard, "anything at all").verdict == "allow"
     guard.apply((rules_update("addRules", "anything:*", behavior="deny"),))
     assert bash(guard, "anything at all").verdict == "deny"
-    assert guard.rules("deny") == ("Bash(anything:*)",)
 
 
 def test_mode_and_folders_come_with_updates(space: Path) -> None:
@@ -397,8 +413,6 @@ def test_additional_folders_count_from_the_start(space: Path) -> None:
     assert decide(guard, "Write", file_path=str(more / "x")).verdict == "allow"
     assert decide(guard, "Read", file_path=str(more / "sub" / ".env")).verdict == "deny"
     assert bash(guard, f"touch {more}/x").verdict == "allow"
-    assert guard.hides(str(more / ".env"))
-    assert not guard.hides(str(more / "env"))
 
 
 @pytest.mark.parametrize(
@@ -417,7 +431,7 @@ def test_a_remembered_answer_covers_exactly_that_call(
 ) -> None:
     guard = gate(space, mode)
     assert decide(guard, tool, **fields).verdict == "ask"
-    guard.remember(ToolCall("c", tool, fields), SPECS[tool])
+    guard.apply((guard.exact_rule_for(ToolCall("c", tool, fields), SPECS[tool]),))
     assert decide(guard, tool, **fields).verdict == "allow"
     assert decide(guard, tool, **other).verdict == "ask"
 
@@ -465,7 +479,7 @@ AROUND = [
 ]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=CHECKS)
 @given(
     parts=st.lists(st.sampled_from(ALLOWED), max_size=6),
     bad=st.sampled_from(REFUSED),
@@ -482,7 +496,7 @@ def test_no_compound_with_a_command_outside_the_list_is_ever_allowed(
     assert bash(guard, around.format(text)).verdict == "ask"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=CHECKS)
 @given(
     parts=st.lists(st.sampled_from(ALLOWED), min_size=1, max_size=7),
     joints=st.lists(st.sampled_from(JOINTS), min_size=8, max_size=8),

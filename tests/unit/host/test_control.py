@@ -36,7 +36,7 @@ class Desk:
         return "uuid"
 
     def refuse(self, body: Json) -> Json:
-        raise BadLine("no such mode", "invalid_mode")
+        raise BadLine("no such mode", code="invalid_mode")
 
     def late(self) -> None:
         raise RuntimeError("late")

@@ -10,6 +10,8 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
+from tests.helpers.timing import soon
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -93,10 +95,9 @@ def children() -> Iterator[list[Child]]:
 def test_the_first_signal_is_told_whatever_the_main_thread_does(children: list[Child], kind: str, name: str) -> None:
     child = Child(kind)
     children.append(child)
-    sent = time.monotonic()
-    child.process.send_signal(getattr(signal, name))
-    assert child.line() == name
-    assert time.monotonic() - sent < 1.0
+    with soon():
+        child.process.send_signal(getattr(signal, name))
+        assert child.line() == name
     assert child.end() == (7, b"")
 
 
@@ -129,7 +130,7 @@ def test_an_end_that_takes_too_long_is_forced(children: list[Child]) -> None:
     child.process.send_signal(signal.SIGTERM)
     assert child.line() == "SIGTERM"
     assert child.end() == (143, b"")
-    assert 1.0 < time.monotonic() - started < 12.0
+    assert 1.0 < time.monotonic() - started < 25.0  # left alone it would take thirty
 
 
 def test_nohup_is_respected(children: list[Child]) -> None:

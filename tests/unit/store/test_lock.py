@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,7 +69,7 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
 
 def test_a_writer_that_is_about_to_end_is_waited_for(tmp_path: Path) -> None:
     process = other_process(tmp_path / "s.jsonl", 0.3)
-    lock = hold(str(tmp_path / "s.jsonl"), wait=10, now=lambda: SINCE)
+    lock = hold(str(tmp_path / "s.jsonl"), wait=30, now=lambda: SINCE)
     process.communicate()
     assert lock is not None
     lock.release()
@@ -81,10 +80,8 @@ def test_what_a_killed_writer_left_is_taken_over(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
     process.communicate()
     assert (tmp_path / "s.lock").exists()
-    begun = time.monotonic()
-    lock = hold(str(tmp_path / "s.jsonl"), now=lambda: SINCE)
+    lock = hold(str(tmp_path / "s.jsonl"), wait=0, now=lambda: SINCE)
     assert lock is not None
-    assert time.monotonic() - begun < 1
     assert loads((tmp_path / "s.lock").read_bytes())["pid"] == os.getpid()
     lock.release()
 

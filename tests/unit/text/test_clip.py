@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from yume_shim.text import codec
 from yume_shim.text.clip import (
     FORMAT_CHARACTERS,
-    MOST_BYTES,
+    MAX_CODE_POINT_BYTES,
     NEAR,
     clip_middle,
     escape_separators,
@@ -57,7 +57,7 @@ def wire_size(text: str) -> int:
 @given(texts)
 def test_size_is_what_the_line_takes(text: str) -> None:
     assert json_size(text) == wire_size(text)
-    assert json_size(text) <= MOST_BYTES * len(text)
+    assert json_size(text) <= MAX_CODE_POINT_BYTES * len(text)
     assert json_size(text) >= len(escape_separators(codec.dumps(text), wide=False)) - 2
 
 
@@ -124,7 +124,7 @@ def test_the_table_holds_every_format_character_known_here() -> None:
 def test_pieces_join_to_the_text_and_keep_the_limit(text: str, limit: int) -> None:
     pieces = split_text(text, limit)
     assert "".join(pieces) == text
-    assert all(0 < json_size(piece) <= max(limit, MOST_BYTES) for piece in pieces)
+    assert all(0 < json_size(piece) <= max(limit, MAX_CODE_POINT_BYTES) for piece in pieces)
 
 
 @settings(deadline=None, max_examples=300)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.providers.fitting.adaptation import Learned
+from yume_shim.providers.fitting.adaptation import EndpointAdaptation
 from yume_shim.types.blocks import Document, Image, Message, Text, ToolResult
 from yume_shim.types.events import Notice
 from yume_shim.types.value import replace, value
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from yume_shim.providers.fitting.media import MediaFitter
+    from yume_shim.providers.fitting.media.fitter import MediaFitter
     from yume_shim.types.errors import Failure
     from yume_shim.types.models import Request, WireRequest
     from yume_shim.types.ports import Cancel
@@ -32,36 +32,36 @@ class Preparer:
     """One per endpoint and model, whatever key is used: remembers what refusals taught it and what it has told."""
 
     def __init__(self, log: Log) -> None:
-        self._learned = Learned()
+        self._adaptation = EndpointAdaptation()
         self._log = log
         self._told: set[str] = set()
         self._media: MediaFitter | None = None
 
     def prepare(self, request: Request, cancel: Cancel | None = None) -> Ready:
         """The request as this endpoint takes it. Raises Cancelled."""
-        request = self._learned.apply(request)
-        notices = list(self._learned.notices())
+        request = self._adaptation.apply(request)
+        notices = list(self._adaptation.notices)
         if request.model.endpoint.quirks.flat_results and request.native_tools:
-            from yume_shim.providers.fitting.plain_history import tell_flat
+            from yume_shim.providers.fitting.history_as_text import flatten_history
 
-            request = tell_flat(request)
+            request = flatten_history(request)
         if request.temperature is not None or request.top_p is not None or request.stop_sequences:
             from yume_shim.providers.fitting.sampling import sampling
 
             notices.extend(sampling(request)[1])
         if any(map(_has_media, request.messages)):
             if self._media is None:
-                from yume_shim.providers.fitting.media import MediaFitter
+                from yume_shim.providers.fitting.media.fitter import MediaFitter
 
                 self._media = MediaFitter()
             request, said = self._media.fit(request, cancel)
             notices.extend(said)
         by_text = False
         if not request.native_tools:
-            from yume_shim.providers.fitting.text_tools.protocol import speak_tools
+            from yume_shim.providers.fitting.text_tools.protocol import tools_as_text
 
             by_text = bool(request.tools) and request.tool_choice != "none"
-            request, said = speak_tools(request)
+            request, said = tools_as_text(request)
             notices.extend(said)
         if request.system and request.model.endpoint.quirks.system_role == "user":
             request = _with_system_said(request)
@@ -69,7 +69,7 @@ class Preparer:
 
     def edit(self, wire: WireRequest) -> WireRequest:
         """The encoded request without what the endpoint refused by name."""
-        return self._learned.edit(wire)
+        return self._adaptation.edit(wire)
 
     def judge(self, request: Request, failure: Failure) -> Failure:
         """The failure in the light of what was sent: a prompt above the tokens allowed per minute never gets through,
@@ -82,12 +82,13 @@ class Preparer:
             return failure
         return replace(failure, kind="context_length", retryable=False, retry_after_ms=None)
 
-    def learn(self, request: Request, failure: Failure) -> str | None:
-        """What is done differently from now on because of this refusal; None if nothing can be."""
-        lesson = self._learned.learn(request, failure)
-        if lesson is None and self._learned.forget(failure):
-            self._log("info", "what was done differently because of refusals did not help: it is undone")
-        return lesson
+    def adapt(self, request: Request, failure: Failure) -> str | None:
+        """Change what is sent from now on because of this refusal. Returns the change in a few words; None if nothing
+        changed, and sending the request again is useless."""
+        change = self._adaptation.adapt(request, failure)
+        if change is None and self._adaptation.undo(failure):
+            self._log("info", "the changes made because of refusals did not help: they are undone")
+        return change
 
     def _new(self, notices: Iterable[Notice]) -> Iterable[Notice]:
         """Each warning is given once in a session."""

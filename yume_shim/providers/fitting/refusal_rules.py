@@ -1,13 +1,14 @@
-"""What refusals say, as tables: the sentences of vendors with what each teaches, and by API the parameters that a
-request can do without. Loaded when a request was refused, not before.
+"""Rules about refusals, as tables: the vendors' sentences with the change that each asks for, and for each API the
+parameters that are optional. Loaded when a request was refused, not before.
 
-Sentences are matched without regard to case, anywhere in the message: proxies wrap them in their own.
+Sentences are matched in any case and anywhere in the message: proxies wrap them in their own text.
 """
 
 from __future__ import annotations
 
 import re
 
+from yume_shim.types.effort import EFFORTS
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -17,69 +18,67 @@ if TYPE_CHECKING:
 
     from yume_shim.types.errors import Failure
 
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-"""All levels there are, in order."""
 VARIANTS = ("", "snake", "parameters", "openai")
-"""Ways to declare functions, in the order in which they are tried (see Quirks.declarations)."""
+"""Forms of function declarations, in the order in which they are tried (see Quirks.declarations)."""
 
 
 @value
-class Row:
-    """A sentence (or a status that says as much) and what is tried because of it, one after the other, until something
-    is new: the name of a lesson, or a quirk and its value."""
+class Rule:
+    """A sentence, or a status that means the same, and what to do about it. The first action that changes anything is
+    taken. An action is a name in `refusal_actions.ACTIONS`, or a quirk and its new value."""
 
-    said: str
-    teaches: tuple[str | tuple[str, Any], ...]
+    pattern: str
+    actions: tuple[str | tuple[str, Any], ...]
     status: int = 0
 
 
-ROWS = (
-    # Gemini 3; models that the catalogue does not know get their stand-in signatures by this
-    Row(r"missing a thought_?signature", ("stand_ins", "strip", "flat")),
-    Row(r"thought[ _]?signature is (?:not valid|invalid)|invalid thought[ _]?signature", ("strip", "flat")),
-    # Anthropic says so of the block at fault, by its place
-    Row(r"invalid `?signature`? in `?thinking`? block", ("strip",)),
-    Row(r"thinking`? blocks in the latest assistant message cannot be modified", ("strip",)),
-    # Anthropic, after reasoning was taken out in the middle of a chain of calls and thinking is on by budget
-    Row(r"must start with a thinking block|expected `?thinking`? or `?redacted_thinking`?", ("think_later",)),
+RULES = (
+    # Gemini 3. Gives stand-in signatures to models that the catalogue does not know.
+    Rule(r"missing a thought_?signature", ("stand_ins", "strip", "flat")),
+    Rule(r"thought[ _]?signature is (?:not valid|invalid)|invalid thought[ _]?signature", ("strip", "flat")),
+    # Anthropic; the sentence begins with the path of the block
+    Rule(r"invalid `?signature`? in `?thinking`? block", ("strip",)),
+    Rule(r"thinking`? blocks in the latest assistant message cannot be modified", ("strip",)),
+    # Anthropic, when reasoning was removed in the middle of a chain of calls and thinking has a budget
+    Rule(r"must start with a thinking block|expected `?thinking`? or `?redacted_thinking`?", ("think_later",)),
     # OpenAI Responses: `invalid_encrypted_content` "The encrypted content gAAA… could not be verified."
-    Row(r"invalid_encrypted_content|encrypted content.{0,300}could not be (?:verified|decrypted)", ("strip",)),
-    Row(r"item with id '?rs_\w+'? not found|item '?rs_\w+'? of type '?reasoning'? was provided without", ("strip",)),
+    Rule(r"invalid_encrypted_content|encrypted content.{0,300}could not be (?:verified|decrypted)", ("strip",)),
+    Rule(r"item with id '?rs_\w+'? not found|item '?rs_\w+'? of type '?reasoning'? was provided without", ("strip",)),
     # DeepSeek, Kimi
-    Row(r"reasoning_content.{0,60}must be passed back", (("reasoning_echo", "reasoning_content"),)),
-    # DeepSeek's Responses, where a message stands between calls and their outputs
-    Row(r"no tool output found for (?:tool|function) call", (("calls_together", True),)),
+    Rule(r"reasoning_content.{0,60}must be passed back", (("reasoning_echo", "reasoning_content"),)),
+    # DeepSeek's Responses API, when a message comes between calls and their outputs
+    Rule(r"no tool output found for (?:tool|function) call", (("calls_together", True),)),
     # Gemini and its proxies
-    Row(r"unknown name \W*parameters_?json_?schema", ("declare_parameters", "declare")),
-    Row(r"required one_of '?tool_type'? must have one initialized field", ("declare",)),
-    Row(r"please use a valid role: user, model", ("flat",)),
-    # Ollama says that "registry.ollama.ai/library/x does not support tools", OpenAI that "tools is not supported in
-    # this model", OpenRouter (with 404) that "No endpoints found that support tool use"
-    Row(
+    Rule(r"unknown name \W*parameters_?json_?schema", ("declare_parameters", "declare")),
+    Rule(r"required one_of '?tool_type'? must have one initialized field", ("declare",)),
+    Rule(r"please use a valid role: user, model", ("flat",)),
+    # Ollama says "registry.ollama.ai/library/x does not support tools", OpenAI "tools is not supported in this model",
+    # OpenRouter (with 404) "No endpoints found that support tool use"
+    Rule(
         r"does not support tools"
         r"|(?<!parallel )\b(?:tools|tool (?:use|calls?|calling)|function calling)\W? (?:is|are) not (?:support|enabl)ed"
         r"|no endpoints found that support tool use",
         (("tools", False),),
     ),
-    # OpenAI's first o1 knew neither role
-    Row(r"messages\[0\]\.role' does not support 'developer'", (("system_role", "system"), ("system_role", "user"))),
-    Row(r"messages\[0\]\.role' does not support 'system'", (("system_role", "user"),)),
-    # Gemma: "Developer instruction is not enabled for models/gemma-3-27b-it" at Gemini's API, and by its own template
-    Row(
+    # OpenAI's first o1 models took neither role
+    Rule(r"messages\[0\]\.role' does not support 'developer'", (("system_role", "system"), ("system_role", "user"))),
+    Rule(r"messages\[0\]\.role' does not support 'system'", (("system_role", "user"),)),
+    # Gemma, in Gemini's API ("Developer instruction is not enabled for models/gemma-3-27b-it") and by its own template
+    Rule(
         r"(?:developer|system) instructions? (?:is|are) not (?:enabl|support)ed|system role (?:is )?not supported",
         (("system_role", "user"),),
     ),
-    # OpenAI's first o1 said that "'stream' does not support true with this model"
-    Row(
+    # OpenAI's first o1 models: "'stream' does not support true with this model"
+    Rule(
         r"'?stream'? does not support true|streaming (?:is|are) (?:not supported|unsupported)"
         r"|does not support streaming|['`\"]?stream['`\"]? must be (?:set to )?false",
         (("streaming", False),),
     ),
-    Row(r"does not support thinking|\bthinking is not supported", (("thinking", False),)),
-    # Anthropic refuses 'xhigh' with "Supported levels: high, low, max, medium."
-    Row(r"effort.{0,120}supported (?:levels|values)|supported (?:levels|values).{0,120}effort", ("effort",)),
-    # Anthropic: 413 `request_too_large` counts bytes, not tokens: old images are most of them
-    Row(r"request_too_large|request exceeds the maximum size", ("old_media",), status=413),
+    Rule(r"does not support thinking|\bthinking is not supported", (("thinking", False),)),
+    # Anthropic, to 'xhigh': "Supported levels: high, low, max, medium."
+    Rule(r"effort.{0,120}supported (?:levels|values)|supported (?:levels|values).{0,120}effort", ("effort",)),
+    # Anthropic: 413 `request_too_large` is about bytes, not tokens, and old images take most of them
+    Rule(r"request_too_large|request exceeds the maximum size", ("old_media",), status=413),
 )
 NOTICES: dict[str, tuple[str, str]] = {
     "streaming": ("no_streaming", "{model} at {endpoint} does not stream: its answers come whole."),
@@ -91,7 +90,7 @@ NOTICES: dict[str, tuple[str, str]] = {
     "prompt_cache": ("parameter_left_out", "{model} at {endpoint} refuses cache_control: it is left out."),
     "strict_tools": ("parameter_left_out", "{model} at {endpoint} refuses strict: it is left out."),
 }
-"""What the user is told when a quirk was learned: code and sentence. Others change nothing that can be noticed."""
+"""Code and text of the notice when a quirk is set. Other quirks change nothing that the user could notice."""
 
 REFUSING = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra[ _](?:inputs|forbidden|fields)|not permitted"
@@ -99,7 +98,7 @@ REFUSING = re.compile(
     r"|only (?:works|enabled)",
     re.IGNORECASE,
 )
-"""Words of a sentence that refuses the parameter it names."""
+"""A sentence with one of these words refuses the parameter that it names."""
 
 _NAMES = re.compile(
     r"[`'\"]([A-Za-z_][\w.\[\]]*)[`'\"]"  # Unsupported parameter: 'stop'; `temperature` is deprecated
@@ -115,11 +114,12 @@ _PHRASES = (
     (re.compile(r"effort parameter", re.IGNORECASE), "effort"),
     (re.compile(r"`?temperature`? and `?top_p`? cannot both", re.IGNORECASE), "top_p"),
 )
-"""Parameters that are named by a phrase."""
+"""Phrases that name a parameter."""
 _CONTENT = frozenset(("messages", "input", "contents", "tools", "system"))
-"""A path that begins here speaks of the conversation: only marks on it are optional, nothing of it is."""
+"""A path that begins with one of these is part of the conversation, of which only marks (`strict`, `cache_control`) are
+optional."""
 _PLACE = re.compile(r"[`'\"]?((?:messages|input|contents|tools|system)[.\[][\w.\[\]]*)")
-"""Anthropic begins its sentence with the place: `messages.3.content.0.text: …`."""
+"""Anthropic begins its sentence with the path: `messages.3.content.0.text: …`."""
 
 
 def _top(*names: str) -> dict[str, tuple[str, ...]]:
@@ -169,7 +169,7 @@ _OPTIONAL: dict[str, dict[str, tuple[str, ...]]] = {
         **{name: ("options", name) for name in (*_SAMPLING, "stop", "num_ctx")},
     },
 }
-"""What may be left out of a body, by its name and where it stands."""
+"""Parameters that may be left out of a body: name -> path."""
 _BY_QUIRK: dict[str, dict[str, tuple[str, Any]]] = {
     "anthropic-messages": {"cache_control": ("prompt_cache", False), "stream": ("streaming", False)},
     "openai-chat": {
@@ -180,33 +180,33 @@ _BY_QUIRK: dict[str, dict[str, tuple[str, Any]]] = {
     },
     "openai-responses": {"stream": ("streaming", False), "strict": ("strict_tools", False)},
 }
-"""Parameters that a quirk keeps out, or sends under their other name."""
+"""Parameters that are left out, or renamed, by setting a quirk: name -> (quirk, value)."""
 
 
 @value
-class Named:
-    """A parameter that a refusal names: where it stands, or which quirk keeps it out."""
+class NamedParameter:
+    """A parameter that a refusal names: its path, or the quirk that leaves it out."""
 
     name: str
     path: tuple[str, ...] = ()
     quirk: tuple[str, Any] | None = None
 
 
-def rows_for(failure: Failure) -> Iterator[Row]:
-    """The rows whose sentence the refusal says."""
-    said = f"{failure.provider_code} {failure.message}"
-    for row in ROWS:
-        if (row.status and row.status == failure.status) or re.search(row.said, said, re.IGNORECASE | re.DOTALL):
-            yield row
+def matching_rules(failure: Failure) -> Iterator[Rule]:
+    """The rules whose sentence or status this refusal has."""
+    text = f"{failure.provider_code} {failure.message}"
+    for rule in RULES:
+        if (rule.status and rule.status == failure.status) or re.search(rule.pattern, text, re.IGNORECASE | re.DOTALL):
+            yield rule
 
 
-def named_parameters(api: str, failure: Failure) -> Iterator[Named]:
-    """The optional parameters that a refusal names, the surest first."""
+def named_parameters(api: str, failure: Failure) -> Iterator[NamedParameter]:
+    """The optional parameters that a refusal names, the most certain first."""
     place = _PLACE.match(failure.message)
     at_fault = failure.param or (place.group(1) if place else "")
     yield from _named(api, at_fault)
     if _about_content(at_fault):
-        return  # what else the sentence names was found there, or is the user's own
+        return  # the rest of the sentence may quote the conversation
     if not REFUSING.search(failure.message):
         return
     for phrase, name in _PHRASES:
@@ -217,28 +217,23 @@ def named_parameters(api: str, failure: Failure) -> Iterator[Named]:
 
 
 def allowed_efforts(message: str) -> tuple[str, ...]:
-    """The levels that a refusal says are taken."""
+    """The effort levels that a refusal lists as supported."""
     _, _, listed = re.sub(r"supported (?:levels|values)(?: are)?", "\0", message, flags=re.IGNORECASE).partition("\0")
     return tuple(level for level in EFFORTS if re.search(rf"\b{level}\b", listed, re.IGNORECASE))
 
 
-def nearest(effort: str, allowed: tuple[str, ...]) -> str:
-    """The allowed level next to `effort`, the lower one of two."""
-    wanted = EFFORTS.index(effort)
-    return min(allowed, key=lambda level: (abs(EFFORTS.index(level) - wanted), EFFORTS.index(level)))
-
-
-def _named(api: str, said: str) -> Iterator[Named]:
-    """`generation_config.thinking_config.thinking_level` names its last step; `tools[0].function.strict` a mark."""
-    steps = _steps(said)
+def _named(api: str, path: str) -> Iterator[NamedParameter]:
+    """The parameter at a path: its last step that is one (`generation_config.thinking_config.thinking_level`). Inside
+    the conversation only a mark (`tools[0].function.strict`)."""
+    steps = _steps(path)
     for step in reversed(steps):
         for name, quirk in _BY_QUIRK.get(api, {}).items():
             if _plain(step) == _plain(name) and (len(steps) == 1 or name in ("strict", "cache_control")):
-                yield Named(name, quirk=quirk)
+                yield NamedParameter(name, quirk=quirk)
                 return
-        for name, path in _OPTIONAL.get(api, {}).items():
-            if _plain(step) == _plain(name) and not _about_content(said):
-                yield Named(name, path)
+        for name, place in _OPTIONAL.get(api, {}).items():
+            if _plain(step) == _plain(name) and not _about_content(path):
+                yield NamedParameter(name, place)
                 return
 
 
@@ -251,5 +246,5 @@ def _about_content(path: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """`thinking_level` and `thinkingLevel` are one name."""
+    """The same for `thinking_level` and `thinkingLevel`."""
     return name.replace("_", "").lower()

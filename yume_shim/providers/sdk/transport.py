@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 
-from yume_shim.net.message import check_header
+from yume_shim.net.message import is_sendable
 from yume_shim.net.url import parse_url
 from yume_shim.providers.http.frames import FrameParser
 from yume_shim.providers.sdk.clients import HARMLESS, OPENERS, Client, be_patient, class_names, lower
@@ -18,6 +18,7 @@ from yume_shim.providers.sdk.clouds import not_signed_in
 from yume_shim.providers.wire.failures import (
     failure_cut,
     failure_from_exception,
+    failure_header,
     failure_timeout,
     status_failed,
 )
@@ -115,7 +116,9 @@ class SdkTransport:
         merged: dict[str, str] = {}
         for layer in (wire.headers, self.endpoint.headers, self.auth, self.extra):
             for header, text in layer.items():
-                check_header(header, text, self.endpoint.name, self.credential.source if layer is self.auth else "")
+                if not is_sendable(header, text):
+                    source = self.credential.source if layer is self.auth else ""
+                    raise ProviderFailed(failure_header(self.endpoint.name, header, source))
                 merged[header.lower()] = text
         return merged
 

@@ -11,6 +11,7 @@ import errno
 import re
 import time
 
+from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, TimedOut
 from yume_shim.providers.wire.error_body import read_body, read_wait_ms
 from yume_shim.types.errors import Failure, ProviderFailed
 from yume_shim.types.value import replace
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from yume_shim.net.errors import NetError
     from yume_shim.providers.wire.error_body import ErrorBody
     from yume_shim.types.errors import BadInvocation, ErrorKind
     from yume_shim.types.models import ModelSpec
@@ -181,6 +183,24 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
     return failure_internal(exc, provider)
 
 
+def failure_from_net(error: NetError, provider: str) -> Failure:
+    """Judge an error of our own connections."""
+    match error:
+        case ProtocolError():
+            return failure_protocol(provider, error.message, retryable=error.retryable)
+        case TimedOut():
+            return failure_timeout(provider, error.waiting_for, error.seconds)
+        case ConnectionCut():
+            detail = _detail(error.cause) if error.cause is not None else ""
+            return failure_cut(provider, started=error.started, detail=detail)
+        case ConnectFailed():
+            return failure_from_exception(error.cause, provider, error.place)
+        case ProxyRefused():
+            return failure_proxy(provider, error.message, retryable=error.retryable)
+        case _:
+            return failure_config(provider, str(error))
+
+
 def advised(failure: Failure, spec: ModelSpec) -> Failure:
     """The failure with the endpoint's own advice: on a model that it does not have, on a server that does not run."""
     endpoint, hint = spec.endpoint, ""
@@ -216,6 +236,12 @@ def failure_protocol(provider: str, message: str, *, retryable: bool = True) -> 
 def failure_proxy(provider: str, message: str, *, retryable: bool) -> Failure:
     """A proxy between us and the provider says no; its status is not the provider's and says nothing about the key."""
     return Failure(kind="network", message=message, retryable=retryable, provider=provider)
+
+
+def failure_header(provider: str, name: str, key_source: str = "") -> Failure:
+    """A header that cannot be sent. One that holds a key is named by the place of the key, never by its value."""
+    what = f"the key from {key_source}" if key_source else f"the header {name!r}"
+    return failure_config(provider, f"{what} contains a character that cannot be sent")
 
 
 def failure_config(provider: str, message: str) -> Failure:

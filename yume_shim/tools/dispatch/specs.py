@@ -83,6 +83,9 @@ SPECS: tuple[ToolSpec, ...] = (
             dangerouslyDisableSandbox=_field("boolean", "Accepted for compatibility, has no effect"),
         ),
         kind="shell",
+        command_field="command",
+        describing_field="description",
+        prompt_hint="Quote paths with spaces. Start what keeps running (servers, watchers) in the background.",
     ),
     ToolSpec(
         "Read",
@@ -97,6 +100,7 @@ SPECS: tuple[ToolSpec, ...] = (
         ),
         kind="read",
         path_field="file_path",
+        describing_field="file_path",
         parallel=True,
     ),
     ToolSpec(
@@ -109,6 +113,7 @@ SPECS: tuple[ToolSpec, ...] = (
         ),
         kind="edit",
         path_field="file_path",
+        describing_field="file_path",
     ),
     ToolSpec(
         "Edit",
@@ -123,6 +128,7 @@ SPECS: tuple[ToolSpec, ...] = (
         ),
         kind="edit",
         path_field="file_path",
+        describing_field="file_path",
     ),
     ToolSpec(
         "MultiEdit",
@@ -134,6 +140,7 @@ SPECS: tuple[ToolSpec, ...] = (
         ),
         kind="edit",
         path_field="file_path",
+        describing_field="file_path",
     ),
     ToolSpec(
         "Glob",
@@ -145,6 +152,8 @@ SPECS: tuple[ToolSpec, ...] = (
         ),
         kind="search",
         path_field="path",
+        pattern_field="pattern",
+        describing_field="path",
         parallel=True,
     ),
     ToolSpec(
@@ -153,6 +162,8 @@ SPECS: tuple[ToolSpec, ...] = (
         _schema(("pattern",), **_GREP_FIELDS),
         kind="search",
         path_field="path",
+        shows_content=True,
+        describing_field="path",
         parallel=True,
     ),
     ToolSpec(
@@ -165,6 +176,7 @@ SPECS: tuple[ToolSpec, ...] = (
         ),
         kind="search",
         path_field="path",
+        describing_field="path",
         parallel=True,
     ),
     ToolSpec(
@@ -180,6 +192,7 @@ SPECS: tuple[ToolSpec, ...] = (
         ),
         kind="edit",
         path_field="notebook_path",
+        describing_field="notebook_path",
     ),
     ToolSpec(
         "BashOutput",
@@ -189,12 +202,14 @@ SPECS: tuple[ToolSpec, ...] = (
             bash_id=_field("string", "ID of the background command"),
             filter=_field("string", "Regular expression: show only lines that match, drop the others"),
         ),
+        harmless=True,
     ),
     ToolSpec(
         "KillShell",
         "Stop a background command.",
         _schema(("shell_id",), shell_id=_field("string", "ID of the background command")),
         aliases=("KillBash",),
+        harmless=True,
     ),
     ToolSpec(
         "TodoWrite",
@@ -212,6 +227,8 @@ SPECS: tuple[ToolSpec, ...] = (
                 ),
             ),
         ),
+        harmless=True,
+        prompt_hint="Plan work of several steps with TodoWrite, and mark each step as soon as it is done.",
     ),
     ToolSpec(
         "WebFetch",
@@ -223,6 +240,7 @@ SPECS: tuple[ToolSpec, ...] = (
             prompt=_field("string", "What you want to know from the page"),
             offset=_field("integer", "Character to begin at, for the rest of a long page"),
         ),
+        describing_field="url",
         parallel=True,
     ),
     ToolSpec(
@@ -234,6 +252,7 @@ SPECS: tuple[ToolSpec, ...] = (
             allowed_domains=_field("array", "Only results from these", items={"type": "string"}),
             blocked_domains=_field("array", "No results from these", items={"type": "string"}),
         ),
+        describing_field="query",
         parallel=True,
     ),
     ToolSpec(

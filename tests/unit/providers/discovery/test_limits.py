@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from tests.helpers import child
 from tests.helpers.fake_server import LoopbackServer
 from tests.helpers.fakes import FakeClock, cancel
 from tests.helpers.scripted_model import SHOWN, ModelServer, say
+from tests.helpers.settings import settings_with
+from tests.helpers.timing import in_one_of, set_when, soon, wait_until
 from yume_shim.providers.discovery.limits import (
     ASK_SECONDS,
     MAX_ANSWER_BYTES,
@@ -241,19 +242,17 @@ def test_an_answer_is_waited_for_only_briefly(handle: Callable[[Exchange], bool]
         made = spec(url=server.url)
         brief = Timeouts(connect=0.2, first_byte=0.2, idle=0.2, total=0.2)
         transport = DirectTransport(made.endpoint, KEY, {}, brief, {}, {}, no_log)
-        begun = time.monotonic()
-        assert ask_limits(made, transport, cancel(), no_log) is None
-        assert time.monotonic() - begun < 2.0
+        with soon():
+            assert ask_limits(made, transport, cancel(), no_log) is None
     assert {getattr(TIMEOUTS, name) for name in ("connect", "first_byte", "idle", "total")} == {ASK_SECONDS}
 
 
 def test_a_stop_is_heard_while_it_is_waited_for() -> None:
     with LoopbackServer(lambda exchange: bool(exchange.wait_for_close())) as server:
         made, stop = spec(url=server.url), cancel()
-        threading.Timer(0.1, stop.set).start()
-        begun = time.monotonic()
+        set_when(stop, lambda: server.requests)
         assert ask_limits(made, load_asker(made, KEY, Settings(), no_log), stop, no_log) is None
-        assert time.monotonic() - begun < 1.1
+        assert stop.is_set()
 
 
 def test_an_endpoint_that_tells_nothing_is_not_asked() -> None:
@@ -278,7 +277,7 @@ class Kept:
         return self.process().refine(made, KEY, cancel())
 
     def process(self, **settings: Any) -> LimitsCache:
-        return LimitsCache(str(self.file), Settings(**settings), self.clock.now, no_log)
+        return LimitsCache(str(self.file), settings_with(**settings), self.clock.now, no_log)
 
 
 def test_an_answer_is_kept_for_a_day(tmp_path: Path) -> None:
@@ -473,22 +472,25 @@ def test_a_server_that_does_not_run_is_told_with_what_to_do(tmp_path: Path) -> N
 
 
 def test_the_first_line_does_not_wait_for_the_answer_and_a_stop_does_not_either(tmp_path: Path) -> None:
-    with LoopbackServer(silent) as server:
-        env = child.clean_environment(tmp_path, OLLAMA_HOST=server.url.removeprefix("http://"))
-        program = child.start(["--provider", "ollama", "--model", "m"], cwd=tmp_path, env=env)
-        begun = time.monotonic()
-        program.send({"type": "user", "content": "Hello?"})
-        program.wait_for("init")
-        assert time.monotonic() - begun < ASK_SECONDS  # the answer would have been waited for
-        until = begun + ASK_SECONDS
-        while not server.requests and time.monotonic() < until:
-            time.sleep(0.01)
-        stopped = time.monotonic()
-        program.send({"type": "interrupt"})
-        assert program.wait_for("result")["subtype"] == "cancelled"
-        assert time.monotonic() - stopped < 1.0
-        program.end()
-    assert [request.path for request in server.requests] == ["/api/show"]
+    def story(attempt: int) -> None:
+        home = tmp_path / str(attempt)
+        home.mkdir()
+        with LoopbackServer(silent) as server:
+            env = child.clean_environment(home, OLLAMA_HOST=server.url.removeprefix("http://"))
+            program = child.start(["--provider", "ollama", "--model", "m"], cwd=home, env=env)
+            try:
+                with soon(ASK_SECONDS):  # the answer would have been waited for
+                    program.send({"type": "user", "content": "Hello?"})
+                    program.wait_for("init")
+                wait_until(lambda: server.requests, "the question for the limits")
+                with soon(ASK_SECONDS / 2):
+                    program.send({"type": "interrupt"})
+                    assert program.wait_for("result")["subtype"] == "cancelled"
+            finally:
+                program.end()
+        assert [request.path for request in server.requests] == ["/api/show"]
+
+    in_one_of(3, story)
 
 
 def test_what_is_known_is_not_asked(tmp_path: Path) -> None:

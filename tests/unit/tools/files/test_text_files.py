@@ -16,8 +16,6 @@ from yume_shim.types.errors import Cancelled, ToolFailed
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROOT_USER = hasattr(os, "geteuid") and os.geteuid() == 0
-
 
 @pytest.mark.parametrize(
     ("data", "decoded"),
@@ -66,7 +64,7 @@ def test_a_new_file_gets_the_usual_mode(tmp_path: Path) -> None:
     assert (tmp_path / "deep" / "er" / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-@pytest.mark.skipif(not ROOT_USER, reason="only root may give files away")
+@pytest.mark.root
 def test_write_keeps_the_owner(tmp_path: Path) -> None:
     path = tmp_path / "theirs"
     path.write_bytes(b"old")
@@ -145,7 +143,7 @@ def test_a_fifo_does_not_block(tmp_path: Path) -> None:
         atomic_write.write_target(str(tmp_path / "pipe"), "pipe", True)
 
 
-@pytest.mark.skipif(ROOT_USER, reason="root may read everything")
+@pytest.mark.not_root
 def test_unreadable(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x")
     (tmp_path / "x").chmod(0)

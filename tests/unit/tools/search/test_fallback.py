@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,22 +10,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.fakes import cancel
+from tests.helpers.timing import SOON
 from tests.helpers.tool_cases import call, toolbox, without_ripgrep
 from yume_shim.tools.grep import ripgrep_argv
 from yume_shim.tools.search import walk
 from yume_shim.tools.search.fallback import FILE_TYPES
 from yume_shim.tools.shell.processes import find_program
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RIPGREP = shutil.which("rg")
 SEARCHERS = [
     pytest.param(False, id="stand-in"),
-    pytest.param(True, id="ripgrep", marks=pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed")),
+    pytest.param(True, id="ripgrep", marks=pytest.mark.ripgrep),
 ]
 
 
@@ -46,13 +43,13 @@ def stopped_after(folder: Path, name: str, given: dict[str, Any], seconds: float
 
     threading.Timer(seconds, set_it).start()
     with pytest.raises(Cancelled):
-        tools.run(ToolCall("1", name, given), ToolContext("1", stop))
+        call(tools, name, given, "1", stop=stop)
     return time.monotonic() - set_at[0]
 
 
 def test_an_exponential_pattern_can_be_stopped(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a" * 60 + "b\n")
-    assert stopped_after(tmp_path, "Grep", {"pattern": "(a+)+$"}, 0.5) < 1
+    assert stopped_after(tmp_path, "Grep", {"pattern": "(a+)+$"}, 0.5) < SOON
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +179,7 @@ def test_ripgrep_runs_without_config_and_with_a_bare_pattern() -> None:
     assert [word for word in argv if word.startswith("--glob=") and "*" in word] == ["--glob=**/*.py", "--glob=!**/a/*"]
 
 
-@pytest.mark.skipif(RIPGREP is None, reason="ripgrep is not installed")
+@pytest.mark.ripgrep
 def test_our_file_types_are_ripgreps(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch")
     for name in FILE_TYPES:

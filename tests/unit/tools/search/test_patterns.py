@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from tests.helpers.timing import cheap
 from yume_shim.tools.search.patterns import PathPattern, anywhere, expand_braces
 
 
@@ -60,6 +59,5 @@ def test_too_many_alternatives() -> None:
 
 @pytest.mark.parametrize("pattern", ["*a" * 40 + "b", "**/" * 40 + "x", "**/*/" * 30 + "x", "[a" * 200])
 def test_hostile_patterns_take_no_time(pattern: str) -> None:
-    began = time.monotonic()
-    assert not PathPattern(pattern).matches("/".join(["a" * 200] * 60))
-    assert time.monotonic() - began < 2
+    with cheap(2):
+        assert not PathPattern(pattern).matches("/".join(["a" * 200] * 60))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.providers.fitting.history_as_text import tell_history
+from yume_shim.providers.fitting.history_as_text import history_as_text
 from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.text import codec
 from yume_shim.types.events import Notice
@@ -45,13 +45,13 @@ _RESULT_TAG = re.compile(r"<(?=/?tool_(?:response|result)\b)", re.IGNORECASE)
 _BAD_IN_NAME = re.compile(r"[^\w.:-]")
 
 
-def speak_tools(request: Request) -> tuple[Request, tuple[Notice, ...]]:
+def tools_as_text(request: Request) -> tuple[Request, tuple[Notice, ...]]:
     """The request without native tools, calls and results, and the warning that says so."""
     taught = bool(request.tools) and request.tool_choice != "none"
     request = settle_choice(request, str, forcing=False)
     told = replace(
         request,
-        messages=tell_history(request.messages, tell_call, tell_result),
+        messages=history_as_text(request.messages, call_text, result_text),
         system=(*request.system, _lesson(request)) if taught else request.system,
         tools=(),
         tool_choice="auto",
@@ -76,13 +76,13 @@ def _offer(tool: ToolSpec) -> str:
 # ---------------------------------------------------------------- the past
 
 
-def tell_call(call: ToolCall) -> str:
+def call_text(call: ToolCall) -> str:
     """A call in the words of the protocol. Arguments that were no JSON go as text."""
     arguments = call.input if call.broken is None else call.broken
     return f"<tool_call>\n{codec.dumps({'name': call.name, 'arguments': arguments}).decode()}\n</tool_call>"
 
 
-def tell_result(result: ToolResult, texts: list[str], media: int, name: str) -> str:
+def result_text(result: ToolResult, texts: list[str], media: int, name: str) -> str:
     """A result in the words of the protocol. Tags of results inside it are made harmless: what a tool has read must not
     end its own result or pretend to be another."""
     harmless = [_RESULT_TAG.sub("&lt;", text) for text in texts]

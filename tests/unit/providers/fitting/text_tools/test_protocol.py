@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from yume_shim.providers.fitting.history_as_text import tell_history
-from yume_shim.providers.fitting.text_tools.protocol import speak_tools, tell_call, tell_result
+from yume_shim.providers.fitting.history_as_text import history_as_text
+from yume_shim.providers.fitting.text_tools.protocol import call_text, result_text, tools_as_text
 from yume_shim.providers.fitting.text_tools.scanner import Written
 from yume_shim.types.blocks import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import Notice
@@ -36,11 +36,11 @@ REQUEST = Request(MODEL, (ASK, CALLED, ANSWERED), ("You help.",), (READ,))
 
 
 def told(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    return tell_history(messages, tell_call, tell_result)
+    return history_as_text(messages, call_text, result_text)
 
 
 def test_the_request_is_told_without_native_means() -> None:
-    spoken, notices = speak_tools(REQUEST)
+    spoken, notices = tools_as_text(REQUEST)
     assert spoken == replace(REQUEST, tools=(), messages=told(REQUEST.messages), system=spoken.system)
     assert spoken.system[:-1] == REQUEST.system
     assert '{"name":"Read","description":"Reads a file.","parameters":{"type":"object"' in spoken.system[-1]
@@ -73,13 +73,13 @@ def test_a_longer_history_begins_the_same(count: int) -> None:
     again = Message("assistant", (ToolCall("c1", "LS", {}),))
     whole = (*REQUEST.messages, again)
     assert told(whole)[:count] == told(whole[:count])
-    assert speak_tools(REQUEST) == speak_tools(REQUEST)
-    assert speak_tools(replace(REQUEST, messages=whole))[0].system == speak_tools(REQUEST)[0].system
+    assert tools_as_text(REQUEST) == tools_as_text(REQUEST)
+    assert tools_as_text(replace(REQUEST, messages=whole))[0].system == tools_as_text(REQUEST)[0].system
 
 
 def test_a_forced_tool_is_a_sentence() -> None:
-    told, _ = speak_tools(replace(REQUEST, tool_choice="Read"))
-    free, _ = speak_tools(REQUEST)
+    told, _ = tools_as_text(replace(REQUEST, tool_choice="Read"))
+    free, _ = tools_as_text(REQUEST)
     assert told.tool_choice == "auto"
     assert told.system == free.system  # what comes before the last words stays as it is: it is cached
     assert told.messages[:-1] == free.messages[:-1]
@@ -91,14 +91,14 @@ def test_a_forced_tool_is_a_sentence() -> None:
 
 @pytest.mark.parametrize("change", [{"tool_choice": "none"}, {"tools": ()}])
 def test_without_tools_only_the_past_is_told(change: dict[str, Any]) -> None:
-    spoken, notices = speak_tools(replace(REQUEST, **change))
+    spoken, notices = tools_as_text(replace(REQUEST, **change))
     assert (spoken.system, spoken.tools, spoken.tool_choice, notices) == (REQUEST.system, (), "auto", ())
     assert spoken.messages == told(REQUEST.messages)
 
 
 def test_the_example_is_no_real_tool() -> None:
     weather = replace(READ, name="get_weather")
-    system = speak_tools(replace(REQUEST, tools=(READ, weather)))[0].system[-1]
+    system = tools_as_text(replace(REQUEST, tools=(READ, weather)))[0].system[-1]
     assert '{"name": "look_up_weather", "arguments"' in system
 
 
@@ -107,7 +107,7 @@ def test_the_example_is_no_real_tool() -> None:
     ["</tool_response>", "<tool_response>", "</TOOL_RESPONSE >", "<tool_result id=1>", "a</tool_response\n>b" * 3],
 )
 def test_results_cannot_end_themselves(text: str) -> None:
-    words = tell_result(ToolResult("c", ""), [text, text], 0, "Read")
+    words = result_text(ToolResult("c", ""), [text, text], 0, "Read")
     inside = words.removeprefix('<tool_response name="Read">\n').removesuffix("\n</tool_response>")
     assert inside == "\n".join([text.replace("<", "&lt;")] * 2)
 
@@ -115,13 +115,13 @@ def test_results_cannot_end_themselves(text: str) -> None:
 def test_other_markup_in_results_is_left_alone() -> None:
     """A file is shown as it is, so that it can be edited by what was seen."""
     text = '<b>&amp;</b> <tool_call>{"name": "x"}</tool_call>'
-    assert text in tell_result(ToolResult("c", text), [text], 0, "Read")
+    assert text in result_text(ToolResult("c", text), [text], 0, "Read")
 
 
 def test_names_cannot_break_out() -> None:
-    words = tell_result(ToolResult("c", "x"), ["x"], 0, 'a">\n</tool_response>')
+    words = result_text(ToolResult("c", "x"), ["x"], 0, 'a">\n</tool_response>')
     assert words == '<tool_response name="a_____tool_response_">\nx\n</tool_response>'
-    assert tell_result(ToolResult("c", ""), [""], 0, "") == "<tool_response>\n\n</tool_response>"
+    assert result_text(ToolResult("c", ""), [""], 0, "") == "<tool_response>\n\n</tool_response>"
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,10 @@ def test_names_cannot_break_out() -> None:
 def test_what_is_told_can_be_read_again(call: ToolCall) -> None:
     from yume_shim.providers.fitting.text_tools.calls import read_calls
     from yume_shim.providers.fitting.text_tools.scanner import CallScanner
-    from yume_shim.text.partial_json import parse_arguments
+    from yume_shim.text.tool_arguments import parse_arguments
 
     scanner = CallScanner()
-    written = [*scanner.feed(tell_call(call)), *scanner.finish(cut=False)]
+    written = [*scanner.feed(call_text(call)), *scanner.finish(cut=False)]
     assert [type(piece) for piece in written] == [Written]
     assert isinstance(written[0], Written)
     [(name, arguments)] = read_calls(written[0], {})

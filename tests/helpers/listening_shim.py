@@ -1,0 +1,56 @@
+"""The program with a listener: `python listening_shim.py order ARGS…` or `… modules PATH ARGS…`.
+
+`order` stops the program when an event comes out of order. `modules` writes to PATH which modules were loaded when the
+first event was sent, and the first delta.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+
+    from yume_shim.host.event_output import Listener
+    from yume_shim.types.events import Tagged
+
+
+def order_checked() -> tuple[str, ...]:
+    """The command that starts the program with a check of the order of events."""
+    return (sys.executable, __file__, "order")
+
+
+def modules_reported(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """The command that starts the program with a report of the loaded modules."""
+    return (sys.executable, __file__, "modules", str(path))
+
+
+def _order() -> Listener:
+    from yume_shim.cli.argv import parse
+    from yume_shim.config.tool_settings import CLAUDE_CONCURRENCY
+    from yume_shim.dialects.order import OrderCheck
+
+    return OrderCheck(1 if parse(sys.argv[1:]).is_flat() else CLAUDE_CONCURRENCY).feed
+
+
+def _modules(path: str) -> Listener:
+    seen: set[str] = set()
+
+    def listen(tagged: Tagged) -> None:
+        moment = "delta" if type(tagged.event).__name__ == "BlockDelta" else "first"
+        if moment not in seen:
+            seen.add(moment)
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(f"{moment} {' '.join(sorted(sys.modules))}\n")
+
+    return listen
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # the folder of this file: its modules must not hide others
+    kind = sys.argv.pop(1)
+    listener = _order() if kind == "order" else _modules(sys.argv.pop(1))
+    from yume_shim.cli.main import entry
+
+    entry([listener])

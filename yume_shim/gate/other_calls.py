@@ -1,0 +1,53 @@
+"""Judges calls of tools that handle neither files nor commands: MCP, the web, plans, questions, todos."""
+
+from __future__ import annotations
+
+from yume_shim.gate import wording
+from yume_shim.types.outputs import Decision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.gate.rulebook import RuleBook
+    from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.models import ToolSpec
+
+
+class OtherCall:
+    """One call of a tool that handles neither files nor commands."""
+
+    def __init__(self, call: ToolCall, spec: ToolSpec, book: RuleBook) -> None:
+        self._call = call
+        self._spec = spec
+        self._book = book
+
+    def denied(self) -> Decision | None:
+        rule = self._book.for_content("deny", self._spec, self._call)
+        return Decision("deny", wording.tool_denied(self._spec.name), "rule", rule.text) if rule else None
+
+    def must_ask(self) -> Decision | None:
+        rule = self._book.for_content("ask", self._spec, self._call)
+        return Decision("ask", wording.rule_asks(self._spec.name), "rule", rule.text) if rule else None
+
+    def allowed(self, mode: str, remembered_only: bool = False) -> bool:
+        if self._book.for_content("allow", self._spec, self._call, remembered_only) is not None:
+            return True
+        return not remembered_only and self._spec.harmless
+
+    def ask_decision(self, mode: str) -> Decision:
+        content = web_domain(self._call)
+        offer = wording.add_rule(self._spec.name, content)
+        return Decision("ask", wording.tool_request(self._spec.name), "mode", mode, (offer,))
+
+
+def web_domain(call: ToolCall) -> str | None:
+    """`domain:x.org` for a call whose `url` is at x.org."""
+    from urllib.parse import urlsplit
+
+    url = call.input.get("url")
+    if not isinstance(url, str):
+        return None
+    try:
+        host = urlsplit(url if "://" in url else f"https://{url}").hostname
+    except ValueError:
+        return None
+    return f"domain:{host}" if host else None

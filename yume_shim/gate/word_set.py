@@ -1,0 +1,8 @@
+"""Sets of names, written as one text: a table with one name per line would be hundreds of lines long."""
+
+from __future__ import annotations
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(text.split())

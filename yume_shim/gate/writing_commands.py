@@ -1,0 +1,73 @@
+"""Shell commands that change files as the edit tools do: in acceptEdits they run unasked inside the workspace.
+
+Only plain uses count: listed flags, plain operands. Pure: the caller decides whether the paths may be written.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.gate.read_only import SafeUse, split_flags
+from yume_shim.gate.word_set import word_set
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yume_shim.gate.shell import Word
+
+
+@value
+class Writes:
+    """The paths that a command changes. `into`: the last path may be the folder that receives the others. `whole`: it
+    works on whole folders."""
+
+    paths: tuple[Word, ...]
+    into: bool = False
+    whole: bool = False
+
+
+COMMANDS: Mapping[str, SafeUse] = {
+    "mkdir": SafeUse("pv", "m", "--parents --verbose"),
+    "touch": SafeUse("acm", "", "--no-create"),
+    "rm": SafeUse("rRfvdI", "", "--recursive --force --verbose --dir"),
+    "rmdir": SafeUse("pv", "", "--parents --verbose"),
+    "mv": SafeUse("fnvT", "", "--force --no-clobber --verbose"),
+    "cp": SafeUse("rRafnvpPT", "", "--recursive --archive --force --no-clobber --verbose"),
+}
+WRITERS = frozenset(COMMANDS) | word_set("ln tee dd truncate install chmod chown sed gsed rsync patch unlink shred")
+"""Commands that change the files they are given: `Edit` deny rules cover them."""
+CONTENT_WRITERS = word_set("touch mv cp ln tee dd truncate install sed gsed rsync")
+"""Commands that can put content into a file: never into a sensitive one unasked."""
+
+_SED_SCRIPT = re.compile(
+    r"s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gIi\d]*\Z|\d+(?:,\d+)?d\Z"
+)
+
+
+def writes(words: tuple[Word, ...]) -> Writes | None:
+    """What the command changes, if it is a plain use of one of these commands."""
+    if not words or any(word.kind != "plain" for word in words):
+        return None
+    name = words[0].text
+    if name == "sed":
+        return _sed(words[1:])
+    safe = COMMANDS.get(name)
+    split = split_flags(safe, words[1:]) if safe is not None else None
+    if split is None or not split[1]:
+        return None
+    flags, operands = split
+    whole = bool(flags & {"-r", "-R", "-a", "--recursive", "--archive"})
+    return Writes(operands, name in ("mv", "cp"), whole)
+
+
+def _sed(rest: tuple[Word, ...]) -> Writes | None:
+    """`sed -i SCRIPT FILE…` with a script that neither runs commands (`e`) nor writes other files (`w`)."""
+    texts = [word.text for word in rest]
+    if "-i" not in texts:
+        return None
+    operands = [word for word in rest if word.text not in ("-i", "-E", "-r")]
+    if len(operands) < 2 or any(word.text.startswith("-") for word in operands):
+        return None
+    return Writes(tuple(operands[1:])) if _SED_SCRIPT.match(operands[0].text) else None

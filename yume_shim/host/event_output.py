@@ -1,0 +1,84 @@
+"""Every event leaves through here: tagged, stored, rendered, written; from any thread, in one order."""
+
+from __future__ import annotations
+
+import threading
+
+from yume_shim.types.events import BlockDelta, PromptTaken, Tagged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yume_shim.host.writer import LineWriter
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import Event
+    from yume_shim.types.ports import Clock, Dialect, Emit, Ids, Store
+
+    Listener = Callable[[Tagged], None]
+
+
+class EventOutput:
+    """Stores an event before it prints it: what the host has read is on disk.
+
+    `emit` and the emitters of `child` run on every thread of the program; the lock gives all events one order. It is
+    re-entrant because a store may emit a notice about itself. `store_in` is called before the threads start.
+    """
+
+    def __init__(
+        self, clock: Clock, ids: Ids, dialect: Dialect, writer: LineWriter, listeners: Sequence[Listener] = ()
+    ) -> None:
+        self._clock = clock
+        self._ids = ids
+        self._dialect = dialect
+        self._writer = writer
+        self._listeners = listeners
+        """Each receives every event before it is printed."""
+        self._lock = threading.RLock()
+        self._stores: list[Store] = []
+        self._muted = False
+
+    def store_in(self, store: Store) -> None:
+        """From now on the store receives the session's own events, except deltas, which it does not use."""
+        self._stores.append(store)
+
+    def mute(self) -> None:
+        """Print nothing more (a terminated Claude form prints nothing)."""
+        self._muted = True
+
+    def emit(self, event: Event) -> str:
+        """Send one event; returns its uuid. Implements `types.ports.Emit`."""
+        return self._send(event, None, self._stores)
+
+    def child(self, parent_call_id: str, store: Store | None = None) -> Emit:
+        """An emitter for the events of a child loop: they carry the id of the call that started it, and go to `store`
+        in place of the session's stores."""
+        stores = () if store is None else (store,)
+
+        def emit(event: Event) -> str:
+            return self._send(event, parent_call_id, stores)
+
+        return emit
+
+    def _send(self, event: Event, parent_call_id: str | None, stores: Sequence[Store]) -> str:
+        with self._lock:
+            uuid = (event.uuid if isinstance(event, PromptTaken) else "") or self._ids.uuid()
+            tagged = Tagged(event, uuid, self._clock.now(), parent_call_id)
+            for listener in self._listeners:
+                listener(tagged)
+            if type(event) is not BlockDelta:
+                for store in stores:
+                    store.feed(tagged)
+            if not self._muted:
+                lines = self._dialect.feed(tagged)
+                if lines:
+                    self._print(lines)
+            return uuid
+
+    def _print(self, lines: Sequence[Json]) -> None:
+        """`{"!text": …}` stands for text that is printed as it is (the print modes)."""
+        if "!text" in lines[0]:
+            for line in lines:
+                self._writer.write_text(line["!text"])
+        else:
+            self._writer.write(lines)

@@ -1,0 +1,79 @@
+"""Transcripts of subagents, where the Claude CLI writes them and the Agent SDKs read them.
+
+    <project>/<session id>.jsonl                                 the session
+    <project>/<session id>/subagents/agent-<agent id>.jsonl      one file per subagent
+    <project>/<session id>/subagents/agent-<agent id>.meta.json  which call started it
+
+A subagent's file is a chain of its own with the session's id. The session's lock covers these files too.
+"""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.store.jsonl import FILE_MODE, JsonlStore
+from yume_shim.text.codec import dumps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.children import Child
+    from yume_shim.types.events import SessionInfo
+
+
+def child_path(transcript: str, agent_id: str) -> str:
+    """The transcript of a subagent of the session whose transcript is given."""
+    if not agent_id.replace("-", "").replace("_", "").isalnum():
+        raise ValueError(f"not an agent id: {agent_id!r}")
+    return os.path.join(transcript.removesuffix(".jsonl"), "subagents", f"agent-{agent_id}.jsonl")
+
+
+def open_child_transcript(session: JsonlStore, child: Child, info: SessionInfo | None = None) -> ChildTranscript:
+    """A store for one subagent of the session that `session` records. Feed it any events: it records those of the
+    subagent. The file appears with the first of them. `info` describes the subagent where it differs from the session
+    (model, permission mode)."""
+    return ChildTranscript(session, child, info)
+
+
+class ChildTranscript(JsonlStore):
+    """Writes the events of one subagent. Shares the session's log, warnings and mirror."""
+
+    def __init__(self, session: JsonlStore, child: Child, info: SessionInfo | None) -> None:
+        super().__init__(
+            child_path(session.path, child.agent_id),
+            session.log,
+            session.entries.for_child(child, info),
+            locks=False,
+            tell=session.tell,
+            mirror=session.mirror,
+        )
+        self._child = child
+
+    def close(self) -> None:
+        """Close the file. A subagent may end without an event that flushes the mirror."""
+        self._flush_mirror()
+        super().close()
+
+    def _open(self, at: float) -> int:
+        fd = super()._open(at)
+        meta = _metadata(self._child)
+        path = self.path.removesuffix(".jsonl") + ".meta.json"
+        try:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
+                file.write(dumps(meta))
+            if self.mirror is not None:  # mirrors get the metadata as an entry, because they have no files
+                self.mirror(self.path, (meta | {"type": "agent_metadata"},))
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+
+def _metadata(child: Child) -> Json:
+    fields = {
+        "agentType": child.agent_type,
+        "description": child.description,
+        "toolUseId": child.call_id,
+        "parentAgentId": child.parent_agent_id,
+    }
+    return {name: text for name, text in fields.items() if text}
