@@ -149,7 +149,7 @@ def test_one_body_and_tools_as_text_where_the_vendor_has_neither(tmp_path: Path)
     [
         ('[endpoints.acme]\nbase_url = "http://h"', "[endpoints.acme]: `api` is missing. Known: anthropic-messages"),
         ('[endpoints.acme]\napi = "soap"', "[endpoints.acme]: 'soap' is not an API"),
-        ('[endpoints.acme]\napi = "openai-chat"\nkey_vars = "K"', "key_vars must be a list of texts, not 'K'"),
+        ('[endpoints.acme]\napi = "openai-chat"\nkey_vars = "K"', "key_vars must be a list of strings, not 'K'"),
         ("[endpoints.groq.quirks]\nnoStreeming = true", "unknown quirk noStreeming. Did you mean 'noStreaming'?"),
         ("[endpoints.groq.quirks]\nnoStreaming = 1", "noStreaming must be true or false, not 1"),
     ],

@@ -11,11 +11,12 @@ from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
 from yume_shim.engine.session import Session
+from yume_shim.engine.toolbox import Toolbox
 from yume_shim.gate.approvals import Approvals
 from yume_shim.gate.permissions import Permissions
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.imports import one_at_a_time
-from yume_shim.tools.dispatch.builtin import open_toolbox
+from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
 
 TYPE_CHECKING = False
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yume_shim.app.start import Startup
+    from yume_shim.store.jsonl import JsonlStore
+    from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import ChildOutput
 
 STDIN = 0
 
@@ -44,7 +48,7 @@ class Program:
         settings, opened = startup.settings, startup.opened
         home = settings.env.get("HOME") or os.path.expanduser("~")
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
-        self._toolbox = open_toolbox(
+        self._tools = open_builtin_tools(
             settings,
             results_folder,
             tool_environment(settings),
@@ -53,10 +57,11 @@ class Program:
             tell=self._emit,
         )
         self._gate = Permissions(
-            settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._toolbox.shell_folder
+            settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
+        self._store: JsonlStore | None = None
         self._session = self._open_session()
         self._output.host_gone.then(self._on_host_gone)
 
@@ -67,7 +72,7 @@ class Program:
             emit=self._emit,
             clock=startup.clock,
             ids=startup.ids,
-            toolbox=self._toolbox,
+            toolbox=Toolbox((self._tools,)),
             gate=self._gate,
             asker=Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers),
             provider_for=self._providers.provider_for,
@@ -75,6 +80,9 @@ class Program:
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
+            checkpoints=self._tools.checkpoints,
+            tasks=self._tools,
+            open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.resolve, self._describe, models.fallback)
@@ -85,12 +93,11 @@ class Program:
     def run(self) -> None:
         """Read input and work until it ends, then tidy up. Raises BadInvocation if there is no prompt."""
         self._report_other_model()
-        store = None
         if self._settings.session.persist:
             from yume_shim.app.transcript import open_transcript
 
             startup = self._startup
-            store = open_transcript(
+            self._store = open_transcript(
                 self._settings,
                 startup.opened,
                 self._session.info(),
@@ -100,7 +107,7 @@ class Program:
                 ids=startup.ids,
                 log=self._log,
             )
-            self._output.events.store_in(store)
+            self._output.events.store_in(self._store)
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":
@@ -110,10 +117,10 @@ class Program:
             self._session.run()
         finally:
             self._questions.close()
-            self._toolbox.close()
+            self._tools.close()
             self._providers.close()
-            if store is not None:
-                store.close()
+            if self._store is not None:
+                self._store.close()
             self._output.writer.drain(self._settings.limits.timeouts.shutdown)
 
     def info(self) -> SessionInfo:
@@ -186,8 +193,13 @@ class Program:
         return host_answers(self._settings, self._gate.mode())
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
-        gate, tools = self._gate, self._toolbox
-        return self._startup.describe(spec, session_id, gate.mode(), tools.names(), gate.directories())
+        gate, names = self._gate, tuple(spec.name for spec in self._tools.specs())
+        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories())
+
+    def _open_child(self, child: Child) -> ChildOutput:
+        from yume_shim.app.children import open_child
+
+        return open_child(child, self._output.events, self._store)
 
     def _report_other_model(self) -> None:
         """A resumed session goes on with another model than before."""

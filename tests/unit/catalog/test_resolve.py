@@ -250,7 +250,7 @@ def test_a_cloud_speaks_for_claude_when_its_variable_says_so() -> None:
 def test_an_address_of_a_cloud_can_be_given() -> None:
     env = {"ANTHROPIC_BEDROCK_BASE_URL": "https://bedrock.example.test/x"}
     assert catalog(env).resolve("bedrock/m").endpoint.base_url == "https://bedrock.example.test/x"
-    with pytest.raises(BadInvocation, match="no address of its own"):
+    with pytest.raises(BadInvocation, match="no default address"):
         catalog().resolve("azure-ad/my-deployment")
 
 

@@ -48,7 +48,7 @@ def test_everything_at_a_glance(tmp_path: Path) -> None:
     assert "  openai        openai-responses    https://api.openai.com/v1, key from OPENAI_API_KEY" in lines
     assert "  groq          openai-chat         https://api.groq.com/openai/v1, no key: $GROQ_API_KEY" in lines
     assert "  azure         openai-responses    no address: give --api-base or $AZURE_OPENAI_BASE_URL" in lines
-    assert "  bedrock       anthropic-messages  address by region and project, signs in by bedrock" in lines
+    assert "  bedrock       anthropic-messages  address by region and project, signs in with bedrock" in lines
     (model,) = [line for line in lines if line.startswith("  openai/gpt-4o ")]
     assert model.split() == ["openai/gpt-4o", "window", "128,000", "output", "16,384", "$2.5", "in,", "$10", "out"]
     assert "  sonnet        claude-sonnet-5-5" in lines
@@ -80,7 +80,7 @@ def test_for_programs(tmp_path: Path) -> None:
     assert provider["features"]["text streaming"] == {"level": "full"}
     assert provider["features"]["tool calls"] == {
         "level": "simulated",
-        "text": "by a text protocol in the prompt, with one warning",
+        "text": "through a text protocol in the prompt, with one warning",
     }
     assert told["models"] == []
     everything = facts(tmp_path)
@@ -122,7 +122,7 @@ def test_what_a_provider_has_now(
         told = facts(tmp_path, provider, "--live", **{variable: server.url}, **keys)
         text = said(tmp_path, provider, "--live", **{variable: server.url}, **keys)
     assert told["live"] == ids
-    assert f"models there now ({len(ids)}):\n" + "".join(f"  {name}\n" for name in ids) in text
+    assert f"models available now ({len(ids)}):\n" + "".join(f"  {name}\n" for name in ids) in text
     assert [(request.method, request.path) for request in server.requests] == [("GET", path)] * 2
 
 

@@ -184,7 +184,7 @@ def test_delete(home: Home) -> None:
     ("words", "message"),
     [
         (("show", "nobody"), "no session 'nobody'"),
-        (("show", "aaaa"), "'aaaa' means more than one session: "),
+        (("show", "aaaa"), "'aaaa' matches more than one session: "),
         (("show", "../../x"), "no session '../../x'"),
     ],
 )

@@ -189,7 +189,7 @@ def test_every_loss_is_told() -> None:
         "blocks on the wrong side of the conversation left out: 1",
         "tool results without a call left out: 1",
         "tool calls without a result answered with an error: 1",
-        "the history began with the assistant; a note stands in for the user: 1",
+        "the history began with the assistant; a note for the user was put before it: 1",
     )
 
 

@@ -244,7 +244,7 @@ def test_a_rule_that_is_none_is_told_and_ignored(space: Path) -> None:
     told: list[str] = []
     guard = gate(space, allow=("Bash(oops",), told=told)
     assert bash(guard, "oops").verdict == "ask"
-    assert told == ["warning: this permission rule is not understood and has no effect: Bash(oops"]
+    assert told == ["warning: this permission rule is invalid and has no effect: Bash(oops"]
 
 
 # ---------------------------------------------------------------- acceptEdits and file commands

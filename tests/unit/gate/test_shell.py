@@ -84,7 +84,7 @@ def test_plain_commands(text: str, script: Script) -> None:
         ("[[ -f a ]]", "it contains a test"),
         ("ls >&x", "it contains the redirect '>&'"),
         ("ls >&-", "it contains the redirect '>&-'"),
-        ("ls > x y", "it has words behind a redirect"),
+        ("ls > x y", "it has words after a redirect"),
         ("ls ~'a b'", "it contains a word that is not plain"),
         ("ls ~root/x", "it contains a word that is not plain"),
         ("ls a=~/x", "it contains a word that is not plain"),
