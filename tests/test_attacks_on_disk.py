@@ -25,8 +25,9 @@ from tests.unit.gate.test_attacks import (
 )
 from yume_shim.engine.calls import CallRunner
 from yume_shim.engine.cancel import CancelSignal
+from yume_shim.engine.toolbox import Toolbox
 from yume_shim.gate.permissions import Permissions
-from yume_shim.tools.dispatch.builtin import open_toolbox
+from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.settings import Rules
 from yume_shim.types.value import replace
@@ -61,10 +62,10 @@ class World:
     def runner(self, mode: str, rules: Rules) -> CallRunner:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
         settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
-        tools = open_toolbox(settings, str(self.base / "scratch"), env, lambda *_: None)
+        tools = open_builtin_tools(settings, str(self.base / "scratch"), env, lambda *_: None)
         self._open.append(tools)
         gate = Permissions(settings, settings.cwd, env["HOME"], False, lambda *_: None, shell_cwd=tools.shell_folder)
-        parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=tools, gate=gate)
+        parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=Toolbox((tools,)), gate=gate)
         return CallRunner(parts, CancelSignal())
 
     def snapshot(self) -> object:

@@ -46,7 +46,7 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
         from yume_shim.cli.help import help_text
 
         return _say(help_text())
-    from yume_shim.app.program import run
+    from yume_shim.app.start import run
 
     return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ, listeners=listeners)
 

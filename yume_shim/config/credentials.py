@@ -24,10 +24,16 @@ if TYPE_CHECKING:
 
 
 def find_keys(
-    endpoint: Endpoint, settings: Settings, warn: Callable[[str], None] = learn_nothing, learn: Learn = learn_nothing
+    endpoint: Endpoint,
+    settings: Settings,
+    warn: Callable[[str], None] = learn_nothing,
+    learn: Learn = learn_nothing,
+    *,
+    profile: str | None = None,
 ) -> tuple[KeySource, ...]:
-    """The keys to use, best first; () if there is none and the endpoint needs one."""
-    for looked in look(endpoint, settings, learn):
+    """The keys to use, best first; () if there is none and the endpoint needs one. `profile` replaces the chosen
+    profile of the settings."""
+    for looked in look(endpoint, settings, learn, profile=profile):
         if looked.warning:
             warn(looked.warning)
         if looked.sources:
@@ -41,12 +47,14 @@ def find_credential(endpoint: Endpoint, settings: Settings) -> Credential | None
     return found[0].known() if found else None
 
 
-def look(endpoint: Endpoint, settings: Settings, learn: Learn = learn_nothing) -> Iterator[Look]:
+def look(
+    endpoint: Endpoint, settings: Settings, learn: Learn = learn_nothing, *, profile: str | None = None
+) -> Iterator[Look]:
     """Every place, strongest first, each looked at when it is asked for."""
     if settings.endpoint.api_key_env and endpoint.key_vars == (settings.endpoint.api_key_env,):
         yield from _variables(endpoint, settings, learn)  # the flag names the only place
         return
-    chosen = _chosen_profile(endpoint, settings, learn)
+    chosen = _chosen_profile(endpoint, settings, learn, settings.credentials.profile if profile is None else profile)
     if chosen is not None:
         yield chosen  # whoever chose one does not want another account's key instead
         return
@@ -63,9 +71,9 @@ def look(endpoint: Endpoint, settings: Settings, learn: Learn = learn_nothing) -
         yield Look("no key", (FixedKey(Credential("", "none", "none")),), "the endpoint needs none")
 
 
-def missing_key(endpoint: Endpoint, settings: Settings) -> BadInvocation:
+def missing_key(endpoint: Endpoint, settings: Settings, *, profile: str | None = None) -> BadInvocation:
     """What to tell when there is no key: everything that was looked at."""
-    looked = [f"{at.place} ({at.note})" if at.warning else at.place for at in look(endpoint, settings)]
+    looked = [f"{at.place} ({at.note})" if at.warning else at.place for at in look(endpoint, settings, profile=profile)]
     return BadInvocation(
         f"no key for provider '{endpoint.name}': looked at {', '.join(looked)}. "
         "Set one of them, or choose another provider with --provider.",
@@ -141,14 +149,14 @@ def tool_environment(settings: Settings) -> dict[str, str]:
 # ---------------------------------------------------------------- the places
 
 
-def _chosen_profile(endpoint: Endpoint, settings: Settings, learn: Learn) -> Look | None:
+def _chosen_profile(endpoint: Endpoint, settings: Settings, learn: Learn, chosen: str) -> Look | None:
     """The profile that was picked, if it is one of this provider's."""
-    if not settings.credentials.profile:
+    if not chosen:
         return None
     from yume_shim.config.profiles import look_at_profile, profiles_of
 
     for profile in profiles_of(endpoint, settings):
-        if profile.name == settings.credentials.profile:
+        if profile.name == chosen:
             return look_at_profile(profile, settings, learn)
     return None
 

@@ -7,7 +7,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.context.environment import Facts
     from yume_shim.types.models import ToolSpec
-    from yume_shim.types.settings import Settings
 
 IDENTITY = """\
 You are a coding agent. You work in the user's project through the tools you are given: you read it, change it and run \
@@ -51,17 +50,19 @@ TOOL_RULES: tuple[tuple[frozenset[str], str], ...] = (
 TOOL_HEADING = "# How to use tools"
 
 
-def build_system(settings: Settings, facts: Facts, tools: tuple[ToolSpec, ...]) -> tuple[str, ...]:
-    """The system prompt in parts. `--system-prompt` replaces everything of ours, the facts included ("" = nothing);
-    `--append-system-prompt` comes last in either case."""
+def build_system(
+    facts: Facts, tools: tuple[ToolSpec, ...], system_prompt: str | None = None, append: str = ""
+) -> tuple[str, ...]:
+    """The system prompt in parts. `system_prompt` replaces everything of ours, the facts included ("" = nothing);
+    `append` comes last in either case."""
     parts: list[str] = []
-    if settings.instructions.system_prompt is None:
+    if system_prompt is None:
         parts.extend(
             ("\n\n".join(filter(None, (IDENTITY, CONDUCT, _tool_rules(tools), ANSWERS))), _surroundings(facts))
         )
     else:
-        parts.append(settings.instructions.system_prompt)
-    parts.append(settings.instructions.append_system_prompt)
+        parts.append(system_prompt)
+    parts.append(append)
     return tuple(part for part in parts if part.strip())
 
 

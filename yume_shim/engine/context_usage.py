@@ -15,7 +15,7 @@ _COLOURS = {"system": "promptBorder", "tools": "inactive", "memory": "claude", "
 
 def context_usage(conversation: Conversation) -> dict[str, Any]:
     """Figures by part. What the provider counted last is the total; the parts are estimates."""
-    services, spec = conversation.services, conversation.spec
+    services, spec = conversation.services, conversation.models.current()
     tools = services.toolbox.specs()
     history = tuple(conversation.history)  # the session's thread may add to it meanwhile
     figures = {

@@ -78,7 +78,7 @@ class LocalCommands:
             self.clear()
             self._start(prompt, uuids)
         else:
-            requests = Requests(self._services, self._conversation, self._conversation.spec, cancel)
+            requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
             outcome = self._compact(requests, command.words, prompt, uuids, reason)
             api_seconds = requests.compactor.api_seconds
         tally = self._conversation.tally
@@ -107,7 +107,7 @@ class LocalCommands:
 
     def compact_now(self, cancel: Cancel) -> None:
         """Outside of any turn, as the flat line asks for."""
-        requests = Requests(self._services, self._conversation, self._conversation.spec, cancel)
+        requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
         try:
             summary = self._sum_up(requests, "")
         except CompactionFailed as failed:

@@ -45,7 +45,6 @@ class Requests:
         more_tools: tuple[ToolSpec, ...] = (),
     ) -> None:
         self._services, self._conversation, self._spec = services, conversation, spec
-        self._more_tools = more_tools
         self._stuck = False
         """A summary could not be had in this turn: not tried again before each request."""
         self._tried: Literal["", "trimming", "summary"] = ""
@@ -209,7 +208,7 @@ class Requests:
 
             messages = without_reasoning(messages, reasoning_stale_before)
         repaired = repair(messages, self._spec)
-        self._tell(repaired.notes)
+        self._report(repaired.notes)
         messages = repaired.messages
         if conversation.preamble and messages:
             first = messages[0]
@@ -222,12 +221,12 @@ class Requests:
             max_tokens=max_tokens,
             effort=settings.model.effort,
             thinking=settings.model.thinking,
-            thinking_budget=conversation.thinking_budget,
+            thinking_budget=conversation.options.get().thinking_budget,
             thinking_display=settings.model.thinking_display,
             session_id=conversation.session_id,
         )
 
-    def _tell(self, notes: tuple[str, ...]) -> None:
+    def _report(self, notes: tuple[str, ...]) -> None:
         """What had to be left out or made up: to the log, and once to the user where another model goes on."""
         for note in notes:
             self._services.log("info", f"history: {note}")
@@ -235,10 +234,10 @@ class Requests:
         once = f"history {origin}"
         if (
             notes
-            and once not in conversation.warned_of
+            and once not in conversation.notices_given
             and any(m.origin not in ("", origin) for m in conversation.history)
         ):
-            conversation.warned_of.add(once)
+            conversation.notices_given.add(once)
             self._services.emit(Notice("history", f"Going on with {self._spec.id}: {'; '.join(notes)}"))
 
     def _longest(self) -> int:
@@ -246,4 +245,4 @@ class Requests:
         return min(self._services.settings.model.max_output_tokens or most, most)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        return (*self._services.toolbox.specs(), *self._more_tools)
+        return self._services.toolbox.specs()

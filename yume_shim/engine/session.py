@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MAX_KNOWN_UUIDS = 10_000
 """How many prompt uuids are remembered to recognise a repeated one."""
+NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
 class Session:
@@ -78,11 +79,11 @@ class Session:
     @property
     def spec(self) -> ModelSpec:
         """The model that the next turn uses."""
-        return self._conversation.spec
+        return self._conversation.models.current()
 
     def info(self) -> SessionInfo:
         """The session as it stands now."""
-        return self._describe(self._conversation.spec, self._conversation.session_id)
+        return self._describe(self.spec, self._conversation.session_id)
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
@@ -124,13 +125,16 @@ class Session:
 
     def stop_task(self, task_id: str) -> bool:
         """End a command that runs in the background."""
-        return self._services.toolbox.stop_task(task_id)
+        tasks = self._services.tasks
+        return tasks is not None and tasks.stop(task_id)
 
     def rewind_files(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
         """Put files back to what they were before a prompt; raises ToolFailed."""
         if self._running:
             raise ToolFailed("Files cannot be rewound while a turn runs: interrupt it first.")
-        return self._services.toolbox.rewind(uuid, dry_run=dry_run)
+        if self._services.checkpoints is None:
+            raise ToolFailed(NO_CHECKPOINTS)
+        return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
     def context_usage(self) -> dict[str, Any]:
         """How full the context is."""
@@ -142,22 +146,18 @@ class Session:
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn stays on its own."""
         spec = self._resolve(text)
-        self._conversation.choose(spec)
+        self._conversation.models.choose(spec)
         self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
         return spec
 
     def use_thinking_budget(self, tokens: int | None) -> None:
         """Change the reasoning budget from the next request on."""
-        self._conversation.thinking_budget = tokens
+        self._conversation.options.change(thinking_budget=tokens)
 
     def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
-        """What an SDK tells with `initialize` instead of by flags; None = nothing said."""
-        if system is not None:
-            self._conversation.system_prompt = system
-        if append is not None:
-            self._conversation.append_system_prompt = append
-        if schema is not None:
-            self._conversation.schema = schema
+        """What an SDK sends with `initialize` instead of by flags; None = not given."""
+        given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
+        self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, forget what waits, let `run` return."""
@@ -297,7 +297,9 @@ class Session:
             blocks += _joined(blocks, prompt.blocks)
             message = Message("user", prompt.blocks)
             taken = PromptTaken(message, prompt.content, prompt.uuid, settings.host.replay_user_messages)
-            self._services.toolbox.begin_prompt(self._services.emit(taken))
+            uuid = self._services.emit(taken)
+            if self._services.checkpoints is not None:
+                self._services.checkpoints.begin(uuid)
         return Message("user", tuple(blocks))
 
     def _attach(self, prompts: Sequence[UserInput]) -> None:
