@@ -10,19 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers.fakes import FakeIds
-from yume_shim.providers.wire.openai_parts import (
-    CALL_ID,
-    TOOL_NAME,
-    OwnIds,
-    WireIds,
-    bearer,
-    count,
-    effort_of,
-    file_name,
-    own_names,
-    wire_name,
-    with_extra,
-)
+from yume_shim.providers.wire.openai_body import bearer, count, effort_of, with_extra
+from yume_shim.providers.wire.openai_content import file_name
+from yume_shim.providers.wire.openai_ids import CALL_ID, OwnIds, WireIds
+from yume_shim.providers.wire.openai_tools import TOOL_NAME, own_names, wire_name
 from yume_shim.types.blocks import Document, Message, ToolCall, ToolResult
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, Request, ToolSpec
 
