@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.types.effort import EFFORTS
 from yume_shim.types.settings import EndpointSettings, ModelSettings, NetworkSettings, RetrySettings
 from yume_shim.types.value import fields
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 
     from yume_shim.config.setting_sources import SettingSources
 
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
 SAMPLING = ("temperature", "top_p", "stop_sequences", "models")
 """Keys of the config file that are read by a module of their own, loaded when one of them is there."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.types.effort import ALL_LEVELS
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ VARIABLES = {"temperature": "YUME_TEMPERATURE"}
 WHOLE = ("window", "max_output")
 SWITCHES = ("tools", "streaming", "images", "forced_choice", "sampling")
 STYLES = ("", "adaptive", "budget", "effort", "level")
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 PRICES = 4
 """USD per million tokens: input, output, cache read, cache write."""
 MAX_STOPS = 64
@@ -58,7 +58,11 @@ def _field(key: str, item: Any, what: str) -> Any:
     elif key == "thinking":
         _need(item in STYLES, what, f"one of {', '.join(STYLES[1:])}, or empty for a model that does not think")
     elif key == "efforts":
-        _need(isinstance(item, list) and all(one in EFFORTS for one in item), what, f"a list of {', '.join(EFFORTS)}")
+        _need(
+            isinstance(item, list) and all(one in ALL_LEVELS for one in item),
+            what,
+            f"a list of {', '.join(ALL_LEVELS)}",
+        )
         return tuple(item)
     elif key == "stop_sequences":
         return _stops(item, what)

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.effort import Effort
 
     Stop = Literal["end", "tool_calls", "length", "window", "refusal", "pause", "stop_sequence", "other"]
-    Effort = Literal["low", "medium", "high", "xhigh", "max"]
     ToolKind = Literal["read", "edit", "search", "shell", "other"]
     ToolOrigin = Literal["builtin", "engine", "mcp", "agents", "skills"]
 

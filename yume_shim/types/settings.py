@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Literal
 
-    from yume_shim.types.models import Effort
+    from yume_shim.types.effort import Effort
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]

@@ -8,8 +8,9 @@ from yume_shim.providers.wire.openai_body import bearer, with_extra
 from yume_shim.providers.wire.openai_content import document_text, split_result
 from yume_shim.providers.wire.openai_ids import WireIds
 from yume_shim.providers.wire.openai_tools import arguments_text, parameters, wire_name
-from yume_shim.providers.wire.thinking import nearest_effort, switched_off
+from yume_shim.providers.wire.thinking import switched_off
 from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import WireRequest
 
 TYPE_CHECKING = False
