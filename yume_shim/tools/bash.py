@@ -67,8 +67,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
 
 def time_limit_ms(asked: float | None, state: ToolState) -> int:
     """What was asked for, else the default, never more than the most; all three can be set in the environment."""
-    default = _number(state.wish("BASH_DEFAULT_TIMEOUT_MS"), DEFAULT_TIMEOUT_MS)
-    most = max(_number(state.wish("BASH_MAX_TIMEOUT_MS"), MAX_TIMEOUT_MS), default)
+    default = _number(state.env_setting("BASH_DEFAULT_TIMEOUT_MS"), DEFAULT_TIMEOUT_MS)
+    most = max(_number(state.env_setting("BASH_MAX_TIMEOUT_MS"), MAX_TIMEOUT_MS), default)
     return min(int(asked) if asked is not None and asked >= 1 else default, most)
 
 

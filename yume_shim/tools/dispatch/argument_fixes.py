@@ -38,7 +38,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 """Parameter -> names it is given by mistake, the likelier first."""
 
 
-def corrected(given: Json, schema: Json, drifted: Callable[[str, str], None]) -> Json:
+def fix_arguments(given: Json, schema: Json, drifted: Callable[[str, str], None]) -> Json:
     """The input put right; the same object if there was nothing to do. `drifted(name, what)` hears of each change."""
     fields: Json = schema["properties"]
     made = _renamed(given, fields, drifted)
@@ -90,7 +90,7 @@ def _item(item: Any, field: Json, name: str, drifted: Callable[[str, str], None]
         item = parsed
     inner = field.get("items", {})
     if wanted == "array" and isinstance(item, list) and "properties" in inner:
-        better = [corrected(part, inner, drifted) if isinstance(part, dict) else part for part in item]
+        better = [fix_arguments(part, inner, drifted) if isinstance(part, dict) else part for part in item]
         if any(new is not old for new, old in zip(better, item, strict=True)):
             return better
     return item

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WORD = "default"
 SEARCHING = "WebSearch"
-"""The tool that is there only when somebody searches for us."""
+"""The tool that is offered only where a search function is given."""
 MAX_DRIFTS = 1_000
 NO_ARGUMENTS = ("", "null", '""')
 
@@ -154,8 +154,8 @@ class BuiltinTools:
         return path, os.path.realpath(path)
 
     def _corrected(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
-        """The call put right as far as `_careless.py` goes; each kind of drift is told once."""
-        from yume_shim.tools.dispatch.argument_fixes import corrected
+        """The call with wrong arguments corrected by `argument_fixes.py`; each kind of drift is logged once."""
+        from yume_shim.tools.dispatch.argument_fixes import fix_arguments
 
         if call.broken is not None:
             return replace(call, input={}, broken=None) if call.broken.strip() in NO_ARGUMENTS else call
@@ -167,7 +167,7 @@ class BuiltinTools:
                 self._drifts.add((spec.name, name))
             self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
 
-        better = corrected(call.input, spec.schema, drifted)
+        better = fix_arguments(call.input, spec.schema, drifted)
         return call if better is call.input else replace(call, input=better)
 
     @property

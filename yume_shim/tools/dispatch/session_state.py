@@ -67,7 +67,7 @@ class ToolState:
         self.cwd = os.path.abspath(cwd)
         self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
         self.env = env
-        self.wishes = wishes
+        self.session_env = wishes
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
         self.log = log
         self.ledger = Ledger()
@@ -101,9 +101,9 @@ class ToolState:
         real = os.path.realpath(path)
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def wish(self, name: str) -> str:
+    def env_setting(self, name: str) -> str:
         """A setting from the environment; "" if there is none."""
-        return self.wishes.get(name) or self.env.get(name) or ""
+        return self.session_env.get(name) or self.env.get(name) or ""
 
     @property
     def keeper(self) -> Keeper:
