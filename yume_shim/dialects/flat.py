@@ -61,6 +61,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.settings import FLAT_LINE_BYTES
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -71,8 +72,6 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Ids
 
 PROTOCOL = "flat/1"
-MAX_LINE_BYTES = 98_304
-"""The cap of a line, newline included."""
 LINE_OVERHEAD = 512
 """Room left for everything of a `text` or `thinking` line but the text itself."""
 SMALLEST_PIECE = 64
@@ -84,7 +83,7 @@ WORST_ESCAPE = 6
 class FlatDialect:
     """Events in, flat lines out."""
 
-    def __init__(self, info_version: str, ids: Ids, max_line: int = MAX_LINE_BYTES) -> None:
+    def __init__(self, info_version: str, ids: Ids, max_line: int = FLAT_LINE_BYTES) -> None:
         self._version = info_version
         self._ids = ids
         self._room = max(max_line - LINE_OVERHEAD, SMALLEST_PIECE)

@@ -26,7 +26,7 @@ from yume_shim.types.events import (
     TaskStarted,
 )
 from yume_shim.types.models import Usage
-from yume_shim.types.shapes import message_usage
+from yume_shim.types.shapes import SYNTHETIC_MODEL, message_usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
         ToolProgress,
         TurnEnded,
     )
-
-SYNTHETIC = "<synthetic>"
-"""The model of messages that this program wrote; usage counters pass over it."""
 
 
 def init_line(info: SessionInfo, version: str, user_uuids: tuple[str, ...]) -> Json:
@@ -119,7 +116,7 @@ def synthetic_message(text: str, uuid: str) -> Json:
         "id": uuid,
         "type": "message",
         "role": "assistant",
-        "model": SYNTHETIC,
+        "model": SYNTHETIC_MODEL,
         "content": [{"type": "text", "text": text}],
         "stop_reason": "stop_sequence",
         "stop_sequence": "",

@@ -7,8 +7,8 @@ closes it: the open block ends, and `message_stop` says from which block on the 
 from __future__ import annotations
 
 from yume_shim.types.blocks import Other, Text, Thinking, ToolCall
-from yume_shim.types.models import Usage
-from yume_shim.types.shapes import SHAPE_API, message_usage
+from yume_shim.types.models import ANTHROPIC_MESSAGES, Usage
+from yume_shim.types.shapes import message_usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,14 +113,14 @@ def empty_block(block: AssistantBlock) -> Json | None:
         case Text():
             return {"type": "text", "text": ""}
         case Thinking():
-            data = (block.opaque.get(SHAPE_API) or {}).get("data")
+            data = (block.opaque.get(ANTHROPIC_MESSAGES) or {}).get("data")
             if block.redacted and data is not None:
                 return {"type": "redacted_thinking", "data": data}
             return {"type": "thinking", "thinking": "", "signature": ""}
         case ToolCall():
             return {"type": "tool_use", "id": block.id, "name": block.name, "input": {}}
         case Other():
-            return dict(block.data) if block.api == SHAPE_API else None
+            return dict(block.data) if block.api == ANTHROPIC_MESSAGES else None
 
 
 def _delta(index: int, kind: DeltaKind, text: str) -> Json:

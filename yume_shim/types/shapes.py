@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall
+from yume_shim.types.models import ANTHROPIC_MESSAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Phase
     from yume_shim.types.models import Usage
 
-SHAPE_API = "anthropic-messages"
-"""The wire API whose shapes these are: its opaque data is shown, that of others is not."""
+SYNTHETIC_MODEL = "<synthetic>"
+"""The `model` of messages that this program wrote: usage counters skip them, and they are not history."""
 NO_CONTENT = "(no content)"
 """What the model reads in place of an empty prompt, as the Claude CLI has it: APIs refuse empty messages."""
 
@@ -42,11 +43,11 @@ def assistant_block(block: AssistantBlock) -> Json | None:
         case ToolCall():
             return {"type": "tool_use", "id": block.id, "name": block.name, "input": call_input(block)}
         case Other():
-            return dict(block.data) if block.api == SHAPE_API else None
+            return dict(block.data) if block.api == ANTHROPIC_MESSAGES else None
 
 
 def _thinking(block: Thinking) -> Json:
-    private: Json = block.opaque.get(SHAPE_API) or {}
+    private: Json = block.opaque.get(ANTHROPIC_MESSAGES) or {}
     if block.redacted and "data" in private:
         return {"type": "redacted_thinking", "data": private["data"]}
     # The Python Agent SDK raises on a thinking block without `signature`, so providers that have none show "".
