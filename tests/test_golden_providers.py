@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.helpers.api_facts import FACTS
 from tests.helpers.fake_server import FakeServer
 from tests.helpers.fakes import FakeIds, cancel
 from tests.helpers.settings import settings_with
@@ -71,7 +72,7 @@ def test_every_hazard_is_shown(api: str) -> None:
 
 
 def test_cases_belong_to_adapters() -> None:
-    assert {case.api for case in CASES} == set(known_apis())
+    assert {case.api for case in CASES} == set(known_apis()) == set(FACTS)
 
 
 def _over_socket(case: Case, settings: Settings) -> tuple[list[Json], list[Json]]:

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yume_shim.app.start import Startup
+    from yume_shim.store.jsonl import JsonlStore
+    from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import ChildOutput
 
 STDIN = 0
 
@@ -59,6 +62,7 @@ class Program:
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
+        self._store: JsonlStore | None = None
         self._session = self._open_session()
         self._output.host_gone.then(self._on_host_gone)
 
@@ -79,6 +83,7 @@ class Program:
             refine=self._providers.refine,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
+            open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.resolve, self._describe, models.fallback)
@@ -89,12 +94,11 @@ class Program:
     def run(self) -> None:
         """Read input and work until it ends, then tidy up. Raises BadInvocation if there is no prompt."""
         self._report_other_model()
-        store = None
         if self._settings.session.persist:
             from yume_shim.app.transcript import open_transcript
 
             startup = self._startup
-            store = open_transcript(
+            self._store = open_transcript(
                 self._settings,
                 startup.opened,
                 self._session.info(),
@@ -104,7 +108,7 @@ class Program:
                 ids=startup.ids,
                 log=self._log,
             )
-            self._output.events.store_in(store)
+            self._output.events.store_in(self._store)
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":
@@ -116,8 +120,8 @@ class Program:
             self._questions.close()
             self._tools.close()
             self._providers.close()
-            if store is not None:
-                store.close()
+            if self._store is not None:
+                self._store.close()
             self._output.writer.drain(self._settings.limits.timeouts.shutdown)
 
     def info(self) -> SessionInfo:
@@ -192,6 +196,11 @@ class Program:
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, tuple(spec.name for spec in self._tools.specs())
         return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories())
+
+    def _open_child(self, child: Child) -> ChildOutput:
+        from yume_shim.app.children import open_child
+
+        return open_child(child, self._output.events, self._store)
 
     def _report_other_model(self) -> None:
         """A resumed session goes on with another model than before."""

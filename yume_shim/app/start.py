@@ -155,7 +155,11 @@ class EarlySignals:
         """Install the handlers; `shutdown` is how many seconds an orderly end may take."""
         from yume_shim.host.signals import Signals
 
-        Signals(self._latch.set, shutdown).install()
+        Signals(self.receive, shutdown).install()
+
+    def receive(self, name: str) -> None:
+        """A signal has come; on the thread of signals. Only the first counts."""
+        self._latch.set(name)
 
     def forward_to(self, on_signal: Callable[[str], None]) -> None:
         """Call `on_signal` with the signal's name, at once if it has come."""

@@ -339,7 +339,7 @@ def _without_login(url: str) -> str:
 
 def _checked_url(url: str, name: str) -> str:
     if not url:
-        raise BadInvocation(f"provider '{name}' has no address of its own: give --api-base URL")
+        raise BadInvocation(f"provider '{name}' has no default address: give --api-base URL")
     scheme, mark, rest = url.partition("://")
     host = rest.partition("/")[0]
     if scheme.lower() not in ("http", "https") or not mark or not host or any(c in url for c in " \t\r\n"):

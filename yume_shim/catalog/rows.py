@@ -89,7 +89,7 @@ def _checked_row(row: Any, what: str) -> Row:
         if key not in known:
             raise BadInvocation(f"{what}: unknown key {key}. Known: {', '.join(known)}.")
         if key in _LISTS:
-            _need(_is_texts(item), what, key, "a list of texts", item)
+            _need(_is_texts(item), what, key, "a list of strings", item)
         elif key in _TABLES:
             _need(isinstance(item, dict), what, key, "a table", item)
         elif key == "key_files":
@@ -97,18 +97,18 @@ def _checked_row(row: Any, what: str) -> Row:
             _need(good, what, key, "a list of tables with root, file and format (json, env or text)", item)
         elif key == "paths":
             good = isinstance(item, dict) and all(isinstance(path, str) for path in item.values())
-            _need(good, what, key, "a table of texts", item)
+            _need(good, what, key, "a table of strings", item)
         elif key == "bare_host_port":
             _need(type(item) is int and 0 < item < 65536, what, key, "a port number", item)
         elif key in _TEXTS:
-            _need(isinstance(item, str), what, key, "a text", item)
+            _need(isinstance(item, str), what, key, "a string", item)
         elif key in _SWITCHES:
             _need(isinstance(item, bool), what, key, "true or false", item)
     for name, text in checked.get("headers", {}).items():
-        _need(isinstance(text, str), what, f"headers.{name}", "a text", text)
+        _need(isinstance(text, str), what, f"headers.{name}", "a string", text)
     for name, number in checked.get("backoff", {}).items():
         if name not in fields(Backoff):
-            raise BadInvocation(f"{what}: backoff does not know {name}. Known: {', '.join(fields(Backoff))}.")
+            raise BadInvocation(f"{what}: unknown backoff key {name}. Known: {', '.join(fields(Backoff))}.")
         good = isinstance(number, int | float) and not isinstance(number, bool) and number >= 0
         _need(good, what, f"backoff.{name}", "a number of at least 0", number)
     if "quirks" in checked:
@@ -128,9 +128,9 @@ def _typed(name: str, item: Any, default: Any, choices: list[str] | None, what: 
         case str() if choices is not None:
             _need(item in choices, what, name, f"one of {', '.join(word or repr(word) for word in choices)}", item)
         case str():
-            _need(isinstance(item, str), what, name, "a text", item)
+            _need(isinstance(item, str), what, name, "a string", item)
         case tuple():
-            _need(_is_texts(item), what, name, "a list of texts", item)
+            _need(_is_texts(item), what, name, "a list of strings", item)
         case _:
             _need(hasattr(item, "items"), what, name, "a table", item)
     return item

@@ -26,11 +26,11 @@ def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
     """Add the command to the group of all sub-commands."""
     import click
 
-    text = "Show which key each provider would get, and why. Keys are never shown, commands not run."
+    text = "Show which key each provider would get, and why. Shows no keys and runs no key commands."
     params: list[click.Parameter] = [
         click.Argument(["providers"], nargs=-1),
         click.Option(["--profile"], default="", help="As if this profile were chosen."),
-        click.Option(["--json", "as_json"], is_flag=True, help="For programs."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
     ]
 
     def show(providers: tuple[str, ...], profile: str, as_json: bool) -> None:

@@ -39,7 +39,7 @@ def run_claude_subcommand(argv: Sequence[str], say: Callable[[str], int]) -> int
             return _auth_status(as_json="--json" in rest, say=say)
         case ["auth", "login" | "logout" as action, *_]:
             os.write(
-                2, f"yume-shim: 'auth {action}' is not there: sign-ins belong to the vendors' programs.\n".encode()
+                2, f"yume-shim: 'auth {action}' is not available: sign in with the vendor's own program.\n".encode()
             )
         case ["auth", *_]:
             from yume_shim.cli.commands import run_command

@@ -29,7 +29,7 @@ def add_models(group: click.Group, settings: Callable[[], Settings], say: Callab
     text = "Show providers, models, aliases, and what each provider cannot do."
     params: list[click.Parameter] = [
         click.Argument(["provider"], required=False, default=""),
-        click.Option(["--json", "as_json"], is_flag=True, help="For programs."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
         click.Option(["--live"], is_flag=True, help="Ask the provider which models it has (one request)."),
     ]
     callback = _Models(settings, say).show
@@ -99,9 +99,9 @@ def _one(
         yield "models:\n"
         yield from (_model_row(spec, spec.id) for spec in specs)
     if live_names is not None:
-        yield f"models there now ({len(live_names)}):\n"
+        yield f"models available now ({len(live_names)}):\n"
         yield from (f"  {name}\n" for name in live_names)
-    yield "not simply there:\n"
+    yield "limitations:\n"
     for cell in degraded(endpoint):
         yield f"  {cell.feature:<24} {cell.level:<10} {cell.text}\n"
 
@@ -111,7 +111,9 @@ def _state(endpoint: Endpoint, settings: Settings) -> str:
         named = " or ".join(("--api-base", *(f"${name}" for name in endpoint.base_url_vars)))
         return f"no address: give {named}"
     if endpoint.sign_in:
-        return f"{shown_address(endpoint.base_url) or 'address by region and project'}, signs in by {endpoint.sign_in}"
+        return (
+            f"{shown_address(endpoint.base_url) or 'address by region and project'}, signs in with {endpoint.sign_in}"
+        )
     credential, address = find_credential(endpoint, settings), shown_address(endpoint.base_url)
     if credential is None:
         return f"{address}, no key: ${endpoint.key_vars[0] if endpoint.key_vars else '?'}"

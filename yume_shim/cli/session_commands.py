@@ -35,18 +35,20 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
     """Add the commands to the group of all sub-commands."""
     commands = _Sessions(settings, say)
     sessions = click.Group("sessions", help="Stored conversations: list, show, search, export, delete.")
-    everywhere = click.Option(["--all", "everywhere"], is_flag=True, help="Of every folder, not only this one.")
-    as_json = click.Option(["--json", "as_json"], is_flag=True, help="For programs.")
+    everywhere = click.Option(
+        ["--all", "everywhere"], is_flag=True, help="Sessions of every folder, not only this one."
+    )
+    as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
     wanted = click.Argument(["session"])
     for name, callback, params, text in (
         (
             "list",
             commands.list_all,
-            [everywhere, as_json, click.Option(["--limit"], type=int, default=50, help="How many at most.")],
+            [everywhere, as_json, click.Option(["--limit"], type=int, default=50, help="The most to list.")],
             "List the sessions of this folder, newest first.",
         ),
         ("show", commands.show, [wanted, as_json], "Show a session: its id, the start of its id, or its title."),
-        ("search", commands.search, [click.Argument(["text"]), everywhere, as_json], "Find words in sessions."),
+        ("search", commands.search, [click.Argument(["text"]), everywhere, as_json], "Search the text of sessions."),
         (
             "export",
             commands.export,
@@ -61,7 +63,7 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
             "delete",
             commands.delete,
             [wanted, click.Option(["--yes"], is_flag=True, help="Do not ask.")],
-            "Delete a session and what was kept beside it.",
+            "Delete a session and its other files.",
         ),
     ):
         sessions.add_command(click.Command(name, callback=callback, params=list(params), help=text, short_help=text))
@@ -151,7 +153,7 @@ class _Sessions:
             raise BadInvocation(f"no session '{wanted}'")
         if len(found) > 1:
             several = ", ".join(each.session_id for each in found[:MAX_MATCHES])
-            raise BadInvocation(f"'{wanted}' means more than one session: {several}")
+            raise BadInvocation(f"'{wanted}' matches more than one session: {several}")
         return found[0]
 
     def _load(self, wanted: str) -> tuple[Listed, StoredSession]:

@@ -11,7 +11,7 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.loop import Loop
 from yume_shim.types.blocks import Message, Text
-from yume_shim.types.children import ChildResult
+from yume_shim.types.children import Child, ChildResult
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import PromptTaken
 from yume_shim.types.shapes import interrupt_marker
@@ -48,11 +48,12 @@ def run_child(
     if services.open_child is None or depth > MAX_DEPTH:
         raise ToolFailed(f"No agent can be started here: agents may be nested {MAX_DEPTH} deep at most.")
     begun = services.clock.monotonic()
-    agent_id = services.ids.uuid().replace("-", "")[:16]
-    output = services.open_child(agent_id, call_id)
+    agent_id = services.ids.uuid().replace("-", "")[-16:]
+    child = Child(agent_id, call_id, request.agent_type, request.description, services.agent_id)
+    output = services.open_child(child)
     try:
         toolbox = services.toolbox if request.tools is None else services.toolbox.limited_to(request.tools)
-        services = replace(services, emit=output.emit, toolbox=toolbox)
+        services = replace(services, emit=output.emit, toolbox=toolbox, agent_id=agent_id)
         conversation = _conversation(services, parent, request, spec)
         own_cancel = CancelSignal()
         loop = Loop(

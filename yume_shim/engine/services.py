@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from yume_shim.engine.toolbox import Toolbox
+    from yume_shim.types.children import Child
     from yume_shim.types.models import ModelSpec, Usage
     from yume_shim.types.ports import (
         Asker,
@@ -52,5 +53,7 @@ class EngineServices:
     """Listeners at the seams of the call pipeline."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
-    open_child: Callable[[str, str], ChildOutput] | None = None
-    """(agent id, call id of the parent) -> where the events of a child go; None = this engine starts no children."""
+    open_child: Callable[[Child], ChildOutput] | None = None
+    """Where the events of a child go; None = this engine starts no children."""
+    agent_id: str = ""
+    """The child whose loop this is; "" = the session's own."""

@@ -13,12 +13,26 @@ if TYPE_CHECKING:
 
 
 @value
+class Child:
+    """A child loop (a subagent). `call_id` is the call that started it: its events carry that as `parent_call_id`.
+    `parent_agent_id` is set if another child made that call."""
+
+    agent_id: str
+    call_id: str
+    agent_type: str = ""
+    description: str = ""
+    parent_agent_id: str = ""
+
+
+@value
 class ChildRequest:
     """A task for a child: a loop with its own history, tools and model below the call that started it."""
 
     prompt: str
-    name: str = "general-purpose"
+    agent_type: str = "general-purpose"
     """The kind of agent, for its transcript."""
+    description: str = ""
+    """A few words about the task, for its transcript."""
     system_prompt: str | None = None
     """None = the parent's."""
     tools: tuple[str, ...] | None = None

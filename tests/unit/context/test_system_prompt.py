@@ -13,7 +13,7 @@ def tools(*names: str) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(name, "", {}) for name in names)
 
 
-def test_what_never_changes_comes_first_and_the_facts_last() -> None:
+def test_the_fixed_part_comes_first_and_the_facts_last() -> None:
     whole, where = build_system(FACTS, tools("Read"))
     assert whole.startswith(IDENTITY)
     assert where == (
@@ -40,7 +40,7 @@ def test_a_detached_head() -> None:
     assert "Git repository: yes, on no branch" in build_system(detached, ())[1]
 
 
-def test_tool_rules_speak_only_of_tools_that_are_there() -> None:
+def test_tool_rules_name_only_tools_that_are_offered() -> None:
     for offered in (
         (),
         ("Read",),
@@ -64,16 +64,16 @@ def test_the_order_of_tools_does_not_matter() -> None:
     assert build_system(FACTS, one) == build_system(FACTS, other)
 
 
-def test_a_prompt_of_ones_own_replaces_everything() -> None:
+def test_a_custom_prompt_replaces_everything() -> None:
     assert build_system(FACTS, tools("Read"), "You are a cat.") == ("You are a cat.",)
 
 
-def test_an_empty_prompt_is_none() -> None:
+def test_an_empty_custom_prompt_means_no_prompt() -> None:
     assert build_system(FACTS, tools("Read"), "") == ()
     assert build_system(FACTS, (), "", append="Meow.") == ("Meow.",)
 
 
-def test_more_is_added_at_the_end() -> None:
+def test_the_appended_prompt_comes_last() -> None:
     parts = build_system(FACTS, (), append="Meow.")
     assert (len(parts), parts[-1]) == (3, "Meow.")
     assert build_system(FACTS, (), "A", append="B") == ("A", "B")
