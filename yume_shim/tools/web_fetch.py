@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.web.client import Reply
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
+    from yume_shim.types.ports import Cancel
 
 MAX_SHOWN = 50_000
 """Characters of a page that one call returns; `offset` selects the rest."""
@@ -50,7 +51,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         reply = fetch(url, state.web_allow_private, state.wish("SSL_CERT_FILE"), context.cancel)
         if reply.moved_to:
             return _moved(url, reply, began)
-        page = as_page(reply)
+        page = as_page(reply, context.cancel)
         if page.status >= 400:
             said = f"\n{page.text[:MAX_ERROR_TEXT]}" if page.text else ""
             raise ToolFailed(f"HTTP {page.status} {page.reason} from {page.url}{said}")
@@ -59,7 +60,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     return ToolOutput(text, _structured(page.size, page.status, page.reason, text, began, url))
 
 
-def as_page(reply: Reply) -> Page:
+def as_page(reply: Reply, cancel: Cancel) -> Page:
     """The reply as text; raises ToolFailed if it is not text."""
     title, text = "", ""
     if reply.body:
@@ -72,7 +73,7 @@ def as_page(reply: Reply) -> Page:
         if is_html or (not reply.media_type and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
             from yume_shim.tools.web.html import html_to_text
 
-            title, text = html_to_text(text)
+            title, text = html_to_text(text, cancel)
     return Page(reply.url, reply.status, reply.reason, title, text, len(reply.body))
 
 
