@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import _venv
+from privacy import private_parts
 
 MAX_FILE_LINES = 450
 MAX_FUNCTION_LINES = 60
@@ -19,17 +19,6 @@ MAX_TABLE_LINES = 80
 """A function that ends in one `match` is a table: it is looked up, not read, and splitting it hides what is missing."""
 SHOWN = 60
 """Lines of a failed check's output that are shown."""
-KEY_SHAPES = re.compile(
-    r"(?<![A-Za-z0-9])sk-(?:ant-|proj-)?[A-Za-z0-9_-]{24,}|AIza[0-9A-Za-z_-]{35}|gh[pousr]_[A-Za-z0-9]{36}|AKIA[0-9A-Z]{16}"
-    r"|xox[abpr]-[0-9A-Za-z-]{20,}|-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/]{40}"
-)
-MADE_UP = re.compile(r"example|fake|test|secret|dummy|not-a|0123|1234|abcd|xxxx|aaaa", re.IGNORECASE)
-"""A key in a test says that it is none."""
-FOREIGN = re.compile(
-    r"/wor[k]/(?:main|shared)|/roo[t]/|/tm[p]/(?:brief|bash_jobs)|files\.pythonhosted\.or[g]|pypi\.or[g]/simple"
-)
-"""Paths and addresses of one machine have no place in the project (written so that this line does not match itself)."""
-
 Outcome = tuple[bool, str]
 
 
@@ -43,6 +32,7 @@ def main() -> int:
         "pyright": lambda: tool("pyright"),
         "import contracts": lambda: command([script("lint-imports")]),
         "sizes": sizes,
+        "module names": module_names,
         "tables in documents": lambda: command([sys.executable, os.path.join("scripts", "doc_tables.py"), "--check"]),
         "nothing private": nothing_private,
     }
@@ -102,6 +92,25 @@ def long_functions(text: str) -> Iterator[str]:
                 yield f"{node.lineno}: {node.name} has {count} lines (at most {limit})"
 
 
+def module_names() -> Outcome:
+    """No module of the program begins with an underscore: what is private to a room is said by the import contracts."""
+    package = os.path.join(_venv.ROOT, "yume_shim")
+    problems = [
+        f"{os.path.relpath(path, _venv.ROOT)}: a module's name does not begin with an underscore"
+        for path in python_files(package)
+        if has_underscore(os.path.relpath(path, package))
+    ]
+    return not problems, "\n".join(problems)
+
+
+def has_underscore(path: str) -> bool:
+    """Whether a file or one of its folders begins with an underscore (`__init__.py` and `__main__.py` may)."""
+    *folders, file = path.split(os.sep)
+    return any(name.startswith("_") for name in folders) or (
+        file.startswith("_") and file not in ("__init__.py", "__main__.py")
+    )
+
+
 def python_files(folder: str) -> Iterator[str]:
     """Every Python file below a folder."""
     for place, folders, files in os.walk(folder):
@@ -110,7 +119,7 @@ def python_files(folder: str) -> Iterator[str]:
 
 
 def nothing_private() -> Outcome:
-    """No key and no path of a machine in any file that is or would be tracked."""
+    """No key, no path of a machine and no registry in any file that is or would be tracked."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=_venv.ROOT,
@@ -129,16 +138,6 @@ def nothing_private() -> Outcome:
         except OSError:  # deleted, or a link to nowhere
             continue
     return not problems, "\n".join(problems)
-
-
-def private_parts(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """(line number, what) for each line that must not be there."""
-    for number, line in enumerate(lines, 1):
-        if FOREIGN.search(line):
-            yield number, "a path or address of one machine"
-        found = KEY_SHAPES.search(line)
-        if found and not MADE_UP.search(found.group()):
-            yield number, "looks like a key"
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def flags() -> str:
     lines += [flag_row(flag.usage, flag.help, flag.choices) for flag in ours]
     lines += ["", "Flags of the Claude CLI that work here:", "", "| flag | meaning |", "|---|---|"]
     lines += [flag_row(flag.usage, flag.help, flag.choices) for flag in theirs]
-    for status, words in (("accepted", "Taken without effect"), ("refused", "Refused with a clear message")):
+    for status, words in (("accepted", "Accepted without effect"), ("refused", "Refused with a clear message")):
         names = [f"`{flag.names[0]}`" for flag in FLAGS if flag.status == status]
         lines += ["", f"{words}: {', '.join(names)}."]
     return "\n".join(lines) + "\n\n"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import _venv
 
 if TYPE_CHECKING:
-    from yume_shim.types.ports import Toolbox
+    from yume_shim.engine.toolbox import Toolbox
 
 MAX_CALLS = 100_000
 WARM = 60
@@ -80,7 +80,8 @@ def main() -> int:
 
 def soak(folder: Path, calls: int) -> Report:
     """Make the calls; measure before and after."""
-    from yume_shim.tools.dispatch.builtin import open_toolbox
+    from yume_shim.engine.toolbox import Toolbox
+    from yume_shim.tools.dispatch.builtin import open_builtin_tools
     from yume_shim.types.errors import ToolFailed
     from yume_shim.types.settings import Settings
 
@@ -94,10 +95,12 @@ def soak(folder: Path, calls: int) -> Report:
 
     def session(count: int) -> None:
         nonlocal failed
-        tools = open_toolbox(Settings(cwd=str(workspace)), str(folder / "scratch"), env, lambda _level, _text: None)
+        tools = open_builtin_tools(
+            Settings(cwd=str(workspace)), str(folder / "scratch"), env, lambda _level, _text: None
+        )
         for place in range(count):
             try:
-                one_call(tools, place, chance)
+                one_call(Toolbox((tools,)), place, chance)
             except ToolFailed:
                 failed += 1
         tools.close()
@@ -122,8 +125,7 @@ def one_call(tools: Toolbox, place: int, chance: random.Random) -> None:
     elif place % BACKGROUND_EVERY:
         name, given = chance.choice(mixture(chance.randrange(20)))
     call = tools.complete(ToolCall(f"call_{place}", name, given))
-    tools.check(call)
-    tools.run(call, ToolContext(call.id, CancelSignal()))
+    tools.run(tools.prepare(call), ToolContext(call.id, CancelSignal()))
 
 
 def mixture(number: int) -> list[tuple[str, dict[str, Any]]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import Case
 from yume_shim.catalog.degradation import LEVELS, Cell, applies, degradation, features
 from yume_shim.catalog.resolve import Catalog
@@ -106,6 +107,6 @@ def test_a_model_can_lack_what_its_endpoint_has() -> None:
 
 def test_rows_of_the_config_file_get_their_table_too() -> None:
     row = {"api": "openai-chat", "base_url": "http://h", "quirks": {"noToolUse": True, "noTemperature": True}}
-    made = Catalog(Settings(env={}, endpoints={"acme": row}), lambda endpoint: True)
+    made = Catalog(settings_with(env={}, endpoints={"acme": row}), lambda endpoint: True)
     cells = {cell.feature: cell.level for cell in degradation(made.endpoint("acme"))}
     assert (cells["tool calls"], cells["temperature"], cells["text streaming"]) == ("simulated", "warning", "full")

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.helpers.api_facts import FACTS
 from tests.helpers.fake_server import FakeServer
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import HAZARDS, cases, encode, events_to_json, no_log, play
 from yume_shim.providers.cassettes.replay import ReplayProvider
 from yume_shim.providers.load import known_apis, load_adapter, load_provider
@@ -51,7 +53,7 @@ def test_replay(case: Case, tmp_path: Path) -> None:
 
 @each_case
 def test_direct_transport(case: Case) -> None:
-    assert _over_socket(case, Settings(transport="direct")) == (case.expected_events(), case.expected_bodies())
+    assert _over_socket(case, settings_with(transport="direct")) == (case.expected_events(), case.expected_bodies())
 
 
 @each_case
@@ -60,7 +62,7 @@ def test_sdk_transport(case: Case) -> None:
         pytest.skip(f"no vendor SDK speaks {case.api}")
     if case.sdk_skip:
         pytest.skip(case.sdk_skip)
-    assert _over_socket(case, Settings(transport="sdk")) == (case.expected_events(), case.expected_bodies())
+    assert _over_socket(case, settings_with(transport="sdk")) == (case.expected_events(), case.expected_bodies())
 
 
 @pytest.mark.parametrize("api", known_apis())
@@ -70,7 +72,7 @@ def test_every_hazard_is_shown(api: str) -> None:
 
 
 def test_cases_belong_to_adapters() -> None:
-    assert {case.api for case in CASES} == set(known_apis())
+    assert {case.api for case in CASES} == set(known_apis()) == set(FACTS)
 
 
 def _over_socket(case: Case, settings: Settings) -> tuple[list[Json], list[Json]]:

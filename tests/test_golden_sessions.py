@@ -10,9 +10,9 @@ if sys.platform == "win32":
     pytest.skip("session goldens hold POSIX paths", allow_module_level=True)
 
 from tests.helpers import session_cases
+from yume_shim.providers.load import known_apis
 
 RUNS = [(case, dialect) for case in session_cases.cases() for dialect in case.dialects]
-APIS = ("anthropic-messages", "google-genai", "ollama-chat", "openai-chat", "openai-responses")
 SCENARIOS = (
     "auth-failure",
     "interrupt",
@@ -34,5 +34,5 @@ def test_session_is_as_expected(case: session_cases.Case, dialect: str) -> None:
 
 def test_every_api_has_every_scenario() -> None:
     there = {case.name for case in session_cases.cases()}
-    missing = {f"{api}-{scenario}" for api in APIS for scenario in SCENARIOS} - there
+    missing = {f"{api}-{scenario}" for api in known_apis() for scenario in SCENARIOS} - there
     assert missing == set()

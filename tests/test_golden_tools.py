@@ -37,8 +37,8 @@ def test_ripgrep_gives_the_same(case: Path, tmp_path: Path) -> None:
 
 
 def test_every_tool_has_cases(tmp_path: Path) -> None:
-    tools = tool_cases.toolbox(tmp_path, tmp_path / "scratch").names()
-    assert set(tools) - {case.parent.name for case in CASES} == set()
+    tools = tool_cases.toolbox(tmp_path, tmp_path / "scratch").specs()
+    assert {spec.name for spec in tools} - {case.parent.name for case in CASES} == set()
 
 
 def test_update_writes_what_play_gives(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from claude_agent_sdk import get_session_messages
 from claude_agent_sdk._internal.message_parser import parse_message
 
 from tests.helpers import session_cases
+from tests.helpers.api_facts import FACTS
 from yume_shim.store.layout import session_path
 from yume_shim.store.load import load
 from yume_shim.text import codec
@@ -241,13 +242,6 @@ def test_the_agent_sdk_reads_the_transcript(
 GROWING = [
     case for case in CASES if case.name.endswith(("-multiple-tools", "-single-tool", "-parallel-tools", "-two-turns"))
 ]
-HISTORY = {
-    "anthropic-messages": "messages",
-    "google-genai": "contents",
-    "ollama-chat": "messages",
-    "openai-chat": "messages",
-    "openai-responses": "input",
-}
 
 
 @pytest.mark.parametrize("case", GROWING, ids=[case.name for case in GROWING])
@@ -257,7 +251,7 @@ def test_each_request_extends_the_one_before(case: session_cases.Case, tmp_path:
     requests = [
         without_cache_marks(codec.loads(path.read_bytes())) for path in sorted(tmp_path.glob("tape/requests/*"))
     ]
-    histories = [request.pop(HISTORY[case.facts["api"]]) for request in requests]
+    histories = [request.pop(FACTS[case.facts["api"]].history) for request in requests]
     assert len(requests) == len(list(case.wire("flat").iterdir()))
     for place in range(1, len(requests)):
         assert requests[place] == requests[0]

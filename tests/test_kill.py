@@ -1,4 +1,4 @@
-"""A process killed in the middle of its work has lost nothing that it told (300 points: scripts/kill_test.py)."""
+"""A process killed at any point has lost nothing that it printed (300 points: scripts/kill_test.py)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a POSIX thing")
 @pytest.mark.parametrize("seed", range(12))
-def test_a_killed_session_is_resumed_whole(tmp_path: Path, seed: int) -> None:
+def test_a_killed_session_resumes_completely(tmp_path: Path, seed: int) -> None:
     verdict = one_kill(tmp_path, seed)
     assert verdict.problems == ()

@@ -1,4 +1,4 @@
-"""One conversation carried from vendor to vendor, each leg a fresh process; and however it is kept, it is the same."""
+"""One conversation passed from vendor to vendor, each leg a new process; one process or many send the same requests."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Place:
         self.env = child.clean_environment(self.home, **addresses, **dict.fromkeys(KEYS, "sk-relay"))
 
     def run(self, *argv: str, prompts: tuple[Any, ...], form: tuple[str, ...] = NESTED) -> list[dict[str, Any]]:
-        """One process: its prompts one after the other, its lines."""
+        """Run one process with these prompts; returns its lines."""
         script: list[dict[str, Any]] = []
         for content in prompts:
             script += [{"type": "user", "message": {"role": "user", "content": content}}, {"!after": "result"}]
@@ -118,11 +118,11 @@ FUNCTION = {"id": "t", "type": "function", "function": {"name": "Read", "argumen
         ),
     ],
 )
-def test_the_rules_bite(api: str, body: dict[str, Any]) -> None:
+def test_the_api_rules_catch_violations(api: str, body: dict[str, Any]) -> None:
     assert broken_rules(api, {"max_tokens": 1} | body) != []
 
 
-def test_a_conversation_goes_round_all_apis_and_comes_home(tmp_path: Path) -> None:
+def test_a_conversation_passes_through_all_apis_and_returns(tmp_path: Path) -> None:
     legs: list[tuple[str, list[Answer]]] = [
         (
             "anthropic/claude-sonnet-4-5",
@@ -169,7 +169,7 @@ def test_a_conversation_goes_round_all_apis_and_comes_home(tmp_path: Path) -> No
         assert [text for text in last.said if text.startswith("leg")] == [f"leg {number}" for number in range(6)]
         assert image["data"] in last.images
         assert len(last.results) == 8
-        # what the first model thought is given back to it, signature and all, and to nobody else
+        # the first model, and no other, gets its thinking back with the signature
         (thought,) = [
             block
             for message in server.requests[-1].json()["messages"]
@@ -181,7 +181,7 @@ def test_a_conversation_goes_round_all_apis_and_comes_home(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("form", [NESTED, ("--output-format", "flat")], ids=["nested", "flat"])
-def test_a_process_per_turn_and_one_process_for_all_ask_the_same(tmp_path: Path, form: tuple[str, ...]) -> None:
+def test_one_process_per_turn_and_one_for_all_send_the_same_requests(tmp_path: Path, form: tuple[str, ...]) -> None:
     script: list[Answer] = [
         [think("Hm."), say("Looking."), call("Read", file_path="a.txt"), call("Glob", pattern="*")],
         [say("Done.")],
@@ -221,8 +221,8 @@ def test_a_resumed_session_keeps_its_model_and_its_costs(tmp_path: Path) -> None
     assert since["gemini-3.5-flash"]["inputTokens"] == 12
 
 
-def test_calls_by_text_and_calls_of_the_api_follow_each_other(tmp_path: Path) -> None:
-    """What was called by text is called and answered natively by the next model, and the other way round."""
+def test_text_tool_calls_and_native_calls_can_alternate(tmp_path: Path) -> None:
+    """Calls made as text become native calls and results for the next model, and the other way round."""
 
     def by_text(name: str) -> Answer:
         return [say(f'Looking.\n<tool_call>\n{{"name": "Read", "arguments": {{"file_path": "{name}"}}}}\n</tool_call>')]

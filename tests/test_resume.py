@@ -1,4 +1,4 @@
-"""Taking up a stored session: every rule of the flags, in both dialects, with the whole program."""
+"""Resuming a stored session: every rule of the flags, in both dialects, with the whole program."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Program:
         return path
 
     def handmade(self, session: str = ONE, cwd: Path | None = None, words: str = "handmade question") -> Path:
-        """Two lines are enough."""
+        """A session of two lines."""
         here = str(cwd or self.cwd)
         return self.store(session, *chain(question("u1", words, cwd=here), answer("u2", SAID, cwd=here)), cwd=cwd)
 
@@ -61,7 +61,7 @@ class Program:
         return child.run(argv, [], cwd=cwd or self.cwd, env=self.world.env)
 
     def asked(self) -> list[list[str]]:
-        """The user's words in each request."""
+        """The known user texts in each request."""
         known = ("handmade question", "first", "second", "older", "gone")
         return [[text for text in request.said if text in known] for request in self.world.heard()]
 
@@ -91,8 +91,8 @@ def test_an_unknown_id_ends_with_a_result(program: Program, form: str) -> None:
     ended = program.run("-p", "--output-format", form, "--verbose", "--resume", MISSING, "second")
     message = f"No conversation found with session ID: {MISSING}"
     assert (ended.code, ended.stderr) == (1, f"{message}\n".encode())
-    told: Any = codec.loads(ended.stdout)
-    result: dict[str, Any] = told[0] if isinstance(told, list) else told
+    lines: Any = codec.loads(ended.stdout)
+    result: dict[str, Any] = lines[0] if isinstance(lines, list) else lines
     del result["uuid"], result["usage"]
     assert result == {
         "type": "result",
@@ -121,14 +121,14 @@ def test_an_unknown_id_in_text_and_flat(program: Program) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"{broken\n"])
-def test_an_emptied_file_is_no_conversation(program: Program, data: bytes) -> None:
+def test_an_emptied_file_is_not_a_conversation(program: Program, data: bytes) -> None:
     program.store(ONE, more=data)
     ended = program.run(*NESTED, "--resume", ONE, "second")
     assert ended.code == 1
     assert lines_of(ended)[0]["errors"] == [f"No conversation found with session ID: {ONE}"]
 
 
-def test_continue_without_a_past_starts_fresh(program: Program) -> None:
+def test_continue_without_an_earlier_session_starts_fresh(program: Program) -> None:
     other = program.cwd.parent / "elsewhere"
     other.mkdir()
     program.handmade(cwd=other)
@@ -151,7 +151,7 @@ def test_continue_without_a_past_starts_fresh(program: Program) -> None:
         (("--resume",), "Error: --resume needs a session ID or a session title when nobody can be asked."),
     ],
 )
-def test_what_makes_no_sense_is_refused(program: Program, argv: tuple[str, ...], message: str) -> None:
+def test_contradicting_flags_are_refused(program: Program, argv: tuple[str, ...], message: str) -> None:
     before = program.handmade().read_bytes()
     ended = program.run("-p", *argv, "--verbose", "--", "second")
     assert (ended.code, ended.stderr) == (1, f"{message}\n".encode())
@@ -159,7 +159,7 @@ def test_what_makes_no_sense_is_refused(program: Program, argv: tuple[str, ...],
     assert program.world.heard() == []
 
 
-# ---------------------------------------------------------------- going on
+# ---------------------------------------------------------------- continuing
 
 
 @pytest.mark.parametrize("form", [NESTED, FLAT], ids=["nested", "flat"])
@@ -188,7 +188,7 @@ def test_a_session_is_found_from_another_folder(program: Program) -> None:
     assert not program.path(ONE).exists()
 
 
-def test_a_title_is_a_name(program: Program) -> None:
+def test_a_session_is_found_by_its_title(program: Program) -> None:
     path = program.handmade()
     with path.open("ab") as file:
         file.write(save({"type": "custom-title", "customTitle": "The plan"}))
@@ -196,7 +196,7 @@ def test_a_title_is_a_name(program: Program) -> None:
     assert program.run(*NESTED, "--resume", "another plan", "second").code == 1
 
 
-def test_the_newest_session_of_the_folder_goes_on(program: Program) -> None:
+def test_the_newest_session_of_the_folder_is_continued(program: Program) -> None:
     twin = program.cwd.parent / "wo.rk"
     same_key = program.cwd.parent / "wo-rk"
     twin.mkdir()
@@ -243,7 +243,7 @@ def test_a_fork_leaves_the_old_file_as_it_was(program: Program) -> None:
     assert program.asked()[1] == ["handmade question", "older", "second", "first"]
 
 
-def test_going_on_from_an_earlier_message(program: Program) -> None:
+def test_continuing_from_an_earlier_message(program: Program) -> None:
     path = program.store(
         ONE, *chain(question("u1", "first"), answer("u2", SAID), question("u3", "gone"), answer("u4", SAID))
     )
@@ -254,7 +254,7 @@ def test_going_on_from_an_earlier_message(program: Program) -> None:
     assert program.asked()[1] == ["first", "second", "handmade question"]
 
 
-def test_damaged_lines_are_passed_over_and_kept(program: Program) -> None:
+def test_damaged_lines_are_skipped_and_kept(program: Program) -> None:
     path = program.handmade()
     with path.open("ab") as file:
         file.write(b'not json\n{"type":"future-thing","x":1}\n{"type":"user","uuid":"torn","mess')
@@ -306,7 +306,7 @@ def test_a_session_has_one_writer(program: Program) -> None:
 
 
 def fill(path: Path) -> None:
-    """Write until nothing more fits."""
+    """Fill the disk."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT)
     try:
         while True:
@@ -347,12 +347,12 @@ def test_a_full_disk_does_not_stop_the_turn(program: Program, tmp_path: Path) ->
 def test_every_entry_of_a_turn_is_mirrored_before_its_result(program: Program) -> None:
     program.world.serve([say("Looking."), call("Glob", pattern="*")], [say("Empty.")])
     ended = program.run(*NESTED, "--session-mirror", "--session-id", ONE, "first")
-    told = lines_of(ended)
-    mirrored = [entry for line in told if line["type"] == "transcript_mirror" for entry in line["entries"]]
-    assert {line["filePath"] for line in told if line["type"] == "transcript_mirror"} == {str(program.path(ONE))}
+    lines = lines_of(ended)
+    mirrored = [entry for line in lines if line["type"] == "transcript_mirror" for entry in line["entries"]]
+    assert {line["filePath"] for line in lines if line["type"] == "transcript_mirror"} == {str(program.path(ONE))}
     assert mirrored == [codec.loads(line) for line in program.path(ONE).read_bytes().splitlines()]
-    places = [place for place, line in enumerate(told) if line["type"] in ("transcript_mirror", "result")]
-    assert told[places[-1]]["type"] == "result"
+    places = [place for place, line in enumerate(lines) if line["type"] in ("transcript_mirror", "result")]
+    assert lines[places[-1]]["type"] == "result"
     copy = program.path(TWO)
     copy.write_bytes(save(*mirrored))
     program.world.serve([say("again")])
@@ -360,11 +360,11 @@ def test_every_entry_of_a_turn_is_mirrored_before_its_result(program: Program) -
     assert heard(program.world._servers[-1].requests[0]).said[-1] == "second"
 
 
-def test_another_model_that_goes_on_is_told(program: Program) -> None:
+def test_continuing_with_another_model_is_announced(program: Program) -> None:
     began = program.run("-p", "first", "--output-format", "flat", "--session-id", ONE)
     assert began.code == 0
-    went_on = program.run("-p", "second", "--output-format", "flat", "--resume", ONE, "--model", "haiku")
-    told = [(line["type"], line.get("subtype"), line.get("model")) for line in lines_of(went_on)[:2]]
+    continued = program.run("-p", "second", "--output-format", "flat", "--resume", ONE, "--model", "haiku")
+    lines = [(line["type"], line.get("subtype"), line.get("model")) for line in lines_of(continued)[:2]]
     other = VENDORS[0].other_model
-    assert told == [("system", "init", other), ("system", "model", other)]
+    assert lines == [("system", "init", other), ("system", "model", other)]
     assert program.asked() == [["first"], ["first", "second"]]

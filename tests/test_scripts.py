@@ -10,6 +10,7 @@ from pathlib import Path
 import check
 import lock
 import pytest
+from privacy import private_parts
 
 from tests.helpers import child
 
@@ -56,18 +57,60 @@ def test_record_asks_before_it_sends_anything() -> None:
     assert not (ROOT / "golden" / "providers" / "openai-chat" / "new").exists()
 
 
+KEY, HOME, TEMPORARY = "looks like a key", "a home folder", "a temporary folder"
+REGISTRY, HERE = "the address of a package registry", "a folder of this machine"
+
+
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("key = 'sk-" + "Zq8" * 12 + "'", ["looks like a key"]),
-        ("key = 'sk-ant-example-" + "Zq8" * 12 + "'", []),
-        ("AI" + "zaSy" + "Bq7_-R" * 5 + "xyz", ["looks like a key"]),
-        ("see /wor" + "k/main/x", ["a path or address of one machine"]),
-        ("nothing to see", []),
+        ("key = 'sk-" + "Zq8" * 12 + "'", KEY),
+        ("key = 'sk-ant-example-" + "Zq8" * 12 + "'", ""),
+        ("AI" + "zaSy" + "Bq7_-R" * 5 + "xyz", KEY),
+        ("token: gl" + "pat-" + "Zq8w" * 5, KEY),
+        ("gs" + "k_" + "Zq8w" * 10, KEY),
+        ("disk-" + "Zq8" * 12, ""),
+        ("cwd = '/hom" + "e/jsmith/project'", HOME),
+        ("/User" + "s/jane.doe/Library", HOME),
+        ("C:" + "\\\\Users" + "\\\\jsmith\\\\x", HOME),
+        ("C:" + "/Users" + "/jsmith/x", HOME),
+        ("cat /roo" + "t/.ssh/config", HOME),
+        ("/home/ada/project, /Users/u, C:\\Users\\Ada, /home/<user>/x, /home/$USER/x, ${HOME}/x", ""),
+        ("/tm" + "p/tmpab12cd_9/x", TEMPORARY),
+        ("/tm" + "p/pytest-of-jsmith/pytest-3", TEMPORARY),
+        ("/tm" + "p/some_jobs.7/out", TEMPORARY),
+        ("/va" + "r/folders/x1/T/y", TEMPORARY),
+        ("TMPDIR=/tmp, /tmp/out.txt", ""),
+        ("--index-url https://pack" + "ages.artifactory.example.com/api", REGISTRY),
+        ("https://reg" + "istry.example.org/simple/", REGISTRY),
+        ("files.python" + "hosted.org", REGISTRY),
+        ("pip install yume_shim  # from PyPI", ""),
+        ("see /data/builds/x or so", HERE),
+        ("see /data/builds/y, /usr/bin/env, a/b/c and https://example.org/a/b", ""),
+        ("nothing to see", ""),
     ],
 )
-def test_keys_and_machine_paths_are_noticed(line: str, found: list[str]) -> None:
-    assert [what for _, what in check.private_parts([line])] == found
+def test_keys_and_machine_paths_are_noticed(line: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.lexists", lambda path: path == "/data/builds/x")
+    assert [what for _, what in private_parts([line])] == ([found] if found else [])
+
+
+def test_nothing_private_is_in_the_project() -> None:
+    assert check.nothing_private() == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("__main__.py", False),
+        ("tools/__init__.py", False),
+        ("tools/_x.py", True),
+        ("_x/y.py", True),
+        ("a_b/c.py", False),
+    ],
+)
+def test_underscore_modules_are_noticed(path: str, found: bool) -> None:
+    assert check.has_underscore(path.replace("/", os.sep)) is found
 
 
 def test_long_functions_are_noticed() -> None:

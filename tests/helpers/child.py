@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROGRAM = (sys.executable, "-m", "yume_shim")
 DEADLINE = 60.0
 """Seconds that a whole child may take; a stuck one is killed and its output so far is shown."""
-KEPT_VARIABLES = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "COVERAGE_PROCESS_START")
+KEPT_VARIABLES = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "COVERAGE_PROCESS_START", "PYTHONPATH")
 """What a child inherits: enough to start programs, nothing that tells it of the person who runs the tests."""
 
 

@@ -6,9 +6,12 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import FakeClock, FakeIds
+from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
+from yume_shim.engine.toolbox import Toolbox
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.errors import Failure, ToolFailed
+from yume_shim.types.calls import PreparedCall
+from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
@@ -20,7 +23,6 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Endpoint, ModelSpec, ToolSpec, Usage
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
-from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,47 +106,35 @@ class ScriptedProvider:
 
 
 class FunctionTools:
-    """Tools that are Python functions `(input, context) -> str`."""
+    """A tool source of Python functions `(input, context) -> str`. `schemas` are checked by the toolbox."""
+
+    own_schemas = False
 
     def __init__(self, **tools: Callable[[dict[str, Any], ToolContext], Any]) -> None:
         self.tools = tools
         self.parallel: set[str] = set()
+        self.schemas: dict[str, dict[str, Any]] = {}
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(
-            ToolSpec(name, "", {"type": "object"}, parallel=name in self.parallel) for name in sorted(self.tools)
+            ToolSpec(name, "", self.schemas.get(name, {"type": "object"}), parallel=name in self.parallel)
+            for name in sorted(self.tools)
         )
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(sorted(self.tools))
 
     def find(self, name: str) -> ToolSpec | None:
         return next((spec for spec in self.specs() if spec.name == name), None)
 
-    def complete(self, call: ToolCall, *, fix_arguments: bool = False) -> ToolCall:
+    def why_missing(self, name: str) -> str:
+        return ""
+
+    def complete(self, call: ToolCall, spec: ToolSpec, *, fix_arguments: bool = False) -> ToolCall:
         return call
 
-    def check(self, call: ToolCall) -> None:
-        if call.name not in self.tools:
-            raise ToolFailed(f"No such tool available: {call.name}", before_run=True)
+    def prepare(self, call: ToolCall, spec: ToolSpec) -> PreparedCall:
+        return PreparedCall(call, spec, self)
 
-    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        return ToolOutput(str(self.tools[call.name](call.input, context)), is_error=False)
-
-    def begin_prompt(self, uuid: str) -> None:
-        self.prompts = [*getattr(self, "prompts", []), uuid]
-
-    def rewind(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
-        raise ToolFailed("File rewinding is not enabled.")
-
-    def stop_task(self, task_id: str) -> bool:
-        return False
-
-    def shell_folder(self) -> str:
-        return "/nowhere"
-
-    def close(self) -> None:
-        pass
+    def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
+        return ToolOutput(str(self.tools[prepared.spec.name](prepared.call.input, context)), is_error=False)
 
 
 class TableGate:
@@ -205,13 +195,13 @@ class Bench:
         self.gate = gate or TableGate()
         self._lock = threading.Lock()
         self.services = EngineServices(
-            settings=Settings(
+            settings=settings_with(
                 **{"cwd": "/nowhere", "env": {"HOME": "/nowhere"}, "system_prompt": "be brief", **settings}
             ),
             emit=self.emit,
             clock=self.clock,
             ids=self.ids,
-            toolbox=tools or FunctionTools(),
+            toolbox=Toolbox((tools or FunctionTools(),)),
             gate=self.gate,
             asker=asker or ScriptedAsker(),
             provider_for=lambda spec: provider,

@@ -9,6 +9,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tests.helpers.api_facts import FACTS
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable
@@ -144,31 +146,6 @@ def _more(sock: socket.socket) -> bytes:
 # ---------------------------------------------------------------- wire files as an API would send them
 
 
-def _named_event(frame: Json) -> str:
-    return f"event: {frame.get('type', 'error')}\ndata: {json.dumps(frame, ensure_ascii=False)}\n\n"
-
-
-def _data_event(frame: Json) -> str:
-    return f"data: {json.dumps(frame, ensure_ascii=False)}\n\n"
-
-
-def _crlf_event(frame: Json) -> str:
-    return f"data: {json.dumps(frame, ensure_ascii=False)}\r\n\r\n"
-
-
-def _json_line(frame: Json) -> str:
-    return json.dumps(frame, ensure_ascii=False) + "\n"
-
-
-_FRAMINGS = {
-    "anthropic-messages": _named_event,
-    "openai-responses": _named_event,
-    "openai-chat": _data_event,
-    "google-genai": _crlf_event,
-    "ollama-chat": _json_line,
-}
-
-
 def frame_bytes(api: str, frame: Json) -> bytes:
     """A frame in its API's envelope."""
     if "!done" in frame:
@@ -177,7 +154,7 @@ def frame_bytes(api: str, frame: Json) -> bytes:
         return f"data: {frame['!bad']}\n\n".encode()
     if "!whole" in frame:
         return json.dumps(frame["!whole"], ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
-    return _FRAMINGS[api](frame).encode("utf-8", "surrogatepass")
+    return FACTS[api].framing(frame).encode("utf-8", "surrogatepass")
 
 
 class FakeServer(LoopbackServer):

@@ -28,7 +28,7 @@ def modules_reported(path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 def _order() -> Listener:
     from yume_shim.cli.argv import parse
-    from yume_shim.config.build import CLAUDE_CONCURRENCY
+    from yume_shim.config.tool_settings import CLAUDE_CONCURRENCY
     from yume_shim.dialects.order import OrderCheck
 
     return OrderCheck(1 if parse(sys.argv[1:]).is_flat() else CLAUDE_CONCURRENCY).feed

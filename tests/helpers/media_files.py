@@ -78,6 +78,18 @@ def pdf(*pages: str) -> bytes:
     return out + b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, start)
 
 
+def slow_pdf_file() -> bytes:
+    """One page whose text takes half a minute to extract."""
+    return pdf("w) Tj 0 -1 Td (" * 600_000)
+
+
+def slow_jpeg_file(scans: int = 90) -> bytes:
+    """A progressive JPEG that repeats its last scan: each costs a pass over all its pixels."""
+    data = saved(picture(3000, 3000), "JPEG", progressive=True)
+    last = data.rfind(b"\xff\xda")
+    return data[:-2] + data[last:-2] * scans + b"\xff\xd9"
+
+
 def encrypted_pdf(password: str, *pages: str) -> bytes:
     """The same behind a password."""
     writer = PdfWriter(PdfReader(io.BytesIO(pdf(*pages))))

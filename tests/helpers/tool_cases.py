@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import cancel
-from yume_shim.tools.dispatch.builtin import open_toolbox
+from tests.helpers.settings import settings_with
+from yume_shim.engine.toolbox import Toolbox
+from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import Document, Image, Text, ToolCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolContext
-from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from yume_shim.tools.dispatch.builtin import BuiltinTools
     from yume_shim.types.outputs import ToolOutput
-    from yume_shim.types.ports import Toolbox
+    from yume_shim.types.ports import Cancel
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "golden" / "tools"
@@ -35,11 +37,11 @@ def all_cases() -> list[Path]:
     return sorted(path.parent for path in TOOLS.glob("*/*/input.json"))
 
 
-def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None, **wishes: Any) -> Toolbox:
+def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None, **wishes: Any) -> BuiltinTools:
     """All built-in tools in a folder; `wishes` are Settings."""
     shell_env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **(env or {})}
-    return open_toolbox(
-        Settings(cwd=str(workspace), **wishes),
+    return open_builtin_tools(
+        settings_with(cwd=str(workspace), **wishes),
         str(scratch),
         shell_env,
         lambda _level, _text: None,
@@ -48,11 +50,18 @@ def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None
     )
 
 
-def call(tools: Toolbox, name: str, given: dict[str, Any], id: str = "call_1", broken: str | None = None) -> ToolOutput:
-    """One call as the engine makes it: completed, checked, run."""
-    made = tools.complete(ToolCall(id, name, given, broken))
-    tools.check(made)
-    return tools.run(made, ToolContext(id, cancel()))
+def call(
+    tools: BuiltinTools,
+    name: str,
+    given: dict[str, Any],
+    id: str = "call_1",
+    broken: str | None = None,
+    stop: Cancel | None = None,
+) -> ToolOutput:
+    """One call as the engine makes it: completed, prepared, run."""
+    box = Toolbox((tools,))
+    prepared = box.prepare(box.complete_for_host(ToolCall(id, name, given, broken)))
+    return box.run(prepared, ToolContext(id, stop or cancel()))
 
 
 def play(case: Path, folder: Path, env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], dict[str, bytes]]:

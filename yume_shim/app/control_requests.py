@@ -1,4 +1,4 @@
-"""What the host may ask by control request, and how it is answered: a table, subtype -> handler."""
+"""The control requests that the host may send: a table, subtype -> handler."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from yume_shim.app.providers import Providers
     from yume_shim.engine.session import Session
     from yume_shim.host.control import Handler
     from yume_shim.types.blocks import Json
@@ -22,26 +23,26 @@ NO_HOOKS = "This version runs no hooks: callbacks registered with initialize are
 
 
 class ControlRequests:
-    """One per process. Handlers run on the reader's thread and return at once."""
+    """One per process. Handlers run on the reader's thread, also during a turn, and return at once."""
 
     def __init__(
         self,
         session: Session,
         gate: Gate,
+        providers: Providers,
         emit: Emit,
         settings: Settings,
         models: tuple[Json, ...],
         version: str,
-        leave: Callable[[], None],
-        use_profile: Callable[[str], None],
+        *,
+        end_session: Callable[[], None],
     ) -> None:
-        self._session, self._gate, self._emit, self._settings = session, gate, emit, settings
-        self._models, self._version, self._leave = models, version, leave
-        self._use_profile = use_profile
-        self._profile = settings.profile
+        self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
+        self._settings, self._models, self._version = settings, models, version
+        self._end_session = end_session
 
     def handlers(self) -> Mapping[str, Handler]:
-        """The table."""
+        """The handler of each subtype."""
         return {
             "initialize": self._initialize,
             "interrupt": self._interrupt,
@@ -51,7 +52,7 @@ class ControlRequests:
             "list_profiles": self._list_profiles,
             "set_max_thinking_tokens": self._set_max_thinking_tokens,
             "cancel_async_message": self._cancel_async_message,
-            "end_session": lambda _: ReplyThen(None, self._leave),
+            "end_session": lambda _: ReplyThen(None, self._end_session),
             "rewind_files": self._rewind_files,
             "get_settings": self._get_settings,
             "get_context_usage": lambda _: self._session.context_usage(),
@@ -62,7 +63,7 @@ class ControlRequests:
         }
 
     def _initialize(self, body: Json) -> Json:
-        """SDKs pass here what others pass by flags. Hooks are not run yet: whoever guards calls by one must be told."""
+        """SDKs pass here what others pass by flags. A host that guards calls with hooks is warned: none are run yet."""
         hooks = body.get("hooks")
         if isinstance(hooks, dict) and hooks.get("PreToolUse"):
             self._emit(Notice("hooks", NO_HOOKS))
@@ -89,10 +90,10 @@ class ControlRequests:
         self._gate.set_mode(mode)
         now = self._gate.mode()
 
-        def tell() -> None:
+        def announce() -> None:
             self._emit(ModeChanged(now))
 
-        return ReplyThen({"mode": now}, tell)
+        return ReplyThen({"mode": now}, announce)
 
     def _set_model(self, body: Json) -> Json:
         asked = body.get("model")
@@ -103,22 +104,21 @@ class ControlRequests:
         return {"model": spec.id}
 
     def _set_profile(self, body: Json) -> Json:
-        """Ours: the host picks a credential by name (null = none in particular), from the next request on."""
+        """An addition to the protocol: choose a credential by name (null = no preference) from the next request on."""
         asked = body.get("profile")
         if asked is not None and not isinstance(asked, str):
             raise BadLine("set_profile needs a `profile`: a name, or null", code="invalid_value")
         try:
-            self._use_profile(asked or "")
+            self._providers.use_profile(asked or "")
         except BadInvocation as error:
             raise BadLine(error.message, code="not_found") from None
-        self._profile = asked or ""
         return {"profile": asked or None}
 
     def _list_profiles(self, _: Json) -> Json:
-        """Ours: what a host can offer when it asks its user which account is meant. Names only."""
+        """An addition to the protocol: the names among which a host can let its user choose."""
         profiles = [
-            {"name": name, "provider": table["provider"], "chosen": name == self._profile}
-            for name, table in self._settings.profiles.items()
+            {"name": name, "provider": table["provider"], "chosen": name == self._providers.profile}
+            for name, table in self._settings.credentials.profiles.items()
         ]
         return {"profiles": profiles}
 
@@ -129,7 +129,7 @@ class ControlRequests:
         self._session.use_thinking_budget(asked)
 
     def _stop_task(self, body: Json) -> Json:
-        """An id that means nothing is answered the same way, as the Claude CLI does it."""
+        """An unknown id gets the same answer, as in the Claude CLI."""
         self._session.stop_task(str(body.get("task_id", "")))
         return {}
 
@@ -144,19 +144,19 @@ class ControlRequests:
 
     def _get_settings(self, _: Json) -> Json:
         settings, info = self._settings, self._session.info()
-        rules = settings.rules
+        rules = settings.permissions.rules
         effective: dict[str, Any] = {
             "model": info.model,
             "permissions": {
                 "allow": list(rules.allow),
                 "ask": list(rules.ask),
                 "deny": list(rules.deny),
-                "defaultMode": settings.permission_mode,
+                "defaultMode": settings.permissions.mode,
                 "additionalDirectories": list(info.additional_directories),
             },
         }
         return {
             "effective": effective,
             "sources": [{"source": name, "settings": {}} for name in settings.setting_sources],
-            "applied": {"model": info.model, "effort": settings.effort},
+            "applied": {"model": info.model, "effort": settings.model.effort},
         }

@@ -1,4 +1,4 @@
-"""Routes what the host says to the part that handles it: on the reader's thread, so also in the middle of a turn."""
+"""Passes each line of the host to the part that handles it: on the reader's thread, so also during a turn."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class HostCommands:
         self._replay = replay
 
     def take_line(self, line: bytes) -> None:
-        """One line of stdin; never raises because of what it says."""
+        """One line of stdin. No content of it makes this raise."""
         try:
             command = parse_line(line, self._dialect)
         except BadLine as bad:
@@ -71,12 +71,12 @@ class HostCommands:
         self._emit(InputRejected("this line is longer than 64 MiB and was dropped: send less at once", quote))
 
     def end(self) -> None:
-        """stdin is at its end: nobody will answer questions any more."""
+        """stdin is at its end: the host will not answer questions any more."""
         self._questions.close()
         self._session.submit(EndOfInput())
 
     def take(self, command: Command) -> None:
-        """Do it now, or queue it for the session."""
+        """Carry the command out now, or queue it for the session."""
         match command:
             case UserInput() | HistoryInput() | SetModel() | Compact() | Clear() | EndOfInput():
                 if not self._session.submit(command):

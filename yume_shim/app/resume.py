@@ -1,4 +1,4 @@
-"""How a start relates to what was said before: fresh, resumed, continued or forked. Decides id, file and history."""
+"""Opens the session of a process: new, resumed, continued or forked. Decides its id, transcript and history."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from yume_shim.store.layout import session_path
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class NoConversation(BadInvocation):
-    """There is nothing to continue under that name."""
+    """There is no session to continue under that name."""
 
     def __init__(self, message: str, session_id: str) -> None:
         super().__init__(message, "not_found")
@@ -29,73 +29,80 @@ class NoConversation(BadInvocation):
 
 
 @value
-class Start:
-    """Where this process begins. `source` is the transcript that a fork is made from ("" = none)."""
+class OpenedSession:
+    """The session of this process. `stored` is what its transcript holds (None = a new session); `source` is the
+    transcript that a fork is made from ("" = no fork)."""
 
     session_id: str
     transcript: str
-    past: StoredSession | None = None
+    stored: StoredSession | None = None
     lock: SessionLock | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
-    """What somebody should know about the transcript, for the log."""
+    """Warnings about the transcript, for the log."""
 
 
-def begin(settings: Settings, projects: str, fresh_id: Callable[[], str], now: Callable[[], str]) -> Start:
-    """Find, lock and read what is to be continued. Raises BadInvocation, NoConversation."""
-    continuing = bool(settings.resume or settings.resume_newest)
-    if settings.session_id and continuing and not settings.fork:
+def open_session(
+    settings: Settings, projects: str, fresh_id: Callable[[], str], now: Callable[[], str]
+) -> OpenedSession:
+    """Find, lock and read the session to continue, or begin a new one. Raises BadInvocation, NoConversation."""
+    continuing = bool(settings.session.resume or settings.session.resume_newest)
+    if settings.session.id and continuing and not settings.session.fork:
         raise BadInvocation(
             "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
         )
-    if settings.resume_at and not continuing:
+    if settings.session.resume_at and not continuing:
         raise BadInvocation("Error: --resume-session-at can only be used with --resume or --continue.")
-    if settings.session_id:
+    if settings.session.id:
         _check_unused(projects, settings)
     path = _find(settings, projects) if continuing else ""
     if not path:
-        fresh = settings.session_id or fresh_id()
-        return Start(fresh, session_path(projects, settings.cwd, fresh))
-    return _take_up(settings, projects, path, fresh_id, now)
+        return _new_session(settings, projects, fresh_id)
+    return load_existing(settings, projects, path, fresh_id, now)
 
 
-def _take_up(
+def load_existing(
     settings: Settings, projects: str, path: str, fresh_id: Callable[[], str], now: Callable[[], str]
-) -> Start:
+) -> OpenedSession:
+    """The session whose transcript is `path`, or a fork of it."""
     from yume_shim.store.load import NoSuchMessage, load
     from yume_shim.types.errors import StoreFailed
 
     old_id = os.path.basename(path).removesuffix(".jsonl")
-    lock = None if settings.fork or not settings.persist else _lock(path, old_id, now)
+    lock = None if settings.session.fork or not settings.session.persist else _lock(path, old_id, now)
     try:
-        past = load(path, settings.resume_at)
+        stored = load(path, settings.session.resume_at)
     except NoSuchMessage:
-        raise NoConversation(f"No message found with message.uuid of: {settings.resume_at}", old_id) from None
+        raise NoConversation(f"No message found with message.uuid of: {settings.session.resume_at}", old_id) from None
     except StoreFailed as error:
         raise NoConversation(f"Error: the session cannot be continued: {error}", old_id) from None
-    if past is None:
-        if settings.resume:
-            raise _unknown(settings.resume)
-        past_id = settings.session_id or fresh_id()
-        return Start(past_id, session_path(projects, settings.cwd, past_id))
-    notes = (f"{past.skipped} unreadable lines of {path} were passed over",) if past.skipped else ()
-    if not settings.fork:
-        return Start(old_id, path, past, lock, notes=notes)
-    new_id = settings.session_id or fresh_id()
-    return Start(new_id, session_path(projects, settings.cwd, new_id), past, None, path, notes)
+    if stored is None:
+        if settings.session.resume:
+            raise _unknown(settings.session.resume)
+        return _new_session(settings, projects, fresh_id)
+    notes = (f"{stored.skipped} unreadable lines of {path} were passed over",) if stored.skipped else ()
+    if not settings.session.fork:
+        return OpenedSession(old_id, path, stored, lock, notes=notes)
+    new = _new_session(settings, projects, fresh_id)
+    return replace(new, stored=stored, source=path, notes=notes)
+
+
+def _new_session(settings: Settings, projects: str, fresh_id: Callable[[], str]) -> OpenedSession:
+    session_id = settings.session.id or fresh_id()
+    return OpenedSession(session_id, session_path(projects, settings.cwd, session_id))
 
 
 def _find(settings: Settings, projects: str) -> str:
     """The transcript to continue; "" if `--continue` finds none."""
     from yume_shim.store.index import by_title, find, newest
 
-    if not settings.resume:
+    if not settings.session.resume:
         return newest(projects, settings.cwd)
-    path = find(projects, settings.resume, settings.cwd)
-    if not path and not _UUID.fullmatch(settings.resume):
-        path = next(iter(by_title(projects, settings.resume, settings.cwd)), "")
+    path = find(projects, settings.session.resume, settings.cwd)
+    if not path and not _UUID.fullmatch(settings.session.resume):
+        path = next(iter(by_title(projects, settings.session.resume, settings.cwd)), "")
     if not path:
-        raise _unknown(settings.resume)
+        raise _unknown(settings.session.resume)
     return path
 
 
@@ -106,9 +113,9 @@ def _unknown(asked: str) -> NoConversation:
 def _check_unused(projects: str, settings: Settings) -> None:
     from yume_shim.store.index import find
 
-    path = find(projects, settings.session_id, settings.cwd)
+    path = find(projects, settings.session.id, settings.cwd)
     if path and os.path.getsize(path):
-        raise BadInvocation(f"Error: Session ID {settings.session_id} is already in use.")
+        raise BadInvocation(f"Error: Session ID {settings.session.id} is already in use.")
 
 
 def _lock(path: str, session_id: str, now: Callable[[], str]) -> SessionLock | None:

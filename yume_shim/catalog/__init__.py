@@ -1,1 +1,1 @@
-"""What is known of endpoints and models, as data, and how a model's name is understood."""
+"""Endpoints and models as data, and the resolution of model names."""

@@ -1,5 +1,5 @@
-"""Addresses as people write them for a server of their own: a bare host, the address it listens on, with or without the
-path of one of its APIs. Only for rows that have `bare_host_port` or `paths`."""
+"""Completes the addresses that users write for their own servers: a bare host, a listening address, with or without the
+path of an API. Only for rows that have `bare_host_port` or `paths`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "": "127.0.0.1"}
-"""Addresses that a server listens on and nobody can connect to -> where it is then found."""
+"""Addresses that a server can listen on but a client cannot connect to -> where the client finds it."""
 
 
 def full_address(text: str, port: int) -> str:
-    """`host`, `host:port`, `:port`, `0.0.0.0`, `[::1]:port` or a whole URL -> a URL. The port is for those without a
-    scheme; `http://host` means port 80, as the server's own client reads it."""
+    """`host`, `host:port`, `:port`, `0.0.0.0`, `[::1]:port` or a whole URL -> a URL. The port is added only
+    without a scheme; `http://host` means port 80, as in the server's own client."""
     text = text.strip().strip("\"'")
     scheme, mark, rest = text.partition("://")
     if not mark:
@@ -30,7 +30,7 @@ def full_address(text: str, port: int) -> str:
 
 
 def with_path(base: str, paths: Mapping[str, str], api: str) -> str:
-    """The address under which the server speaks that API: the path of another one is taken off, its own put on."""
+    """The server's address for that API: the path of another API is removed, its own added."""
     base = base.rstrip("/")
     for path in paths.values():
         if path and base.endswith(path):

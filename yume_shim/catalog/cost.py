@@ -1,7 +1,7 @@
-"""What a usage costs: the catalogue's own prices, else those of genai-prices, once they are loaded.
+"""The cost of usage: by the catalogue's prices, else by those of genai-prices once it is loaded.
 
-genai-prices knows far more models, but importing it takes 300 ms of CPU, so nobody waits for it: the first response of
-a model without a price starts the import on a thread, and until it is done that model's price counts as unknown.
+genai-prices knows far more models, but importing it takes 300 ms of CPU, so nothing waits for it: the first response
+of a model without a price starts the import on a thread; until it is done, that model's price is unknown.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ HOUR_WRITE = 2.0
 
 
 def cost_usd(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
-    """(USD, whether the price is known). Reasoning is part of the output and is paid as such."""
+    """(USD, whether the price is known). Reasoning is part of the output and costs the same."""
     if spec.prices is None:
-        found = _others.price(spec, usage)
+        found = _genai_prices.price(spec, usage)
         return (0.0, False) if found is None else (found, True)
     per_input, per_output, cache_read, cache_write = spec.prices
     more_input = more_output = 1.0
@@ -32,17 +32,17 @@ def cost_usd(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
         above, times_input, times_output = spec.long_context
         if usage.input + usage.cache_read + usage.cache_write > above:
             more_input, more_output = times_input, times_output
-    asked = (
+    input_cost = (
         usage.input * per_input
         + usage.cache_read * cache_read
         + (usage.cache_write - usage.cache_write_1h) * cache_write
         + usage.cache_write_1h * per_input * HOUR_WRITE
     )
-    return (asked * more_input + usage.output * per_output * more_output) / MILLION, True
+    return (input_cost * more_input + usage.output * per_output * more_output) / MILLION, True
 
 
-class _Others:
-    """Prices of models that the catalogue does not list."""
+class _GenaiPrices:
+    """Prices of models that are not in the catalogue."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,11 +50,11 @@ class _Others:
         self._pricer: Pricer | None = None
 
     def price(self, spec: ModelSpec, usage: Usage) -> float | None:
-        """None if it is not known, or not yet."""
+        """None if the price is unknown, or not loaded yet."""
         pricer = self._pricer
         if pricer is not None:
             return pricer(spec, usage)
-        if "://" in spec.endpoint.base_url:  # without an address no vendor can be recognised
+        if "://" in spec.endpoint.base_url:  # without an address, the vendor cannot be recognised
             with self._lock:
                 if self._loader is None:
                     self._loader = threading.Thread(target=self._load, name="prices", daemon=True)
@@ -64,12 +64,12 @@ class _Others:
     def _load(self) -> None:
         try:
             self._pricer = load_pricer()
-        except Exception:  # a broken install costs us the price, nothing else; the result says that it is unknown
+        except Exception:  # a broken installation only makes prices unknown, and the result says so
             self._pricer = lambda spec, usage: None
 
 
 def load_pricer() -> Pricer:
-    """genai-prices as a function. The vendor is found by the address: a local server is nobody's price list."""
+    """genai-prices as a function. The address identifies the vendor, so models of local servers have no price."""
     import genai_prices
 
     def price(spec: ModelSpec, usage: Usage) -> float | None:
@@ -88,4 +88,4 @@ def load_pricer() -> Pricer:
     return price
 
 
-_others = _Others()
+_genai_prices = _GenaiPrices()

@@ -1,4 +1,4 @@
-"""What becomes of each feature at an endpoint that lacks it: read off the same quirks that the adapters read."""
+"""What happens to each feature at an endpoint that lacks it, derived from the quirks that the adapters read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS = ("full", "simulated", "silent", "warning", "error")
 
 @value
 class Cell:
-    """One feature at one endpoint. `golden` names a case that shows it; "" where the feature is simply there."""
+    """One feature at one endpoint. `golden` names a case that shows the degradation; "" if there is none."""
 
     feature: str
     level: Level = "full"
@@ -30,12 +30,12 @@ class Cell:
 
 
 def degradation(endpoint: Endpoint, model: ModelSpec | None = None) -> tuple[Cell, ...]:
-    """Every feature at an endpoint; with a model, what that model lacks counts too."""
+    """Every feature at an endpoint; with a model, what that model lacks counts, too."""
     return tuple(_cell(row, endpoint, model) for row in features())
 
 
 def degraded(endpoint: Endpoint, model: ModelSpec | None = None) -> tuple[Cell, ...]:
-    """Only what is not simply there."""
+    """Only the features that the endpoint does not fully have."""
     return tuple(cell for cell in degradation(endpoint, model) if cell.level != "full")
 
 
@@ -47,7 +47,7 @@ def features() -> Iterable[Mapping[str, Any]]:
 
 
 def applies(rule: Mapping[str, Any], endpoint: Endpoint, model: ModelSpec | None) -> bool:
-    """Do all conditions of a rule hold? Conditions on a model hold for no endpoint as such."""
+    """Do all conditions of a rule hold? Conditions on a model do not hold without a model."""
     return all(_holds(path, wanted, endpoint, model) for path, wanted in rule["when"].items())
 
 

@@ -1,4 +1,4 @@
-"""What the config file says about single models (`[models."name"]`), laid over what the catalogue knows."""
+"""Applies what the config file says about single models (`[models."name"]`) to the catalogue's data."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.settings import Settings
+    from yume_shim.types.settings import ModelSettings
 
 SAMPLING = ("temperature", "top_p", "stop_sequences")
-MAKES_KNOWN = ("window", "max_output", "prices")
-"""Who says these knows the model: its endpoint is not asked about it."""
+LIMITS_AND_PRICES = ("window", "max_output", "prices")
+"""A user who sets any of these knows the model, so the endpoint is not asked about it."""
 
 
-def with_overrides(spec: ModelSpec, settings: Settings) -> ModelSpec:
-    """The model as the user describes it; his sampling settings for all models where its own row has none."""
-    row = _row(spec, settings.models)
-    wanted: dict[str, Any] = {name: getattr(settings, name) for name in SAMPLING}
-    wanted |= row
-    if any(name in row for name in MAKES_KNOWN):
-        wanted["known"] = True
-    return replace(spec, **wanted)
+def with_overrides(spec: ModelSpec, settings: ModelSettings) -> ModelSpec:
+    """The model with the user's settings: its own row first, then the sampling settings for all models."""
+    row = _row(spec, settings.overrides)
+    changes: dict[str, Any] = {name: getattr(settings, name) for name in SAMPLING}
+    changes |= row
+    if any(name in row for name in LIMITS_AND_PRICES):
+        changes["known"] = True
+    return replace(spec, **changes)
 
 
 def _row(spec: ModelSpec, rows: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`provider/model` goes before the bare name."""
+    """The settings for this model; `provider/model` overrides the bare name."""
     bare = spec.id.removesuffix("[1m]")
     found: dict[str, Any] = {}
     for name in (bare.rpartition("/")[2], bare, spec.id, f"{spec.endpoint.name}/{bare}"):

@@ -1,4 +1,4 @@
-"""A model's name -> ModelSpec and Endpoint: which provider is meant, and what is known of the model there."""
+"""Resolves a model's name to ModelSpec and Endpoint: which provider it means, and what is known of the model there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Backoff, Endpoint, ModelSpec, Quirks
-from yume_shim.types.value import fields, replace
+from yume_shim.types.value import fields, replace, replace_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 _HERE = os.path.dirname(__file__)
 _ON = ("1", "true")
 ANSWER_SHARE = 4
-"""One part in so many of a small context is the most that an answer may take."""
+"""In a small context, an answer may take at most one part in this many."""
 
 
 class Catalog:
-    """The data files plus the config file's own rows; read once, at the first question."""
+    """The data files and the rows of the config file."""
 
     def __init__(self, settings: Settings, has_key: Callable[[Endpoint], bool]) -> None:
         self._settings = settings
         self._has_key = has_key
         self._rows: dict[str, dict[str, Any]] = {**_load("endpoints.json")}
-        if settings.endpoints:
+        if settings.endpoint.rows:
             from yume_shim.catalog.rows import merge_rows
 
-            self._rows = merge_rows(self._rows, settings.endpoints)
+            self._rows = merge_rows(self._rows, settings.endpoint.rows)
         data = _load("models.json")
         self._models: dict[str, list[Any]] = data["models"]
         self._families: list[tuple[str, list[Any]]] = data["families"]
@@ -46,54 +46,54 @@ class Catalog:
             for alias, target in data["aliases"].items()
         }
         self._flagged = ""
-        """The provider that `--api`, `--api-base`, `--api-key-env` and `--compat` are about: the first that was meant.
-        Another one, switched or failed over to, keeps its own address: its key must not go elsewhere."""
+        """The provider that `--api`, `--api-base`, `--api-key-env` and `--compat` apply to: the first one resolved. Any
+        other, switched or failed over to, keeps its own address: its key must not go elsewhere."""
 
     def names(self) -> tuple[str, ...]:
         """The providers, for messages."""
         return tuple(self._rows)
 
     def resolve(self, text: str, provider: str = "") -> ModelSpec:
-        """The model meant by `text` ("" = the default). Raises BadInvocation with the nearest name."""
-        name, model = self._place(text, provider or self._settings.provider)
+        """The model that `text` means ("" = the default). Raises BadInvocation with the nearest name."""
+        name, model = self._place(text, provider or self._settings.model.provider)
         spec = self._spec(name, model)
         self._flagged = self._flagged or name
         return spec
 
     def settle(self, past: str) -> None:
-        """Before the model of a stored session is resolved: address and key given by flags are about what the flags,
-        the environment and the config file mean. Where those say nothing, they are about a provider of the past that
-        has no address of its own."""
+        """Decide which provider the address and key flags apply to, before the model of a stored session (`past`) is
+        resolved: the one that the flags, the environment and the config file choose. If they choose none, the stored
+        session's provider, provided that it has no address of its own."""
         settings = self._settings
-        chosen = settings.provider or settings.default_provider
+        chosen = settings.model.provider or settings.model.default_provider
         before = self._rows.get(self._known(past.partition("/")[0]) or "", {})
-        if not (chosen or settings.model or before.get("base_url")):
+        if not (chosen or settings.model.name or before.get("base_url")):
             return
         try:
-            name = self._place(settings.model, settings.provider)[0]
+            name = self._place(settings.model.name, settings.model.provider)[0]
         except BadInvocation:
             name = self._known(chosen) or ""
         self._flagged = self._flagged or name
 
     def fallback(self, text: str) -> ModelSpec:
-        """A model that takes over: `provider/model` means that provider although another one was chosen, if it has a
-        key; otherwise a router's own name such as `vendor/model` is as likely."""
-        text = self._settings.aliases.get(text, text)
+        """A fallback model: `provider/model` means that provider, although another was chosen, if it has a key;
+        otherwise it may just as well be a router's own name, such as `vendor/model`."""
+        text = self._settings.model.aliases.get(text, text)
         head, slash, tail = text.partition("/")
         if slash and (name := self._known(head)) is not None and self._has_key(self.endpoint(name)):
             return self._spec(name, tail)
         return self.resolve(text)
 
     def _place(self, text: str, provider: str) -> tuple[str, str]:
-        """(provider, model) meant by a name."""
+        """(provider, model) that a name means."""
         if provider:
             return self._chosen(provider, text)
-        text = self._settings.aliases.get(text or "default", text)
+        text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
         if slash and (name := self._known(head)) is not None:
             return name, tail
-        if self._settings.default_provider:
-            return self._chosen(self._settings.default_provider, text)
+        if self._settings.model.default_provider:
+            return self._chosen(self._settings.model.default_provider, text)
         if slash and not self._foreign_base():
             raise BadInvocation(self._unknown(head, f"model '{text}'"))
         model = self._vendor_aliases.get(text.removesuffix("[1m]") or "default", text)
@@ -104,62 +104,62 @@ class Catalog:
         return name, self._local_alias(text, name)
 
     def known_models(self) -> tuple[ModelSpec, ...]:
-        """Every model of the data file, at the vendor that its name means, and those of the config file."""
+        """Every model of the data file, at its vendor, and those of the config file."""
         places = [(self._by_shape(name), name) for name in self._models]
-        places += [self._place(name, "") for name in self._settings.models]
+        places += [self._place(name, "") for name in self._settings.model.overrides]
         return tuple(self.at(self.endpoint(name, address=False), model) for name, model in dict.fromkeys(places))
 
     def aliases(self) -> dict[str, str]:
-        """What short names mean here."""
-        return {**self._vendor_aliases, **self._settings.aliases}
+        """The aliases and what they mean."""
+        return {**self._vendor_aliases, **self._settings.model.aliases}
 
     def model_list(self) -> tuple[dict[str, Any], ...]:
-        """What hosts offer in a model menu: the aliases, and what each of them means here."""
+        """The entries of a host's model menu: the aliases, and what each of them means here."""
         listed = []
         for alias in self._vendor_aliases:
-            target = self._settings.aliases.get(alias, self._vendor_aliases[alias])
+            target = self._settings.model.aliases.get(alias, self._vendor_aliases[alias])
             listed.append(
                 {"value": alias, "resolvedModel": target, "displayName": alias.capitalize(), "description": target}
             )
         return tuple(listed)
 
     def provider(self, name: str) -> str:
-        """The row that a provider's name means. Raises BadInvocation with the nearest name."""
+        """The name of a provider's row. Raises BadInvocation with the nearest name."""
         known = self._known(name)
         if known is None:
             raise BadInvocation(self._unknown(name))
         return known
 
     def endpoint(self, name: str, *, address: bool = True) -> Endpoint:
-        """One row, with the customary base URL variables applied, and the flags if they are about it. Requests need
-        an `address`, tables do not."""
+        """One row, with the base URL variables applied, and the flags if they apply to it. `address`: fail if it has no
+        base URL; requests need one, listings do not."""
         settings = self._settings if self._flagged in ("", name) else _unflagged(self._settings)
-        row, env = self._rows[name], settings.env
+        row, env, asked = self._rows[name], settings.env, settings.endpoint
         own = row.get("base_url", "")
-        base = settings.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), own)
-        api = self._api(settings.api) or row["api"]
-        told = row.get("tells_limits", "") if api == row["api"] else ""
+        base = asked.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), own)
+        api = self._api(asked.api) or row["api"]
+        limits = row.get("tells_limits", "") if api == row["api"] else ""
         if base != own and row.get("tells_limits_when_own"):
-            told = ""
-        # keys that the vendor's programs keep are for the vendor, not for whatever address was put in its place
+            limits = ""
+        # key files of the vendor's programs are for the vendor's address only
         key_files = tuple(row.get("key_files", ())) if base == own else ()
         if "bare_host_port" in row or "paths" in row:
-            base = _written_by_people(base, row, api)
+            base = _completed(base, row, api)
         if row["api"] != "replay" and (base or (address and not row.get("address_by_sign_in"))):
             base = _checked_url(base, name)
         return Endpoint(
             name=name,
             api=api,
             base_url=base,
-            key_vars=(settings.api_key_env,) if settings.api_key_env else tuple(row.get("key_vars", ())),
+            key_vars=(asked.api_key_env,) if asked.api_key_env else tuple(row.get("key_vars", ())),
             base_url_vars=tuple(row.get("base_url_vars", ())),
             headers=row.get("headers", {}),
-            quirks=_quirks(row.get("quirks", {}), settings.compat),
+            quirks=_quirks(row.get("quirks", {}), asked.compat),
             backoff=self._backoff(row.get("backoff", {})),
             key_optional=bool(row.get("key_optional", False)),
-            token_vars=() if settings.api_key_env else tuple(row.get("token_vars", ())),
+            token_vars=() if asked.api_key_env else tuple(row.get("token_vars", ())),
             takes_custom_headers=bool(row.get("takes_custom_headers", False)),
-            tells_limits=told,
+            tells_limits=limits,
             hint_missing_model=row.get("hint_missing_model", ""),
             hint_unreachable=row.get("hint_unreachable", ""),
             key_files=key_files,
@@ -180,20 +180,20 @@ class Catalog:
         return _within_context(self.at(self.endpoint(name), model))
 
     def at(self, endpoint: Endpoint, model: str) -> ModelSpec:
-        """A model at an endpoint, with what the data file knows of it and the config file says about it."""
-        spec, settings = self._listed(endpoint, model), self._settings
-        if not settings.models and settings.temperature is settings.top_p is None and not settings.stop_sequences:
+        """A model at an endpoint, with its data from the data file and the config file."""
+        spec, asked = self._listed(endpoint, model), self._settings.model
+        if not asked.overrides and asked.temperature is asked.top_p is None and not asked.stop_sequences:
             return spec
         from yume_shim.catalog.model_overrides import with_overrides
 
-        return with_overrides(spec, settings)
+        return with_overrides(spec, asked)
 
     def _listed(self, endpoint: Endpoint, model: str) -> ModelSpec:
         bare = _plain_name(model)
         _, trim_at, compact_at = next(row for row in self._history if _in_family(bare, row[0]))
         shares: dict[str, Any] = {"trim_at": trim_at, "compact_at": compact_at, **self._abilities_of(bare)}
         name = bare if bare in self._models else _undated(bare)
-        # What is served where the context is ours to choose is another model, whatever it was named after.
+        # A server whose context size we choose does not serve the vendor's model, whatever its name.
         row = None if endpoint.quirks.context_size else self._models.get(name)
         if row is not None:
             window, most, *prices, thinking = row
@@ -205,7 +205,7 @@ class Catalog:
         return ModelSpec(model, endpoint, known=False, **shares)
 
     def _abilities_of(self, model: str) -> dict[str, Any]:
-        """What the data file says that the model cannot do, or does its own way."""
+        """What the model cannot do or does differently, by the data file."""
         found: dict[str, Any] = {}
         for start, row in self._abilities:
             if _in_family(model, start):
@@ -213,10 +213,10 @@ class Catalog:
         return found
 
     def _backoff(self, row: Mapping[str, Any]) -> Backoff:
-        wishes = self._settings.retry
-        wanted: dict[str, Any] = dict(row)
-        wanted.update((name, getattr(wishes, name)) for name in fields(wishes) if getattr(wishes, name) is not None)
-        return replace(Backoff(), **wanted)
+        retry = self._settings.network.retry
+        merged: dict[str, Any] = dict(row)
+        merged.update((name, getattr(retry, name)) for name in fields(retry) if getattr(retry, name) is not None)
+        return replace(Backoff(), **merged)
 
     def _known(self, name: str) -> str | None:
         lowered = name.lower()
@@ -225,15 +225,15 @@ class Catalog:
         return next((row for row, data in self._rows.items() if lowered in data.get("names", ())), None)
 
     def _local_alias(self, text: str, provider: str) -> str:
-        """With a provider chosen, a model name is taken verbatim; only what a swapped-in host passes without knowing
-        (`sonnet`, nothing at all) is mapped."""
-        text = self._settings.aliases.get(text or "default", text)
+        """The model name at a chosen provider: verbatim, except for what hosts of the Claude CLI pass by default
+        (`sonnet`, or nothing)."""
+        text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
         if slash and self._known(head) == provider:
             return tail
         if provider != self._by_shape("claude-") and (not text or text in self._vendor_aliases):
-            if self._settings.provider_model:
-                return self._settings.provider_model
+            if self._settings.model.provider_model:
+                return self._settings.model.provider_model
             if not text and self._rows[provider]["api"] != "replay":
                 raise BadInvocation(
                     f"no model named: give --model, YUME_MODEL, or `model` in the config file ({provider})"
@@ -244,8 +244,8 @@ class Catalog:
     def _by_shape(self, model: str) -> str:
         rows = self._rows.items()
         default = next(name for name, row in rows if "claude-" in row.get("shapes", ()))
-        wanted = (name for name, row in rows if any(self._settings.env.get(v) in _ON for v in row.get("wanted_by", ())))
-        default = next(wanted, default)  # a cloud that speaks for Claude, named by the Claude CLI's own variable
+        chosen = (name for name, row in rows if any(self._settings.env.get(v) in _ON for v in row.get("wanted_by", ())))
+        default = next(chosen, default)  # a cloud that serves Claude, chosen by the Claude CLI's own variable
         if model.startswith("claude-"):
             return default
         found = next((name for name, row in rows if any(_has_shape(model, s) for s in row.get("shapes", ()))), default)
@@ -254,7 +254,7 @@ class Catalog:
         return found
 
     def _foreign_base(self) -> bool:
-        return bool(self._settings.api_base or self._settings.env.get("ANTHROPIC_BASE_URL"))
+        return bool(self._settings.endpoint.api_base or self._settings.env.get("ANTHROPIC_BASE_URL"))
 
     def _unknown(self, name: str, what: str = "") -> str:
         import difflib
@@ -272,7 +272,7 @@ def _load(name: str) -> dict[str, Any]:
 
 
 def _unflagged(settings: Settings) -> Settings:
-    return replace(settings, api="", api_base="", api_key_env="", compat=())
+    return replace_in(settings, "endpoint", api="", api_base="", api_key_env="", compat=())
 
 
 def _quirks(row: Mapping[str, Any], compat: tuple[str, ...]) -> Quirks:
@@ -288,14 +288,14 @@ def _frozen(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within_context(spec: ModelSpec) -> ModelSpec:
-    """Where a context is asked for by its size, no more than that can be used, whatever the model's family takes."""
+    """Limits the window to the context size that we request from the server, whatever the model's family allows."""
     size = spec.endpoint.quirks.context_size
     if spec.known or not 0 < size < spec.window:
         return spec
     return replace(spec, window=size, max_output=min(spec.max_output, size // ANSWER_SHARE))
 
 
-def _written_by_people(base: str, row: Mapping[str, Any], api: str) -> str:
+def _completed(base: str, row: Mapping[str, Any], api: str) -> str:
     from yume_shim.catalog.addresses import full_address, with_path
 
     if "bare_host_port" in row:
@@ -304,7 +304,7 @@ def _written_by_people(base: str, row: Mapping[str, Any], api: str) -> str:
 
 
 def _has_shape(model: str, shape: str) -> bool:
-    """`gpt-` is a beginning; `o#` an "o" followed by a digit."""
+    """`gpt-` is a prefix; `o#` means "o" and a digit."""
     if shape.endswith("#"):
         start = shape[:-1]
         return model.startswith(start) and model[len(start) : len(start) + 1].isdigit()
@@ -312,12 +312,12 @@ def _has_shape(model: str, shape: str) -> bool:
 
 
 def _in_family(model: str, start: str) -> bool:
-    """`o` is the family of o3 and o4-mini, not of every name with that letter."""
+    """Whether the name starts with the family's; `o` is the family of o3 and o4-mini, not of every name with an o."""
     return model.startswith(start) and (start != "o" or model[1:2].isdigit())
 
 
 def _plain_name(model: str) -> str:
-    """The name without what clouds and routers put around it: `us.anthropic.claude-x-v1:0`, `claude-x@20250929`,
+    """The name without what clouds and routers add: `us.anthropic.claude-x-v1:0`, `claude-x@20250929`,
     `vendor/claude-x`."""
     bare = model.removesuffix("[1m]").rpartition("/")[2].replace("@", "-")
     if "anthropic." in bare:
@@ -341,7 +341,7 @@ def _without_login(url: str) -> str:
 
 def _checked_url(url: str, name: str) -> str:
     if not url:
-        raise BadInvocation(f"provider '{name}' has no address of its own: give --api-base URL")
+        raise BadInvocation(f"provider '{name}' has no default address: give --api-base URL")
     scheme, mark, rest = url.partition("://")
     host = rest.partition("/")[0]
     if scheme.lower() not in ("http", "https") or not mark or not host or any(c in url for c in " \t\r\n"):

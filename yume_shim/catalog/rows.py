@@ -1,6 +1,6 @@
-"""Endpoint rows written by people: checked, compat names translated, laid over the rows of `endpoints.json`.
+"""Endpoint rows of the config file: checks them, translates compat names, merges them with `endpoints.json`.
 
-Only loaded when the config file has `[endpoints.…]` tables or somebody gave compat flags; the built-in rows are right.
+Imported only if the config file has `[endpoints.…]` tables or compat flags were given; built-in rows need no check.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 NAMES = ("shapes", "tells_limits_when_own", "bare_host_port", "paths", "wanted_by")
-"""What a row may hold besides the fields of an Endpoint."""
+"""What a row may have besides the fields of an Endpoint."""
 _LISTS = ("key_vars", "base_url_vars", "token_vars", "names", "shapes", "wanted_by")
 _TABLES = ("headers", "quirks", "backoff")
 _SWITCHES = (
@@ -32,7 +32,7 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def merge_rows(rows: Mapping[str, Row], given: Mapping[str, Any]) -> dict[str, Row]:
-    """All rows, those of the config file over the built-in ones, quirk by quirk. Raises BadInvocation."""
+    """All rows; those of the config file override the built-in ones, quirk by quirk. Raises BadInvocation."""
     merged = dict(rows)
     apis = sorted({row["api"] for row in rows.values()})
     for written, row in given.items():
@@ -42,13 +42,13 @@ def merge_rows(rows: Mapping[str, Row], given: Mapping[str, Any]) -> dict[str, R
         below = merged.get(name, {})
         whole = {**below, **checked}
         if "base_url" in checked and "key_files" not in checked:
-            whole.pop("key_files", None)  # they hold the vendor's keys: another address does not get them
+            whole.pop("key_files", None)  # they hold the vendor's keys, which must not go to another address
         for table in _TABLES:
             if table in checked:
                 whole[table] = {**below.get(table, {}), **checked[table]}
         if whole.get("api") not in apis:
-            told = f"'{whole['api']}' is not an API" if "api" in whole else "`api` is missing"
-            raise BadInvocation(f"{what}: {told}. Known: {', '.join(apis)}.")
+            problem = f"'{whole['api']}' is not an API" if "api" in whole else "`api` is missing"
+            raise BadInvocation(f"{what}: {problem}. Known: {', '.join(apis)}.")
         merged[name] = whole
     return merged
 
@@ -63,7 +63,7 @@ def compat_quirks(words: Iterable[str]) -> Row:
 
 
 def check_quirks(given: Mapping[str, Any], what: str) -> Row:
-    """Quirks under their own names and of their own types. Raises BadInvocation that says what is wrong."""
+    """Quirks with compat names translated and types checked. Raises BadInvocation that says what is wrong."""
     compat = _compat()
     defaults = Quirks()
     checked: Row = {}
@@ -89,7 +89,7 @@ def _checked_row(row: Any, what: str) -> Row:
         if key not in known:
             raise BadInvocation(f"{what}: unknown key {key}. Known: {', '.join(known)}.")
         if key in _LISTS:
-            _need(_is_texts(item), what, key, "a list of texts", item)
+            _need(_is_texts(item), what, key, "a list of strings", item)
         elif key in _TABLES:
             _need(isinstance(item, dict), what, key, "a table", item)
         elif key == "key_files":
@@ -97,18 +97,18 @@ def _checked_row(row: Any, what: str) -> Row:
             _need(good, what, key, "a list of tables with root, file and format (json, env or text)", item)
         elif key == "paths":
             good = isinstance(item, dict) and all(isinstance(path, str) for path in item.values())
-            _need(good, what, key, "a table of texts", item)
+            _need(good, what, key, "a table of strings", item)
         elif key == "bare_host_port":
             _need(type(item) is int and 0 < item < 65536, what, key, "a port number", item)
         elif key in _TEXTS:
-            _need(isinstance(item, str), what, key, "a text", item)
+            _need(isinstance(item, str), what, key, "a string", item)
         elif key in _SWITCHES:
             _need(isinstance(item, bool), what, key, "true or false", item)
     for name, text in checked.get("headers", {}).items():
-        _need(isinstance(text, str), what, f"headers.{name}", "a text", text)
+        _need(isinstance(text, str), what, f"headers.{name}", "a string", text)
     for name, number in checked.get("backoff", {}).items():
         if name not in fields(Backoff):
-            raise BadInvocation(f"{what}: backoff does not know {name}. Known: {', '.join(fields(Backoff))}.")
+            raise BadInvocation(f"{what}: unknown backoff key {name}. Known: {', '.join(fields(Backoff))}.")
         good = isinstance(number, int | float) and not isinstance(number, bool) and number >= 0
         _need(good, what, f"backoff.{name}", "a number of at least 0", number)
     if "quirks" in checked:
@@ -117,7 +117,7 @@ def _checked_row(row: Any, what: str) -> Row:
 
 
 def _typed(name: str, item: Any, default: Any, choices: list[str] | None, what: str) -> Any:
-    """The value, if it is of the kind that the field's default is of."""
+    """The value, if it has the type of the field's default."""
     match default:
         case bool() | None:
             _need(isinstance(item, bool), what, name, "true or false", item)
@@ -128,9 +128,9 @@ def _typed(name: str, item: Any, default: Any, choices: list[str] | None, what: 
         case str() if choices is not None:
             _need(item in choices, what, name, f"one of {', '.join(word or repr(word) for word in choices)}", item)
         case str():
-            _need(isinstance(item, str), what, name, "a text", item)
+            _need(isinstance(item, str), what, name, "a string", item)
         case tuple():
-            _need(_is_texts(item), what, name, "a list of texts", item)
+            _need(_is_texts(item), what, name, "a list of strings", item)
         case _:
             _need(hasattr(item, "items"), what, name, "a table", item)
     return item
@@ -152,7 +152,7 @@ def _is_texts(item: Any) -> bool:
 
 
 def _value(text: str) -> Any:
-    """What stands behind `=`: yes or no, a number, or a word."""
+    """The value after `=`: true or false, a number, or a word."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     try:

@@ -1,1 +1,1 @@
-"""argv: the Claude CLI's flags for hosts, sub-commands for people."""
+"""The command line: the Claude CLI's flags for hosts, sub-commands for users."""

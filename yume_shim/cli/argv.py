@@ -1,7 +1,7 @@
-"""argv by the flag table, in the Claude CLI's grammar: `--x v`, `--x=v`, variadic and optional values, `--`.
+"""Parses argv by the flag table, in the Claude CLI's grammar: `--x v`, `--x=v`, variadic and optional values, `--`.
 
-Parsed once, strictly: a value is never searched for flags. Errors are gathered, not raised, because how they are told
-depends on the form of the whole command line (flat or Claude).
+A value is never searched for flags. Errors are collected, not raised: how they are reported depends on the dialect
+(flat or Claude), which the whole command line decides.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Parsed:
     errors: tuple[str, ...]
 
     def is_flat(self) -> bool:
-        """Is this a start in the flat dialect? Flat unless something asks for a Claude form (flat.md)."""
-        wanted = self.values.get("output-format")
-        if wanted == "flat":
+        """Whether to start in the flat dialect: yes, unless something asks for a Claude format."""
+        output = self.values.get("output-format")
+        if output == "flat":
             return True
-        return not (wanted or self.words or "print" in self.values or "input-format" in self.values)
+        return not (output or self.words or "print" in self.values or "input-format" in self.values)
 
 
 def parse(argv: Sequence[str]) -> Parsed:

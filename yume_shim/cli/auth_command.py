@@ -1,4 +1,4 @@
-"""`yume-shim auth`: which key each provider would get, why, and what else was looked at. Never shows any of a key."""
+"""`yume-shim auth`: which key each provider would get, why, and where else it looked. Never shows any part of a key."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ if TYPE_CHECKING:
 
 
 def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
-    """Hang the command on the group of all sub-commands."""
+    """Add the command to the group of all sub-commands."""
     import click
 
-    text = "Show which key each provider would get, and why. Keys are never shown, commands not run."
+    text = "Show which key each provider would get, and why. Shows no keys and runs no key commands."
     params: list[click.Parameter] = [
         click.Argument(["providers"], nargs=-1),
         click.Option(["--profile"], default="", help="As if this profile were chosen."),
-        click.Option(["--json", "as_json"], is_flag=True, help="For programs."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
     ]
 
     def show(providers: tuple[str, ...], profile: str, as_json: bool) -> None:
         values = {"profile": profile} if profile else {}
         settings = build_settings(values, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-"))
-        told = [_told(endpoint, settings) for endpoint in _endpoints(settings, providers)]
-        say(dumps({"providers": told}).decode() + "\n" if as_json else "".join(map(_lines, told)))
+        reports = [_report(endpoint, settings) for endpoint in _endpoints(settings, providers)]
+        say(dumps({"providers": reports}).decode() + "\n" if as_json else "".join(map(_lines, reports)))
 
     group.add_command(click.Command("auth", callback=show, params=params, help=text, short_help=text))
 
 
-def _endpoints(settings: Settings, wanted: tuple[str, ...]) -> list[Endpoint]:
+def _endpoints(settings: Settings, providers: tuple[str, ...]) -> list[Endpoint]:
     catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
     try:
-        catalog.resolve(settings.model)  # an address that the environment gives is about this one
+        catalog.resolve(settings.model.name)  # an address from the environment applies to this provider
     except BadInvocation:
         pass
-    names = [catalog.provider(name) for name in wanted] if wanted else catalog.names()
+    names = [catalog.provider(name) for name in providers] if providers else catalog.names()
     return [catalog.endpoint(name, address=False) for name in names]
 
 
-def _told(endpoint: Endpoint, settings: Settings) -> dict[str, Any]:
-    """`state`: "used", "there" (a stronger place has one), "nothing". Places stand in the order of their strength."""
+def _report(endpoint: Endpoint, settings: Settings) -> dict[str, Any]:
+    """`state`: "used", "there" (a stronger place has a key) or "nothing". The strongest place comes first."""
     uses: list[dict[str, str]] = []
     places: list[dict[str, str]] = []
     for at in look(endpoint, settings):
         known = [source.known() for source in at.sources]
         if uses and known and known[0].kind == "none":
-            continue  # a key that is not needed is no choice besides one that is there
+            continue  # "no key needed" is not an alternative if there is a key
         state = "nothing" if not known else "there" if uses else "used"
         if state == "used":
             uses = [{"source": credential.source, "kind": credential.kind} for credential in known]
@@ -68,17 +68,17 @@ def _told(endpoint: Endpoint, settings: Settings) -> dict[str, Any]:
     return {"provider": endpoint.name, "uses": uses, "looked_at": places}
 
 
-def _lines(told: dict[str, Any]) -> str:
-    sources = [use["source"] for use in told["uses"]]
+def _lines(report: dict[str, Any]) -> str:
+    sources = [use["source"] for use in report["uses"]]
     if not sources:
         found = "no key"
-    elif told["uses"][0]["kind"] == "none":
+    elif report["uses"][0]["kind"] == "none":
         found = "no key needed"
     else:
-        kinds = "token" if told["uses"][0]["kind"] == "token" else "key"
+        kinds = "token" if report["uses"][0]["kind"] == "token" else "key"
         found = f"{kinds} from {', then '.join(sources)}"
-    lines = [f"{told['provider']}: {found}\n"]
-    for number, place in enumerate(told["looked_at"], 1):
+    lines = [f"{report['provider']}: {found}\n"]
+    for number, place in enumerate(report["looked_at"], 1):
         note = f" ({place['note']})" if place.get("note") else ""
         lines.append(f"  {number}. {place['place']}: {place['state']}{note}\n")
     return "".join(lines)

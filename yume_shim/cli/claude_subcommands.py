@@ -1,4 +1,4 @@
-"""The Claude CLI's own sub-commands: desktop programs ask some of them. None of them may become a paid prompt."""
+"""The Claude CLI's own sub-commands: desktop programs call some of them. None of them may become a paid prompt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-CLAUDE_WORDS = (
+CLAUDE_SUBCOMMANDS = (
     "agents",
     "attach",
     "auth",
@@ -32,23 +32,25 @@ CLAUDE_WORDS = (
 )
 
 
-def answer_word(argv: Sequence[str], say: Callable[[str], int]) -> int:
-    """Answer what can be answered without a model; refuse the rest in one sentence."""
+def run_claude_subcommand(argv: Sequence[str], say: Callable[[str], int]) -> int:
+    """Answer what needs no model; refuse the rest with one sentence."""
     match list(argv):
         case ["auth", "status", *rest]:
             return _auth_status(as_json="--json" in rest, say=say)
-        case ["auth", "login" | "logout" as word, *_]:
-            os.write(2, f"yume-shim: 'auth {word}' is not there: sign-ins belong to the vendors' programs.\n".encode())
+        case ["auth", "login" | "logout" as action, *_]:
+            os.write(
+                2, f"yume-shim: 'auth {action}' is not available: sign in with the vendor's own program.\n".encode()
+            )
         case ["auth", *_]:
             from yume_shim.cli.commands import run_command
 
             return run_command(argv)
         case ["mcp", "list", *_]:
             return say("No MCP servers configured.\n")
-        case [word, *_]:
+        case [name, *_]:
             message = (
-                f"yume-shim: '{word}' is a sub-command of the Claude CLI that this program does not have. "
-                f"To send it as a prompt, write: yume-shim -p {word}\n"
+                f"yume-shim: '{name}' is a sub-command of the Claude CLI that this program does not have. "
+                f"To send it as a prompt, write: yume-shim -p {name}\n"
             )
             os.write(2, message.encode())
     return 1
@@ -66,7 +68,7 @@ def _auth_status(*, as_json: bool, say: Callable[[str], int]) -> int:
     try:
         settings = build_settings({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-", "error"))
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        spec = catalog.resolve(settings.model)
+        spec = catalog.resolve(settings.model.name)
         credential = find_credential(spec.endpoint, settings)
     except BadInvocation as error:
         os.write(2, f"yume-shim: {error.message}\n".encode())

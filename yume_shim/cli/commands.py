@@ -1,4 +1,4 @@
-"""Sub-commands for people, with click: they count only as the first word of argv."""
+"""Sub-commands for users, built with click. A sub-command must be the first word of argv."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as in shells."""
 
 
 def run_command(argv: Sequence[str]) -> int:
-    """Run one; returns the exit code."""
+    """Run a sub-command; returns the exit code."""
     try:
         _group.main(list(argv), prog_name="yume-shim", standalone_mode=False)
     except click.exceptions.Exit as done:
@@ -48,28 +48,28 @@ def run_command(argv: Sequence[str]) -> int:
 
 @click.group(add_help_option=True)
 def _group() -> None:
-    """Look at how the program is set up, and at what it remembers."""
+    """Inspect the configuration and the stored sessions."""
 
 
 @_group.command("doctor")
-@click.option("--model", default="", help="Model to look at (default: the configured one).")
-@click.option("--provider", default="", help="Provider to look at.")
+@click.option("--model", default="", help="Model to check (default: the configured one).")
+@click.option("--provider", default="", help="Provider to check.")
 def _doctor(model: str, provider: str) -> None:
-    """Tell which provider, model, key and files a start would use. Makes no request."""
+    """Show which provider, model, key and files a start would use. Makes no request."""
     settings = _settings()
     catalog = _catalog(settings)
-    spec = catalog.resolve(model or settings.model, provider)
+    spec = catalog.resolve(model or settings.model.name, provider)
     credential = find_credential(spec.endpoint, settings)
     found = "none found" if credential is None else f"from {credential.source}"
     rows = [
-        ("yume_shim", f"{__version__}, speaks the interface of Claude CLI {CLAUDE_VERSION}"),
+        ("yume_shim", f"{__version__}, compatible with Claude CLI {CLAUDE_VERSION}"),
         ("provider", spec.endpoint.name),
         ("model", spec.id if spec.known else f"{spec.id} (not in the catalogue: window {spec.window}, price unknown)"),
         ("wire API", spec.endpoint.api),
         ("address", shown_address(spec.endpoint.base_url)),
         ("key", found),
-        ("config file", settings.config_file + ("" if os.path.exists(settings.config_file) else " (not there)")),
-        ("ripgrep", _which("rg") or "not found: Grep searches by itself"),
+        ("config file", settings.config_file + ("" if os.path.exists(settings.config_file) else " (does not exist)")),
+        ("ripgrep", _which("rg") or "not found: Grep uses its built-in search"),
         ("bash", _which("bash") or "not found: Bash runs commands with the system's shell"),
     ]
     _say("".join(f"{name:<12} {text}\n" for name, text in rows))

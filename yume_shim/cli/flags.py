@@ -1,7 +1,7 @@
 """The flag table: one row per flag. Source of the parser, of `--help`, and of the flag list in the README.
 
-Statuses: "honoured" does what it says, "accepted" is taken and has no effect here, "refused" ends the start with a
-clear sentence (interactive and cloud features that a headless program cannot offer).
+Statuses: "honoured" does what it says; "accepted" is allowed and has no effect; "refused" ends the program with a clear
+message (interactive and cloud features that a headless program cannot offer).
 Kinds: "switch" takes no value, "value" takes one, "optional" may take one, "variadic" takes every following word that
 does not begin with "-", "repeat" takes one value each time it is given.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @value
 class Flag:
-    """One row. `names[0]` is the name everything else uses (without dashes, as `key`)."""
+    """One row. `names[0]`, without dashes, is its `key` everywhere else."""
 
     names: tuple[str, ...]
     kind: Kind
@@ -72,31 +72,31 @@ FORMATS = ("flat", "text", "json", "stream-json")
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto", "manual", "interactive", "deny")
 
 FLAGS: tuple[Flag, ...] = (
-    # --- how to talk
+    # --- input and output
     _switch("--print -p", "Print the answer and exit (the prompt is the positional argument, stdin, or both)"),
     _value("--output-format", "format", "What is written to stdout", choices=FORMATS),
     _value("--input-format", "format", "What is read from stdin", choices=("text", "stream-json")),
-    _switch("--verbose", "Needed by stream-json; turns json into an array of all messages"),
-    _switch("--include-partial-messages", "stream-json: add stream_event lines as the answer grows"),
-    _switch("--replay-user-messages", "stream-json both ways: echo user lines with isReplay"),
-    _value("--max-line-bytes", "bytes", "Lower the size cap of an output line", ours=True),
-    # --- which model
+    _switch("--verbose", "Required by stream-json; makes json an array of all messages"),
+    _switch("--include-partial-messages", "stream-json: add stream_event lines while the answer streams"),
+    _switch("--replay-user-messages", "stream-json input and output: echo user lines with isReplay"),
+    _value("--max-line-bytes", "bytes", "Lower the size limit of an output line", ours=True),
+    # --- model
     _value("--model", "model", "Model: an alias, an id, or provider/model"),
-    _value("--provider", "name", "Provider; then --model is taken as it is", ours=True),
-    _value("--api", "name", "Wire API to speak, if not the provider's own", ours=True),
+    _value("--provider", "name", "Provider to use; --model is then passed on unchanged", ours=True),
+    _value("--api", "name", "Wire API to use instead of the provider's own", ours=True),
     _value("--api-base", "url", "Base URL of the endpoint", ours=True),
     _value("--api-key-env", "name", "Name of the variable that holds the key", ours=True),
     _value("--compat", "names", "What the endpoint cannot do, e.g. noStreaming,noToolUse", ours=True),
-    _value("--profile", "name", "Named credential of the config file to use", ours=True),
+    _value("--profile", "name", "Named credential from the config file", ours=True),
     _value("--transport", "kind", "How requests are sent", choices=("direct", "sdk"), ours=True),
     _value("--fallback-model", "models", "Models that take over when the first is overloaded or unknown"),
     _value("--effort", "level", "Reasoning effort: low, medium, high, xhigh, max"),
-    _value("--thinking", "mode", "Reasoning switch", choices=("enabled", "adaptive", "disabled")),
-    _value("--thinking-display", "how", "How reasoning is shown by the provider"),
-    _value("--max-thinking-tokens", "n", "Reasoning budget for models that take one"),
+    _value("--thinking", "mode", "Reasoning on, adaptive or off", choices=("enabled", "adaptive", "disabled")),
+    _value("--thinking-display", "how", "How the provider returns reasoning"),
+    _value("--max-thinking-tokens", "n", "Reasoning budget, for models that have one"),
     _value("--betas", "name", "Extra beta headers", "accepted", kind="variadic"),
-    _value("--cassette", "dir", "Folder that the replay provider answers from", ours=True),
-    _value("--record", "dir", "Write what the provider sends to a cassette folder, scrubbed of secrets", ours=True),
+    _value("--cassette", "dir", "Folder with the recording that the replay provider plays", ours=True),
+    _value("--record", "dir", "Record the provider's responses into a cassette folder, without secrets", ours=True),
     _value("--config", "file", "Configuration file (default ~/.yume/config.toml)", ours=True),
     # --- retries and time
     _value("--max-retries", "n", "Retries after the first attempt", ours=True),
@@ -105,31 +105,36 @@ FLAGS: tuple[Flag, ...] = (
     _value("--idle-timeout", "seconds", "Longest silence inside a stream", ours=True),
     _value("--response-timeout", "seconds", "Longest single response", ours=True),
     _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
-    _value("--on-cut", "how", "After a cut stream", choices=("continue", "restart"), ours=True),
-    # --- what the model is told
+    _value("--on-cut", "how", "What to do after an interrupted stream", choices=("continue", "restart"), ours=True),
+    # --- system prompt and answer
     _value("--system-prompt", "text", "Replace the default system prompt"),
     _value("--system-prompt-file", "file", "The same, from a file"),
     _value("--append-system-prompt", "text", "Add to the end of the system prompt"),
     _value("--append-system-prompt-file", "file", "The same, from a file"),
-    _value("--json-schema", "schema", "Ask for an answer that fits a JSON Schema"),
+    _value("--json-schema", "schema", "Require an answer that matches a JSON Schema"),
     # --- limits
     _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
     _value("--max-budget-usd", "amount", "Stop once the cost passes this amount"),
     # --- tools and permissions
-    _value("--tools", "names", "The set of tools offered; an empty value for none", kind="variadic"),
+    _value("--tools", "names", "Tools offered to the model; an empty value offers none", kind="variadic"),
     _value("--allowedTools --allowed-tools", "rules", "Rules that allow calls", kind="variadic"),
     _value("--disallowedTools --disallowed-tools", "rules", "Rules that deny calls", kind="variadic"),
     _value("--permission-mode", "mode", "Permission mode to start in", choices=MODES),
     _switch("--dangerously-skip-permissions", "Start in bypassPermissions"),
     _switch("--allow-dangerously-skip-permissions", "Let the host switch to bypassPermissions later"),
-    _value("--permission-prompt-tool", "name", "Who is asked: stdio (the host) or an MCP tool"),
-    _value("--permission-prompts", "who", "none: what would be asked is denied", choices=("host", "none")),
-    _value("--add-dir", "dirs", "Further folders that tools may use", kind="variadic"),
-    _value("--settings", "file-or-json", "A further settings layer"),
+    _value("--permission-prompt-tool", "name", "Who answers permission questions: stdio (the host) or an MCP tool"),
+    _value(
+        "--permission-prompts",
+        "who",
+        "Who answers permission questions; none denies them all",
+        choices=("host", "none"),
+    ),
+    _value("--add-dir", "dirs", "Additional folders that tools may use", kind="variadic"),
+    _value("--settings", "file-or-json", "An additional settings layer"),
     _value("--setting-sources", "sources", "Settings files to read: user, project, local"),
     # --- session
     _value("--session-id", "uuid", "Id of the new session"),
-    _value("--session-dir", "dir", "Where transcripts are kept", ours=True),
+    _value("--session-dir", "dir", "Folder for transcripts", ours=True),
     _switch("--no-session-persistence", "Write no transcript"),
     _value("--resume -r", "id", "Continue a stored session", kind="optional"),
     _switch("--continue -c", "Continue the newest session of this folder"),
@@ -140,17 +145,17 @@ FLAGS: tuple[Flag, ...] = (
     _value("--mcp-config", "files-or-json", "MCP servers: checked, not started yet", "accepted", kind="variadic"),
     _switch("--strict-mcp-config", "Only the servers of --mcp-config", "accepted"),
     _value("--agents", "json-or-file", "Custom subagents: checked, not offered yet", "accepted"),
-    _value("--agent", "name", "Run as that agent: checked, not done yet", "accepted"),
+    _value("--agent", "name", "Run as this agent: checked, not supported yet", "accepted"),
     _switch("--include-hook-events", "stream-json: add hook lines", "accepted"),
-    _switch("--forward-subagent-text", "stream-json: subagents' text too", "accepted"),
-    _switch("--disable-slash-commands", "Slash commands go to the model as text"),
+    _switch("--forward-subagent-text", "stream-json: include subagents' text", "accepted"),
+    _switch("--disable-slash-commands", "Send slash commands to the model as text"),
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
     _value("--debug-file", "file", "Debug log to a file"),
     _switch("--debug-to-stderr", "Debug log on stderr"),
     _switch("--version -v", "Print the version"),
     _switch("--help -h", "Print this help"),
-    # --- taken without effect
+    # --- accepted without effect
     _value("--name -n", "text", "Display title", "accepted"),
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
@@ -160,8 +165,8 @@ FLAGS: tuple[Flag, ...] = (
     _value("--autocompact", "tokens", "Automatic compaction window"),
     _switch("--brief", "Vendor tool", "accepted"),
     _switch("--bare", "Minimal mode: no CLAUDE.md files"),
-    _switch("--safe-mode", "All customisation off", "accepted"),
-    _switch("--restricted", "No commands, no settings files, file tools stay in the working folders"),
+    _switch("--safe-mode", "Turn all customisation off", "accepted"),
+    _switch("--restricted", "No commands, no settings files; file tools stay in the working folders"),
     _value("--task-budget", "n", "Task budget of the upstream request", "accepted"),
     _switch("--await-initialize", "Wait for initialize", "accepted"),
     _value("--managed-settings", "json", "Managed settings", "accepted"),

@@ -8,8 +8,8 @@ _HEAD = """\
 Usage: yume-shim [options] [prompt]
        yume-shim doctor | models | sessions
 
-Speaks the Claude CLI's interface for any model. Started bare, it reads JSON lines on stdin and writes the flat dialect;
-with -p, a prompt or a Claude --output-format it behaves as the Claude CLI does.
+Implements the Claude CLI's interface for any model. Without options it reads JSON lines from stdin and writes the flat
+dialect; with -p, a prompt or a Claude --output-format it behaves like the Claude CLI.
 
 """
 _WIDTH = 44
@@ -21,7 +21,7 @@ def help_text() -> str:
     for flag in FLAGS:
         if flag.status == "refused":
             continue
-        text = flag.help if flag.status == "honoured" else f"{flag.help} (taken, without effect)"
+        text = flag.help if flag.status == "honoured" else f"{flag.help} (accepted, without effect)"
         if flag.choices:
             text += f" ({', '.join(flag.choices)})"
         lines.append(f"  {flag.usage:<{_WIDTH}} {text}\n")

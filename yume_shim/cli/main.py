@@ -1,4 +1,4 @@
-"""argv -> the hot path, or a sub-command for people. `--version` is answered before anything heavy is imported."""
+"""Runs a command line: the hot path, or a sub-command. `--version` is answered before any heavy import."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def entry(listeners: Sequence[Listener] = ()) -> None:
     """The console script. Programs that embed this one may pass `listeners`, which receive every event."""
     _hold_stdin()
     code = main(sys.argv[1:], listeners)
-    # Everything was written with os.write and every part was closed: skipping the interpreter's own tear-down saves
-    # each turn of a spawning host several milliseconds, and daemon threads cannot complain while it happens.
+    # All output was written with os.write and everything is closed. Skipping the interpreter's shutdown saves several
+    # milliseconds per process, and daemon threads cannot fail during it.
     os._exit(code)
 
 
@@ -33,10 +33,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
         from yume_shim.cli.commands import run_command
 
         return run_command(argv)
-    from yume_shim.cli.claude_subcommands import CLAUDE_WORDS, answer_word
+    from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS, run_claude_subcommand
 
-    if argv and argv[0] in CLAUDE_WORDS:
-        return answer_word(argv, _say)
+    if argv and argv[0] in CLAUDE_SUBCOMMANDS:
+        return run_claude_subcommand(argv, _say)
     from yume_shim.cli.argv import parse
 
     parsed = parse(argv)
@@ -46,13 +46,13 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
         from yume_shim.cli.help import help_text
 
         return _say(help_text())
-    from yume_shim.app.program import run
+    from yume_shim.app.start import run
 
     return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ, listeners=listeners)
 
 
 def _hold_stdin() -> None:
-    """A closed stdin is an empty one: without this the next file or pipe we open would get its number and be read."""
+    """Treat a closed stdin as empty: otherwise the next file we open would get descriptor 0 and be read as stdin."""
     try:
         os.fstat(0)
     except OSError:

@@ -1,4 +1,4 @@
-"""`yume-shim models`: providers and their state, known models, aliases, and what becomes of features that lack."""
+"""`yume-shim models`: providers and their state, known models, aliases, and what happens to missing features."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ LEGEND = "+ full   ~ simulated   - silent   ! warning   x error"
 
 
 def add_models(group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
-    """Hang the command on the group of all sub-commands."""
+    """Add the command to the group of all sub-commands."""
     text = "Show providers, models, aliases, and what each provider cannot do."
     params: list[click.Parameter] = [
         click.Argument(["provider"], required=False, default=""),
-        click.Option(["--json", "as_json"], is_flag=True, help="For programs."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
         click.Option(["--live"], is_flag=True, help="Ask the provider which models it has (one request)."),
     ]
     callback = _Models(settings, say).show
@@ -45,23 +45,23 @@ class _Models:
         settings = self._load()
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
         try:
-            catalog.resolve(settings.model)  # address and compat of the environment are about this one
+            catalog.resolve(settings.model.name)  # address and compat flags of the environment apply to this provider
         except BadInvocation:
             pass
         if live and not provider:
             raise BadInvocation("--live asks one provider: yume-shim models PROVIDER --live")
         names = (catalog.provider(provider),) if provider else catalog.names()
-        apis = known_apis()  # what only plays recordings is no provider to choose
+        apis = known_apis()  # the replay provider is not one to choose
         endpoints = [end for end in (catalog.endpoint(name, address=False) for name in names) if end.api in apis]
         if not endpoints:
             raise BadInvocation(f"provider '{provider}' has no models of its own")
         specs = [spec for spec in catalog.known_models() if spec.endpoint in endpoints]
-        told = self._live(catalog.endpoint(names[0]), catalog, settings) if live else None
+        live_names = self._live(catalog.endpoint(names[0]), catalog, settings) if live else None
         if as_json:
             facts = _all_facts(endpoints, specs, catalog, settings)
-            self._say(dumps(facts if told is None else facts | {"live": list(told)}).decode() + "\n")
+            self._say(dumps(facts if live_names is None else facts | {"live": list(live_names)}).decode() + "\n")
         elif provider:
-            self._say("".join(_one(endpoints[0], specs, told, settings)))
+            self._say("".join(_one(endpoints[0], specs, live_names, settings)))
         else:
             self._say("".join(_everything(endpoints, specs, catalog, settings)))
 
@@ -91,15 +91,17 @@ def _everything(
     yield from _grid(endpoints)
 
 
-def _one(endpoint: Endpoint, specs: list[ModelSpec], told: tuple[str, ...] | None, settings: Settings) -> Iterable[str]:
+def _one(
+    endpoint: Endpoint, specs: list[ModelSpec], live_names: tuple[str, ...] | None, settings: Settings
+) -> Iterable[str]:
     yield f"{endpoint.name}: {endpoint.api}, {_state(endpoint, settings)}\n"
     if specs:
         yield "models:\n"
         yield from (_model_row(spec, spec.id) for spec in specs)
-    if told is not None:
-        yield f"models there now ({len(told)}):\n"
-        yield from (f"  {name}\n" for name in told)
-    yield "not simply there:\n"
+    if live_names is not None:
+        yield f"models available now ({len(live_names)}):\n"
+        yield from (f"  {name}\n" for name in live_names)
+    yield "limitations:\n"
     for cell in degraded(endpoint):
         yield f"  {cell.feature:<24} {cell.level:<10} {cell.text}\n"
 
@@ -109,7 +111,9 @@ def _state(endpoint: Endpoint, settings: Settings) -> str:
         named = " or ".join(("--api-base", *(f"${name}" for name in endpoint.base_url_vars)))
         return f"no address: give {named}"
     if endpoint.sign_in:
-        return f"{shown_address(endpoint.base_url) or 'address by region and project'}, signs in by {endpoint.sign_in}"
+        return (
+            f"{shown_address(endpoint.base_url) or 'address by region and project'}, signs in with {endpoint.sign_in}"
+        )
     credential, address = find_credential(endpoint, settings), shown_address(endpoint.base_url)
     if credential is None:
         return f"{address}, no key: ${endpoint.key_vars[0] if endpoint.key_vars else '?'}"
@@ -127,7 +131,7 @@ def _model_row(spec: ModelSpec, name: str) -> str:
 
 
 def _grid(endpoints: list[Endpoint]) -> Iterable[str]:
-    """One column per provider, numbered: names would not fit."""
+    """One column per provider, marked by lines from its name: names would not fit into a row."""
     for place, endpoint in enumerate(endpoints):
         yield f"  {'':<24} {'|  ' * place}{endpoint.name}\n"
     columns = [degradation(endpoint) for endpoint in endpoints]

@@ -1,4 +1,4 @@
-"""`yume-shim sessions`: look at stored conversations, find, export and delete them."""
+"""`yume-shim sessions`: list, show, search, export and delete stored conversations."""
 
 from __future__ import annotations
 
@@ -24,29 +24,31 @@ if TYPE_CHECKING:
 
 SHOWN_PROMPT = 60
 AROUND = 60
-"""Characters shown on each side of something found."""
-MOST_FOUND = 5
-"""Places shown of one session."""
-SHORTEST_PREFIX = 4
-"""How much of an id must be given."""
+"""Characters shown on each side of a match."""
+MAX_MATCHES = 5
+"""Matches shown of one session."""
+MIN_PREFIX = 4
+"""How many characters of an id must be given."""
 
 
 def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
-    """Hang the commands on the group of all sub-commands."""
+    """Add the commands to the group of all sub-commands."""
     commands = _Sessions(settings, say)
     sessions = click.Group("sessions", help="Stored conversations: list, show, search, export, delete.")
-    everywhere = click.Option(["--all", "everywhere"], is_flag=True, help="Of every folder, not only this one.")
-    as_json = click.Option(["--json", "as_json"], is_flag=True, help="For programs.")
+    everywhere = click.Option(
+        ["--all", "everywhere"], is_flag=True, help="Sessions of every folder, not only this one."
+    )
+    as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
     wanted = click.Argument(["session"])
     for name, callback, params, text in (
         (
             "list",
             commands.list_all,
-            [everywhere, as_json, click.Option(["--limit"], type=int, default=50, help="How many at most.")],
+            [everywhere, as_json, click.Option(["--limit"], type=int, default=50, help="The most to list.")],
             "List the sessions of this folder, newest first.",
         ),
         ("show", commands.show, [wanted, as_json], "Show a session: its id, the start of its id, or its title."),
-        ("search", commands.search, [click.Argument(["text"]), everywhere, as_json], "Find words in sessions."),
+        ("search", commands.search, [click.Argument(["text"]), everywhere, as_json], "Search the text of sessions."),
         (
             "export",
             commands.export,
@@ -61,7 +63,7 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
             "delete",
             commands.delete,
             [wanted, click.Option(["--yes"], is_flag=True, help="Do not ask.")],
-            "Delete a session and what was kept beside it.",
+            "Delete a session and its other files.",
         ),
     ):
         sessions.add_command(click.Command(name, callback=callback, params=list(params), help=text, short_help=text))
@@ -83,16 +85,16 @@ class _Sessions:
         self._say("".join(_row(listed, everywhere) for listed in found))
 
     def show(self, session: str, as_json: bool) -> None:
-        listed, past = self._load(session)
+        listed, stored = self._load(session)
         if not as_json:
-            self._say(export.markdown(past))
+            self._say(export.markdown(stored))
             return
         messages = [
             {"role": message.role, "origin": message.origin, "text": "\n".join(map(export.plain, message.blocks))}
-            for message in past.history
+            for message in stored.history
         ]
-        cost = sum(entry.cost_usd for entry in past.used)
-        self._say_json(_facts(listed) | {"model": past.model, "costUSD": cost, "messages": messages})
+        cost = sum(entry.cost_usd for entry in stored.used)
+        self._say_json(_facts(listed) | {"model": stored.model, "costUSD": cost, "messages": messages})
 
     def search(self, text: str, everywhere: bool, as_json: bool) -> None:
         hits: list[dict[str, Any]] = []
@@ -108,8 +110,8 @@ class _Sessions:
             self._say("Nothing found.\n")
 
     def export(self, session: str, kind: str, output: str) -> None:
-        _, past = self._load(session)
-        text = export.page(past) if kind == "html" else export.markdown(past)
+        _, stored = self._load(session)
+        text = export.page(stored) if kind == "html" else export.markdown(stored)
         if not output:
             self._say(text)
             return
@@ -134,10 +136,10 @@ class _Sessions:
 
     def _projects(self) -> str:
         settings = self._settings()
-        return projects_dir(settings.env, settings.session_dir)
+        return projects_dir(settings.env, settings.session.folder)
 
     def _find(self, wanted: str) -> Listed:
-        """By id, by the beginning of one, or by title; this folder's sessions first."""
+        """By id, by the start of an id, or by title; this folder's sessions first."""
         projects = self._projects()
         path = index.find(projects, wanted, self._settings().cwd)
         listed = index.look(path) if path else None
@@ -145,24 +147,24 @@ class _Sessions:
             return listed
         everything = index.listing(projects)
         named = [each for each in everything if each.title and each.title.casefold() == wanted.casefold()]
-        begins = [each for each in everything if len(wanted) >= SHORTEST_PREFIX and each.session_id.startswith(wanted)]
+        begins = [each for each in everything if len(wanted) >= MIN_PREFIX and each.session_id.startswith(wanted)]
         found = named or begins
         if not found:
             raise BadInvocation(f"no session '{wanted}'")
         if len(found) > 1:
-            several = ", ".join(each.session_id for each in found[:MOST_FOUND])
-            raise BadInvocation(f"'{wanted}' means more than one session: {several}")
+            several = ", ".join(each.session_id for each in found[:MAX_MATCHES])
+            raise BadInvocation(f"'{wanted}' matches more than one session: {several}")
         return found[0]
 
     def _load(self, wanted: str) -> tuple[Listed, StoredSession]:
         listed = self._find(wanted)
         try:
-            past = load(listed.path)
+            stored = load(listed.path)
         except StoreFailed as error:
             raise BadInvocation(str(error)) from None
-        if past is None:
+        if stored is None:
             raise BadInvocation(f"there is no conversation in {listed.path}")
-        return listed, past
+        return listed, stored
 
     def _say_json(self, value: Any) -> None:
         self._say(dumps(value).decode("utf-8") + "\n")
@@ -193,18 +195,18 @@ def _row(listed: Listed, with_folder: bool) -> str:
 
 
 def _places(path: str, text: str) -> list[str]:
-    """Where the words stand in a session, with a little of what is around them."""
+    """Where the text occurs in a session, with a little context."""
     wanted = text.casefold()
     try:
-        past = load(path)
+        stored = load(path)
     except StoreFailed:
         return []
     places: list[str] = []
-    for message in past.history if past is not None else ():
+    for message in stored.history if stored is not None else ():
         for block in message.blocks:
             words = export.plain(block)
             at = words.casefold().find(wanted)
-            if at >= 0 and len(places) < MOST_FOUND:
+            if at >= 0 and len(places) < MAX_MATCHES:
                 places.append(" ".join(words[max(at - AROUND, 0) : at + len(text) + AROUND].split()))
     return places
 

@@ -24,10 +24,16 @@ if TYPE_CHECKING:
 
 
 def find_keys(
-    endpoint: Endpoint, settings: Settings, warn: Callable[[str], None] = learn_nothing, learn: Learn = learn_nothing
+    endpoint: Endpoint,
+    settings: Settings,
+    warn: Callable[[str], None] = learn_nothing,
+    learn: Learn = learn_nothing,
+    *,
+    profile: str | None = None,
 ) -> tuple[KeySource, ...]:
-    """The keys to use, best first; () if there is none and the endpoint needs one."""
-    for looked in look(endpoint, settings, learn):
+    """The keys to use, best first; () if there is none and the endpoint needs one. `profile` replaces the chosen
+    profile of the settings."""
+    for looked in look(endpoint, settings, learn, profile=profile):
         if looked.warning:
             warn(looked.warning)
         if looked.sources:
@@ -41,12 +47,14 @@ def find_credential(endpoint: Endpoint, settings: Settings) -> Credential | None
     return found[0].known() if found else None
 
 
-def look(endpoint: Endpoint, settings: Settings, learn: Learn = learn_nothing) -> Iterator[Look]:
+def look(
+    endpoint: Endpoint, settings: Settings, learn: Learn = learn_nothing, *, profile: str | None = None
+) -> Iterator[Look]:
     """Every place, strongest first, each looked at when it is asked for."""
-    if settings.api_key_env and endpoint.key_vars == (settings.api_key_env,):
+    if settings.endpoint.api_key_env and endpoint.key_vars == (settings.endpoint.api_key_env,):
         yield from _variables(endpoint, settings, learn)  # the flag names the only place
         return
-    chosen = _chosen_profile(endpoint, settings, learn)
+    chosen = _chosen_profile(endpoint, settings, learn, settings.credentials.profile if profile is None else profile)
     if chosen is not None:
         yield chosen  # whoever chose one does not want another account's key instead
         return
@@ -63,9 +71,9 @@ def look(endpoint: Endpoint, settings: Settings, learn: Learn = learn_nothing) -
         yield Look("no key", (FixedKey(Credential("", "none", "none")),), "the endpoint needs none")
 
 
-def missing_key(endpoint: Endpoint, settings: Settings) -> BadInvocation:
+def missing_key(endpoint: Endpoint, settings: Settings, *, profile: str | None = None) -> BadInvocation:
     """What to tell when there is no key: everything that was looked at."""
-    looked = [f"{at.place} ({at.note})" if at.warning else at.place for at in look(endpoint, settings)]
+    looked = [f"{at.place} ({at.note})" if at.warning else at.place for at in look(endpoint, settings, profile=profile)]
     return BadInvocation(
         f"no key for provider '{endpoint.name}': looked at {', '.join(looked)}. "
         "Set one of them, or choose another provider with --provider.",
@@ -76,14 +84,14 @@ def missing_key(endpoint: Endpoint, settings: Settings) -> BadInvocation:
 def secrets_of(settings: Settings, credential: Credential | None) -> tuple[str, ...]:
     """Every secret in reach, for redaction."""
     found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= LEAST_SECRET]
-    rows = (row.get("headers") for row in settings.endpoints.values() if isinstance(row, dict))
-    for headers in (settings.custom_headers, *rows):
+    rows = (row.get("headers") for row in settings.endpoint.rows.values() if isinstance(row, dict))
+    for headers in (settings.endpoint.custom_headers, *rows):
         found.extend(_written_in(headers) if isinstance(headers, dict) else ())
-    if settings.keys or settings.profiles:
+    if settings.credentials.keys or settings.credentials.profiles:
         from yume_shim.config.profiles import texts, written_keys
 
-        found.extend(key for given in settings.keys.values() for key in texts(given, "[keys]"))
-        found.extend(written_keys(settings.profiles, settings.config_file))
+        found.extend(key for given in settings.credentials.keys.values() for key in texts(given, "[keys]"))
+        found.extend(written_keys(settings.credentials.profiles, settings.config_file))
     if credential is not None and credential.key:
         found.append(credential.key)
     return tuple(dict.fromkeys(found))
@@ -123,17 +131,17 @@ def _written_in(headers: Mapping[str, Any]) -> Iterator[str]:
 
 def tool_environment(settings: Settings) -> dict[str, str]:
     """The environment for tool processes: everything but the keys, unless the config file wants them there."""
-    if settings.keys_for_tools:
+    if settings.credentials.keys_for_tools:
         return dict(settings.env)
     kept = {name: value for name, value in settings.env.items() if not is_secret_name(name)}
-    kept.pop(settings.api_key_env, None)
-    for row in settings.endpoints.values():
+    kept.pop(settings.endpoint.api_key_env, None)
+    for row in settings.endpoint.rows.values():
         for name in (*row.get("key_vars", ()), *row.get("token_vars", ())):
             kept.pop(name, None)
-    if settings.profiles:
+    if settings.credentials.profiles:
         from yume_shim.config.profiles import key_variables
 
-        for name in key_variables(settings.profiles, settings.config_file):
+        for name in key_variables(settings.credentials.profiles, settings.config_file):
             kept.pop(name, None)
     return kept
 
@@ -141,14 +149,14 @@ def tool_environment(settings: Settings) -> dict[str, str]:
 # ---------------------------------------------------------------- the places
 
 
-def _chosen_profile(endpoint: Endpoint, settings: Settings, learn: Learn) -> Look | None:
+def _chosen_profile(endpoint: Endpoint, settings: Settings, learn: Learn, chosen: str) -> Look | None:
     """The profile that was picked, if it is one of this provider's."""
-    if not settings.profile:
+    if not chosen:
         return None
     from yume_shim.config.profiles import look_at_profile, profiles_of
 
     for profile in profiles_of(endpoint, settings):
-        if profile.name == settings.profile:
+        if profile.name == chosen:
             return look_at_profile(profile, settings, learn)
     return None
 
@@ -156,12 +164,12 @@ def _chosen_profile(endpoint: Endpoint, settings: Settings, learn: Learn) -> Loo
 def _config_file(endpoint: Endpoint, settings: Settings, learn: Learn) -> Look:
     """`[keys]`, then the profiles of this provider in the order of the file: they are used in turn."""
     place = f"[keys] {endpoint.name} in {settings.config_file or 'the config file'}"
-    if not settings.keys and not settings.profiles:
+    if not settings.credentials.keys and not settings.credentials.profiles:
         return Look(place)
     from yume_shim.config.profiles import fixed_keys, look_at_profile, means, profiles_of, texts
 
     sources: list[KeySource] = []
-    for name, written in settings.keys.items():
+    for name, written in settings.credentials.keys.items():
         if means(name, endpoint):
             sources += fixed_keys(texts(written, "[keys]"), f"config file [keys] {name}", "key", learn)
     looks = [look_at_profile(profile, settings, learn) for profile in profiles_of(endpoint, settings)]
@@ -185,13 +193,13 @@ def _variables(endpoint: Endpoint, settings: Settings, learn: Learn) -> Iterator
 
 def _vendors_own(endpoint: Endpoint, settings: Settings, learn: Learn) -> Iterator[Look]:
     """The helper command, and the files in which the vendor's programs keep API keys."""
-    if endpoint.takes_key_helper and settings.key_helper:
+    if endpoint.takes_key_helper and settings.credentials.key_helper:
         from yume_shim.config.key_helper import CommandKey, ttl_seconds
 
         # the Claude CLI sends such a key in both ways: gateways read either
         label = Credential("", "key", "apiKeyHelper", also_bearer=True)
         ttl = ttl_seconds(settings.env)
-        command = CommandKey(settings.key_helper, label, ttl, settings.env, settings.cwd, learn)
+        command = CommandKey(settings.credentials.key_helper, label, ttl, settings.env, settings.cwd, learn)
         yield Look("apiKeyHelper", (command,), "a command")
     elif endpoint.takes_key_helper:
         yield Look("apiKeyHelper of the settings files", note="not set")

@@ -68,7 +68,7 @@ def means(name: str, endpoint: Endpoint) -> bool:
 
 def profiles_of(endpoint: Endpoint, settings: Settings) -> list[Profile]:
     """The profiles of a provider, in the order of the file."""
-    read = (read_profile(name, table, settings.config_file) for name, table in settings.profiles.items())
+    read = (read_profile(name, table, settings.config_file) for name, table in settings.credentials.profiles.items())
     return [profile for profile in read if means(profile.provider, endpoint)]
 
 

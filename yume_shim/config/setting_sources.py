@@ -1,66 +1,86 @@
-"""Reading single values: flags first, then the environment, then the config file; each refusal names its source."""
+"""The sources of settings side by side, and how one value is read: flag, else environment, else config file.
+
+Every refusal names the source of the value that it refuses.
+"""
 
 from __future__ import annotations
 
+import os
+
+from yume_shim.config.settings_files import read_config, read_layers
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    from yume_shim.config.settings_files import Layer
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
-SAMPLING = ("temperature", "top_p", "stop_sequences", "models")
+_NEVER_FROM_PROJECTS = (
+    *("_BASE_URL", "_API_BASE", "_HOST", "_API_KEY", "_TOKEN", "_PROXY", "_PROFILE"),
+    *("_USE_BEDROCK", "_USE_VERTEX", "_ACCESS_KEY", "_ACCESS_KEY_ID", "_CREDENTIALS", "_CUSTOM_HEADERS"),
+    *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # folders in which keys are looked up
+)
+"""Endings of variables that redirect requests or change keys: a repository may not set them, trusted or not."""
 
 
-class Wishes:
-    """The three sources side by side."""
+class SettingSources:
+    """Flags and words of the command line, the environment, config.toml and the settings.json layers."""
 
-    values: Values
-    env: Mapping[str, str]
-    config: Mapping[str, Any]
-    config_path: str
+    def __init__(
+        self,
+        values: Values,
+        words: tuple[str, ...],
+        *,
+        flat: bool,
+        env: Mapping[str, str],
+        cwd: str,
+        log: Callable[[str, str], None],
+    ) -> None:
+        """Read the files. Raises BadInvocation."""
+        self.values, self.words, self.flat, self.cwd, self.log = values, words, flat, cwd, log
+        home = env.get("HOME") or os.path.expanduser("~")
+        config_dir = env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+        named = self.text("config") or env.get("YUME_CONFIG", "")
+        self.config_path: str = named or os.path.join(home, ".yume", "config.toml")
+        self.config: Mapping[str, Any] = read_config(self.config_path, log, required=bool(named))
+        self.layer_names = self._layer_names()
+        self.layers = read_layers(self.layer_names, self.text("settings"), cwd, config_dir, home, log)
+        if any(layer.data.get("hooks") for layer in self.layers):
+            log("warning", "hooks of the settings files are not run by this version, and guard nothing")
+        self.env: Mapping[str, str] = merged_env(env, self.layers, self.table("env"))
 
-    def text(self, key: str) -> str | None:
-        found = self.values.get(key)
+    def _layer_names(self) -> tuple[str, ...]:
+        if self.on("restricted"):
+            return ()
+        asked = self.text("setting-sources")
+        if asked is None:
+            return ("user", "project", "local")
+        return tuple(name.strip() for name in asked.split(",") if name.strip())
+
+    # ------------------------------------------------------------ flags
+
+    def text(self, flag: str) -> str | None:
+        found = self.values.get(flag)
         return found if isinstance(found, str) else None
 
-    def on(self, key: str) -> bool:
-        return key in self.values
+    def on(self, flag: str) -> bool:
+        return flag in self.values
 
-    def many(self, key: str) -> tuple[str, ...]:
-        found = self.values.get(key, ())
+    def many(self, flag: str) -> tuple[str, ...]:
+        found = self.values.get(flag, ())
         return found if isinstance(found, tuple) else ()
 
-    def conf(self, key: str) -> str:
-        found = self.config.get(key, "")
-        if not isinstance(found, str):
-            raise BadInvocation(f"{self.config_path}: `{key}` must be a string")
-        return found
+    # ------------------------------------------------------------ environment
 
-    def conf_texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; one text alone will do."""
-        found = self.config.get(key, ())
-        texts = [found] if isinstance(found, str) else found
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) and text for text in texts):
-            raise BadInvocation(f"{self.config_path}: `{key}` must be a list of texts")
-        return tuple(texts)
+    def is_true(self, variable: str) -> bool:
+        return self.env.get(variable) in ("1", "true")
 
-    def table(self, key: str) -> Mapping[str, Any]:
-        found = self.config.get(key, NOTHING)
-        if not hasattr(found, "items"):
-            raise BadInvocation(f"{self.config_path}: `{key}` must be a table")
-        return found  # type: ignore[no-any-return]  # TOML tables are dicts
-
-    def sampling(self) -> dict[str, Any]:
-        """What was said about sampling and about single models."""
-        if not self.env.get("YUME_TEMPERATURE") and not any(key in self.config for key in SAMPLING):
-            return {}
-        from yume_shim.config.models import sampling_settings
-
-        return sampling_settings(self)
+    # ------------------------------------------------------------ flags and environment
 
     def number(self, flag: str, variable: str, *, least: float) -> float | None:
         raw = self.text(flag) if flag in self.values else self.env.get(variable) or None
@@ -81,8 +101,59 @@ class Wishes:
             raise BadInvocation(f"--{flag} must be a whole number, not '{number:g}'")
         return None if number is None else int(number)
 
+    # ------------------------------------------------------------ config file
+
+    def conf(self, key: str) -> str:
+        found = self.config.get(key, "")
+        if not isinstance(found, str):
+            raise BadInvocation(f"{self.config_path}: `{key}` must be a string")
+        return found
+
+    def conf_texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts; a single text counts as a list of one."""
+        found = self.config.get(key, ())
+        texts = [found] if isinstance(found, str) else found
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) and text for text in texts):
+            raise BadInvocation(f"{self.config_path}: `{key}` must be a list of texts")
+        return tuple(texts)
+
     def conf_number(self, key: str) -> int | None:
         found = self.config.get(key)
         if found is not None and (not isinstance(found, int) or isinstance(found, bool) or found < 1):
             raise BadInvocation(f"{self.config_path}: `{key}` must be a whole number of at least 1")
         return found
+
+    def table(self, key: str) -> Mapping[str, Any]:
+        found = self.config.get(key, NOTHING)
+        if not hasattr(found, "items"):
+            raise BadInvocation(f"{self.config_path}: `{key}` must be a table")
+        return found  # type: ignore[no-any-return]  # TOML tables are dicts
+
+    def table_of(self, key: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+        """A table that may have these keys only."""
+        found = self.table(key)
+        unknown = [name for name in found if name not in known]
+        if unknown:
+            raise BadInvocation(f"{self.config_path}: [{key}] does not know {', '.join(unknown)}")
+        return found
+
+
+def merged_env(env: Mapping[str, str], layers: list[Layer], table: Mapping[str, Any]) -> dict[str, str]:
+    """The process environment, overridden by the settings files' `env` and completed by the config file's `[env]`."""
+    merged = dict(env)
+    for layer in layers:
+        extra = layer.data.get("env")
+        if layer.trusted and isinstance(extra, dict):
+            from_project = layer.name in ("project", "local")
+            for name, given in extra.items():
+                if from_project and (name.upper() == "HOME" or name.upper().endswith(_NEVER_FROM_PROJECTS)):
+                    continue
+                merged[str(name)] = str(given)
+    for name, given in table.items():
+        merged.setdefault(name, str(given))
+    return merged
+
+
+def strings(found: Any) -> list[str]:
+    """The texts of a list; [] for anything else."""
+    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []

@@ -1,1 +1,1 @@
-"""What the model is told: system prompt, standing instructions, a history its API accepts. Only the engine sees it."""
+"""What the model gets besides the prompt: system prompt, instructions, a legal history. Only the engine uses it."""

@@ -1,8 +1,8 @@
-"""A history summed up: where to cut, what to ask, how to rejoin. Pure; `engine/compaction.py` does it.
+"""Compaction, the pure part: where to cut the history, how to ask for a summary, how to rejoin the two.
 
-What stands before the cut is given to the model with the wish for a summary; then the history is that summary, as a
-message of the user, and what stands behind the cut. The words of the first request and the files that were touched are
-carried over by us, not left to the model: they are what a summary must not lose.
+The model gets the messages before the cut and is asked to summarise them. Afterwards the history is that summary, as a
+user message, and the messages after the cut. The text of the first request and the names of the files touched are
+copied by this program, not left to the model, because a summary must not lose them. `engine/compaction.py` runs it.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ToolSpec
 
 NOTE_TOKENS = 40
-"""What the note in place of left out messages takes, generously."""
+"""An upper bound for the note that replaces messages that were left out."""
 LEAST_HEAD = 2
-"""Messages that must stand before a cut: a prompt and an answer to it. Less is not worth a summary."""
+"""Messages that must be before a cut: a prompt and its answer. Less is not worth a summary."""
 LONGEST_SUMMARY = 40_000
 """Characters; a longer summary loses its middle."""
 LONGEST_TASK = 4_000
-"""Characters of the first request that are carried over."""
+"""Characters of the first request that are copied."""
 MOST_FILES = 40
-"""Files that are named, the last ones touched."""
+"""Files that are named: the ones touched last."""
 RESULT_CAPS = (8_000, 2_000, 500)
-"""Characters left of each tool result, tried in this order until what is to be summed up fits into one request."""
+"""Caps for each tool result in characters, tried in this order until the text to summarise fits into one request."""
 
-OPENING = "The conversation so far has been summed up to make room. This message stands in for all that came before it."
-CLOSING = "Go on from where the summary ends, without commenting on it."
+OPENING = "The conversation so far has been summarised to make room. This message replaces everything before it."
+CLOSING = "Continue from where the summary ends, without commenting on it."
 
 _ASK = """\
-The conversation above is about to be replaced by a summary that you write now. Whoever goes on from it will see \
-nothing else of it, so put in all that the work needs. Answer with text only and call no tool.
+The conversation above is about to be replaced by a summary that you write now. The work continues from this summary \
+alone, so include everything that it needs. Answer with text only and call no tool.
 
 Cover, under short headings:
-- what the user wants, in all its parts, with later corrections and wishes, in the user's own words where they matter
-- what was done and what was found, with decisions and the reasons for them
+- what the user wants, in all its parts, with later corrections and requests, in the user's own words where they matter
+- what was done and found, with decisions and their reasons
 - files read, created or changed, with the names, signatures, lines and figures that will be needed again
 - commands that work here, errors that came up and how they were solved
 - what is unfinished, and the very next step
@@ -61,11 +61,11 @@ _FILES = re.compile(r"<files-touched>\n(.*?)\n</files-touched>", re.DOTALL)
 
 
 def legal_cuts(messages: Sequence[Message]) -> list[int]:
-    """The places before which a history may be cut: every result behind them has its call behind them too. From 1 to
-    the length of the history, in order."""
+    """The positions before which a history may be cut, so that no result after the cut has its call before it. From 1
+    to the length of the history, in order."""
     cuts: list[int] = []
     needed: dict[str, int] = {}
-    """Calls of the results seen so far, walking backwards, and how many results wait for each."""
+    """Going backwards: the calls of the results seen so far, and how many results need each."""
     called = {block.id for message in messages for block in message.blocks if isinstance(block, ToolCall)}
     for place in range(len(messages), 0, -1):
         if not needed:
@@ -79,38 +79,39 @@ def legal_cuts(messages: Sequence[Message]) -> list[int]:
 
 
 def choose_cut(messages: Sequence[Message], keep_tokens: int) -> int | None:
-    """Where to cut so that about `keep_tokens` of the newest messages stay, but never more than half of all. The last
-    message always stays (it waits for an answer), with the calls it answers. None if too little is left to sum up."""
+    """Where to cut so that about `keep_tokens` of the newest messages stay, but never more than half of the history.
+    The last message always stays (it needs an answer), with the calls that it answers. None if too little would be left
+    to summarise."""
     cuts = [cut for cut in legal_cuts(messages) if LEAST_HEAD <= cut < len(messages)]
     if not cuts:
         return None
     sizes = [size_of((message,)) for message in messages]
     keep = min(keep_tokens, sum(sizes) // 2)
     best = cuts[-1]
-    kept, behind = 0, len(messages)
+    kept, end = 0, len(messages)
     for cut in reversed(cuts):
-        kept += sum(sizes[cut:behind])
-        behind = cut
+        kept += sum(sizes[cut:end])
+        end = cut
         if kept > keep:
             break
         best = cut
     return best
 
 
-# ---------------------------------------------------------------- what to ask
+# ---------------------------------------------------------------- how to ask
 
 
 def ask_for_summary(head: Sequence[Message], instructions: str = "") -> tuple[Message, ...]:
-    """The messages of the request: what is to be summed up, then the wish."""
-    wish = _ASK
+    """The messages of the request: those to summarise, then the instruction."""
+    ask = _ASK
     if instructions:
-        wish += f"\n\nThe user asks that the summary heed this:\n{instructions}"
-    return (*head, Message("user", (Text(wish),)))
+        ask += f"\n\nThe user gave these instructions for the summary:\n{instructions}"
+    return (*head, Message("user", (Text(ask),)))
 
 
 def fit_head(head: Sequence[Message], tokens: int) -> tuple[Message, ...]:
-    """What is to be summed up, cut down until it is no more than about `tokens`: first its results, then its oldest
-    messages, last its longest texts."""
+    """The messages to summarise, made smaller until they have about `tokens`: first trim tool results, then leave out
+    the oldest messages, last clip the longest texts."""
     fitted = tuple(head)
     for cap in RESULT_CAPS:
         if size_of(fitted) <= tokens:
@@ -124,7 +125,7 @@ def fit_head(head: Sequence[Message], tokens: int) -> tuple[Message, ...]:
 
 
 def _newest(messages: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:
-    """The last messages that fit, at least two of them, with a note in place of the others."""
+    """The last messages that fit, but at least two, with a note in place of the others."""
     left = size_of(messages)
     place = 0
     for cut in legal_cuts(messages):
@@ -150,14 +151,14 @@ def _clip_texts(message: Message, limit: int) -> Message:
 
 
 def summary_of(answer: str, longest: int = LONGEST_SUMMARY) -> str:
-    """The summary in an answer: without its tags and without a draft before it, cut if it is too long."""
+    """The summary in an answer, without its tags and without a draft before it; clipped if it is too long."""
     text = _DRAFT_TAGS.sub("", answer)
     found = _SUMMARY_TAGS.search(text)
     return clip_middle((found.group(1) if found else text).strip(), longest)
 
 
 def rejoin(summary: str, head: Sequence[Message], tools: Iterable[ToolSpec] = ()) -> Message:
-    """The message that stands for `head` from now on."""
+    """The message that replaces `head`."""
     parts = [OPENING]
     task = _task(head)
     if task:
@@ -171,7 +172,7 @@ def rejoin(summary: str, head: Sequence[Message], tools: Iterable[ToolSpec] = ()
 
 
 def _task(head: Sequence[Message]) -> str:
-    """The user's first words; those of an earlier summary if there was one."""
+    """The text of the first request; taken from an earlier summary if there is one."""
     for message in head:
         texts = [block.text for block in message.blocks if isinstance(block, Text) and block.text.strip()]
         if message.role == "user" and texts:
@@ -183,8 +184,8 @@ def _task(head: Sequence[Message]) -> str:
 
 
 def touched_files(messages: Sequence[Message], tools: Iterable[ToolSpec]) -> tuple[str, ...]:
-    """`path` or `path (changed)` of the files that calls named, in the order of their last use; those of an earlier
-    summary first."""
+    """`path` or `path (changed)` of the files that calls named, in the order of their last use; the files of an earlier
+    summary come first."""
     fields = {tool.name: (tool.path_field, tool.kind) for tool in tools if tool.kind in ("read", "edit")}
     found: dict[str, bool] = {}
     for message in messages:

@@ -1,4 +1,4 @@
-"""Where the model works: folder, system, shell, git branch and date. Only reads; starts no process."""
+"""The environment that the model works in: folder, system, shell, git branch, date. Only reads; starts no process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_HEAD_BYTES = 4_096
 
 @value
 class Facts:
-    """What the system prompt tells about the machine. `branch` is "" outside git and on a detached HEAD."""
+    """What the system prompt says about the machine. `branch` is "" outside git and on a detached HEAD."""
 
     cwd: str
     platform: str
@@ -31,7 +31,7 @@ class Facts:
 
 
 def facts(cwd: str, now: float, environ: Mapping[str, str] = os.environ) -> Facts:
-    """Look around once. `now` is the clock's wall time in seconds."""
+    """Collect the facts. `now` is the clock's wall time in seconds."""
     git_dir = _git_dir(cwd)
     return Facts(
         cwd=cwd,

@@ -1,9 +1,9 @@
 """Standing instructions from files: the user's and the project's `CLAUDE.md`, `CLAUDE.local.md`, or a lone
 `AGENTS.md`, with the files they import by `@path`. They become one note before the first prompt.
 
-Files are found from the root down to the working directory, so that the nearest one speaks last. A project's file may
-import only from the project: whoever wrote a repository must not be able to send files from elsewhere (keys, say) to
-a model. The user's own file may import anything. Nothing here raises: a file that cannot be read is not there.
+Files are read from the root down to the working directory, so that the nearest one comes last. A project's file may
+import only from the project: the author of a repository must not be able to send other files (such as keys) to a model.
+The user's file may import anything. Nothing here raises: a file that cannot be read is ignored.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_FILE_BYTES = 100_000
-"""What is read of one file."""
+"""Bytes read from one file."""
 MAX_TOTAL_BYTES = 400_000
-"""What all of them may bring together."""
+"""Bytes read from all files together."""
 MAX_FILES = 50
 MAX_IMPORT_DEPTH = 5
 
 ALL_SOURCES = ("user", "project", "local")
 
 INTRODUCTION = (
-    "These are standing instructions from files of the user and of the project. Follow them wherever they apply, "
-    "also where they differ from your usual way; let them rest where they have nothing to do with the task."
+    "These are standing instructions from the user's and the project's files. Follow them wherever they apply, "
+    "even where they differ from your defaults; ignore them where they have nothing to do with the task."
 )
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -86,13 +86,13 @@ class _Found:
         self._left = MAX_TOTAL_BYTES
 
     def skip(self, path: str) -> None:
-        """Never read this file from now on."""
+        """Do not read this file."""
         self._seen.add(os.path.realpath(path))
 
     def read(self, path: str, whose: str, inside: str | None, depth: int = 0) -> None:
-        """Take in a file and what it imports. `inside` bounds where files may really lie; None = anywhere."""
+        """Read a file and its imports. After resolving links, files must be in `inside`; None = anywhere."""
         real = os.path.realpath(path)
-        if real in self._seen or len(self._seen) >= MAX_FILES or self._left <= 0 or not _lies_in(real, inside):
+        if real in self._seen or len(self._seen) >= MAX_FILES or self._left <= 0 or not _is_in(real, inside):
             return
         text = _text_of(real, min(MAX_FILE_BYTES, self._left))
         if not text.strip():
@@ -106,12 +106,12 @@ class _Found:
             self.read(target, f"{whose}; imported by {os.path.basename(path)}", inside, depth + 1)
 
 
-def _lies_in(real: str, folder: str | None) -> bool:
+def _is_in(real: str, folder: str | None) -> bool:
     return folder is None or real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def _text_of(path: str, limit: int) -> str:
-    """The beginning of a text file; "" for anything else (a device or pipe could block for ever)."""
+    """The start of a text file; "" for anything else (a device or a pipe could block for ever)."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return ""
@@ -126,7 +126,7 @@ def _text_of(path: str, limit: int) -> str:
 
 
 def _imports(text: str, folder: str) -> Iterator[str]:
-    """The files that `@path` names outside of code. A word that names no file is just a word."""
+    """The files that `@path` names outside of code. A word that names no file is ignored."""
     prose = _SPAN.sub(" ", _FENCE.sub("\n", text))
     for match in _IMPORT.finditer(prose):
         name = match[1].replace("\\ ", " ")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 MAX_MENTIONS = 10
-"""More files than this are not attached to one prompt."""
+"""The most files attached to one prompt."""
 
 _MENTION = re.compile(r'(?:(?<=\s)|^)@(?:"([^"\n]+)"|([^\s"@]+))')
 _TRAILING = ".,;:!?)]}'\""
 
 
 def mentioned(text: str) -> tuple[str, ...]:
-    """The paths mentioned, each once, in order. An `@` inside a word (a mail address) is none."""
+    """The paths mentioned, each once, in order. An `@` inside a word (a mail address) does not count."""
     found: dict[str, None] = {}
     for quoted, bare in _MENTION.findall(text):
         path = quoted or bare.rstrip(_TRAILING)

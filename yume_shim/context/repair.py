@@ -1,14 +1,14 @@
-"""History made legal on its way out: pure, deterministic, and silent on a history that already is.
+"""Makes a history legal before it is sent: pure, deterministic, and without effect on a history that already is.
 
-The store keeps what happened; every API refuses some of it. What comes out of `repair` obeys, in this order:
+The store keeps what happened; every API refuses some of it. The result of `repair` follows these rules, in this order:
 
-1. no blank text, no empty message, no block that its side cannot say or the target cannot read;
-2. neighbours of equal role are one message, and the first message is the user's;
-3. every call has exactly one result, in the very next message, before anything else, in the order of the calls;
+1. no blank text, no empty message, no block that its role cannot have or the target cannot read;
+2. neighbours with the same role are one message, and the first message is the user's;
+3. every call has exactly one result, in the next message, before anything else, in the order of the calls;
 4. call ids are unique.
 
-A legal history comes back as the same values, so that each request extends the one before it and the prompt cache
-holds.
+A legal history is returned as the same values, so that each request extends the one before it and the prompt cache
+hits.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MISSING_RESULT = (
     "This call was cut off before a result was recorded. It may have run in part or not at all: "
     "check its effects before relying on them or calling it again."
 )
-"""Stands in for a result that was never written down."""
+"""Replaces a result that was never recorded."""
 
 OPENING_NOTE = "[The conversation before this point is not included.]"
-"""The user's side of a history that opens with the assistant: dropping the answer would lose what it said."""
+"""Put before a history that starts with the assistant: dropping the answer would lose its content."""
 
 SIGNED_API = "anthropic-messages"
 """The API that checks signatures on thinking ("Invalid `signature` in `thinking` block") and refuses an assistant
@@ -39,7 +39,7 @@ message that ends on thinking ("The final block in an assistant message cannot b
 
 @value
 class Repaired:
-    """A legal history, and one sentence for each kind of change that lost or invented something."""
+    """A legal history, and one sentence for each kind of change that lost or added something."""
 
     messages: tuple[Message, ...]
     notes: tuple[str, ...] = ()
@@ -51,8 +51,8 @@ def repair(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
 
 
 def plainly_legal(messages: tuple[Message, ...]) -> bool:
-    """Is there surely nothing to do? One quick look at the ordinary case (text, calls, their results, in turns): a long
-    history is sent again with every request. Anything else, thinking for one, gets the thorough way."""
+    """Is there certainly nothing to do? A quick check of the ordinary case (text, calls and their results, in turns),
+    because a long history is sent again with every request. Anything else, such as thinking, is checked thoroughly."""
     waiting: list[str] = []
     seen: set[str] = set()
     expected = "user"
@@ -75,7 +75,7 @@ def plainly_legal(messages: tuple[Message, ...]) -> bool:
 
 
 def _answers_plainly(blocks: tuple[Block, ...], waiting: list[str]) -> bool:
-    """One result for each call, in order, and behind them only what a user says."""
+    """One result for each call, in order, and only text after them."""
     count = len(waiting)
     if len(blocks) < count:
         return False
@@ -86,7 +86,7 @@ def _answers_plainly(blocks: tuple[Block, ...], waiting: list[str]) -> bool:
 
 
 def thoroughly(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
-    """Look at every block, pair every call with its result, mend what is not legal."""
+    """Check every block, pair every call with its result, repair what is not legal."""
     log = _Log()
     origin = target.origin
     readable = _merged((_readable(message, target, log) for message in messages), origin)
@@ -103,7 +103,7 @@ def thoroughly(messages: tuple[Message, ...], target: ModelSpec) -> Repaired:
 
 
 def _readable(message: Message, target: ModelSpec, log: _Log) -> Message:
-    """The message without what its side cannot say and what the target cannot read."""
+    """The message without blocks that its role cannot have or the target cannot read."""
     kept: list[Block] = []
     for block in message.blocks:
         reason = _objection(block, message, target)
@@ -133,7 +133,7 @@ def _objection(block: Block, message: Message, target: ModelSpec) -> str:
 
 
 def _replayable(block: Thinking, api: str) -> bool:
-    """Is there something to send back, and the proof that goes with it?"""
+    """Is there something to send back, and the signature that it needs?"""
     own = block.opaque.get(api)
     if api == SIGNED_API:
         return isinstance(own, dict) and bool(own.get("signature") or own.get("data"))
@@ -170,7 +170,7 @@ def _merged(messages: Iterable[Message], origin: str) -> list[Message]:
 
 
 def _append(out: list[Message], message: Message, origin: str) -> None:
-    """Add a message, joining it to the last one if that is of the same role. Empty ones vanish."""
+    """Add a message, joined to the last one if both have the same role. Empty messages are dropped."""
     if not message.blocks:
         return
     if not out or out[-1].role != message.role:
@@ -180,14 +180,14 @@ def _append(out: list[Message], message: Message, origin: str) -> None:
     if last.origin == message.origin:
         out[-1] = replace(last, blocks=last.blocks + message.blocks)
         return
-    # Two authors in one message: it keeps the target's name if one of them is the target, so that the target's own
-    # echo data is sent back; the other's must not be taken for it.
+    # Two authors in one message: it keeps the target's name if one of them is the target, so that the target gets its
+    # opaque data back; the other author's data must not be mistaken for it.
     author = origin if origin in (last.origin, message.origin) else last.origin
     out[-1] = Message(last.role, _stamped(last, author) + _stamped(message, author), author)
 
 
 def _stamped(message: Message, author: str) -> tuple[Block, ...]:
-    """The blocks as `author`'s own: echo data of anybody else is taken off."""
+    """The blocks with `author` as their author: the opaque data of other authors is removed."""
     return message.blocks if message.origin == author else tuple(_bare(block) for block in message.blocks)
 
 
@@ -201,7 +201,7 @@ def _bare(block: Block) -> Block:
 
 
 def _pair(messages: list[Message], origin: str, log: _Log) -> list[Message]:
-    """Give every call its one result in the next message; results that answer nothing vanish."""
+    """Give every call its one result in the next message; drop results without a call."""
     out: list[Message] = []
     used: set[str] = set()
     waiting: list[tuple[str, str]] = []
@@ -224,8 +224,8 @@ def _pair(messages: list[Message], origin: str, log: _Log) -> list[Message]:
 
 
 def _unique_ids(message: Message, used: set[str]) -> tuple[Message, list[tuple[str, str]]]:
-    """Rename calls whose id was seen before ("`tool_use` ids must be unique"); what comes earlier decides, so the
-    choice never changes when the history grows."""
+    """Rename calls whose id was used before ("`tool_use` ids must be unique"). The new id depends only on earlier
+    messages, so it does not change when the history grows."""
     pairs: list[tuple[str, str]] = []
     blocks: list[Block] = []
     for block in message.blocks:
@@ -272,12 +272,12 @@ _SENTENCES = {
     "misplaced": "blocks on the wrong side of the conversation left out: {}",
     "orphan": "tool results without a call left out: {}",
     "missing": "tool calls without a result answered with an error: {}",
-    "opening": "the history began with the assistant; a note stands in for the user: {}",
+    "opening": "the history began with the assistant; a note for the user was put before it: {}",
 }
 
 
 class _Log:
-    """Counts changes by kind. Blank text is counted too, but nothing was lost with it: it has no sentence."""
+    """Counts changes by kind. Blank text is counted too, but has no sentence, because nothing is lost with it."""
 
     __slots__ = ("_counts",)
 

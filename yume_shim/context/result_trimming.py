@@ -1,13 +1,13 @@
-"""Old tool results cut down, so that a long history fits without a summary. Pure.
+"""Trims old tool results, so that a long history fits without a summary. Pure.
 
-Results are the bulk of a history, and the older one is the less of it is needed: most can be had again by calling the
-tool once more. So every age of results gets a cap, half of the cap of the age after it. The caps are worked out: the
-largest with which the history comes down to its target, given how long its results are and how many tokens a character
-of it takes.
+Results are the bulk of a history, and the older a result is, the less of it is needed: calling the tool again brings
+most of them back. So results are grouped by age, and each group gets a cap, half of the cap of the next younger group.
+The caps are computed: the largest ones that bring the history down to its target, given the lengths of the results and
+the number of tokens per character.
 
-Trimming changes what was already sent, which costs the provider's prompt cache. Therefore it happens in steps: a step
-makes a plan that goes well below the budget, the plan stays as it is while the history grows, and the next step comes
-when the budget is reached again.
+Trimming changes messages that were already sent, which invalidates the provider's prompt cache. So it happens in steps:
+a step makes a plan that goes well below the budget, the plan stays the same while the history grows, and the next step
+comes when the budget is reached again.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Message
 
 LEAST_CAP = 200
-"""Characters that stay of the oldest results: enough to see what they were."""
+"""Characters left of the oldest results: enough to see what they were."""
 AGES = (4, 8, 16)
-"""Tool rounds of each age, the newest first; everything older is the last age."""
+"""Tool rounds in each age group, the newest first; the last group has all older ones."""
 TARGET_SHARE = 0.7
-"""A step goes down to this part of the budget, so that the next one is far off."""
+"""A step goes down to this share of the budget, so that the next step is far off."""
 LEAST_GAIN = 0.05
-"""A step that frees less than this part of the history is not worth the provider's cache."""
+"""A step that frees less than this share of the history is not worth losing the provider's cache."""
 DENSITY = 0.3
-"""Tokens per character where nothing was measured."""
+"""Tokens per character, if not measured."""
 LEAST_DENSITY, MOST_DENSITY = 0.1, 1.5
 MEDIA_CHARS = 5_000
-"""What an image or a document counts as, in characters."""
+"""Characters that an image or a document counts as."""
 TRIM_NOTE = "\n[… {cut} characters of this old result cut …]\n"
 
 
 @value
 class TrimPlan:
-    """The cap, in characters, of the results in each message from the first on; messages behind that stay whole."""
+    """The cap in characters for the results of each message, from the first message on. Later messages stay whole."""
 
     caps: tuple[int, ...] = ()
 
     def joined(self, other: TrimPlan) -> TrimPlan:
-        """Both plans at once: a result that was cut never grows again."""
+        """Both plans together: a result that was trimmed never grows again."""
         longer, shorter = sorted((self.caps, other.caps), key=len, reverse=True)
         return TrimPlan(tuple(map(min, longer, shorter)) + longer[len(shorter) :])
 
@@ -59,9 +59,9 @@ class Step:
 
 
 def apply_trim(messages: Sequence[Message], plan: TrimPlan) -> tuple[Message, ...]:
-    """The history as it is sent. Message for message the same, but for the results that the plan cuts."""
+    """The history to send: the same messages, with the results trimmed by the plan."""
     return tuple(
-        _cut_message(message, plan.caps[place]) if place < len(plan.caps) else message
+        _trim_message(message, plan.caps[place]) if place < len(plan.caps) else message
         for place, message in enumerate(messages)
     )
 
@@ -74,20 +74,20 @@ def plan_step(
     keep_turns: int = 1,
     caps: tuple[int, ...] = (),
 ) -> Step | None:
-    """The next step for a history of `size` tokens that should stay under `budget`; None if there is too little to
-    gain. `messages` is the history as it is sent now. `caps` overrides what would be worked out, by age."""
+    """The next step for a history of `size` tokens that should stay under `budget`; None if the gain is too small.
+    `messages` is the history as it is sent now. `caps` replaces the computed caps, by age."""
     limit = untouched_from(messages, keep_turns)
     rounds = _rounds(messages, limit)
     if not rounds:
         return None
     characters = sum(_length(block) for message in messages for block in message.blocks) or 1
     density = min(max(size / characters, LEAST_DENSITY), MOST_DENSITY) if size else DENSITY
-    wanted = max(0, round((size - budget * TARGET_SHARE) / density))
+    to_free = max(0, round((size - budget * TARGET_SHARE) / density))
 
     def by_age(base: int) -> Callable[[int], int]:
         return lambda age: max(base >> age, LEAST_CAP)
 
-    cap_of = (lambda age: caps[min(age, len(caps) - 1)]) if caps else by_age(_largest_base(rounds, wanted, by_age))
+    cap_of = (lambda age: caps[min(age, len(caps) - 1)]) if caps else by_age(_largest_base(rounds, to_free, by_age))
     freed = round(_freed(rounds, cap_of) * density)
     if freed < size * LEAST_GAIN:
         return None
@@ -97,8 +97,8 @@ def plan_step(
 
 
 def untouched_from(messages: Sequence[Message], keep_turns: int) -> int:
-    """From which message on nothing is cut. While tools run, that is the start of the last `keep_turns` user turns,
-    and in any case the newest round; else the prompt that waits for its answer."""
+    """The first message that is never trimmed. While tools run, that is the start of the last `keep_turns` user turns,
+    and in any case the newest round; otherwise the prompt that needs an answer."""
     last = len(messages) - 1
     if last < 0 or not _has_result(messages[last]):
         return max(last, 0)
@@ -127,14 +127,14 @@ def _age(nth: int) -> int:
 
 
 def _largest_base(
-    rounds: list[tuple[int, int, list[int]]], wanted: int, by_age: Callable[[int], Callable[[int], int]]
+    rounds: list[tuple[int, int, list[int]]], to_free: int, by_age: Callable[[int], Callable[[int], int]]
 ) -> int:
-    """The gentlest cap of the newest age that frees `wanted` characters; the hardest if none does."""
+    """The largest cap for the newest group that frees `to_free` characters; the smallest cap if none does."""
     low = LEAST_CAP
     high = max(length for _, _, lengths in rounds for length in lengths) << len(AGES)
     while low < high:
         middle = (low + high + 1) // 2
-        if _freed(rounds, by_age(middle)) >= wanted:
+        if _freed(rounds, by_age(middle)) >= to_free:
             low = middle
         else:
             high = middle - 1
@@ -153,7 +153,7 @@ def _has_result(message: Message) -> bool:
 
 
 def _length(block: object) -> int:
-    """About how many characters a block is worth."""
+    """About how many characters a block counts as."""
     match block:
         case Text(text):
             return len(text)
@@ -167,12 +167,12 @@ def _length(block: object) -> int:
             return len(str(block))
 
 
-def _cut_message(message: Message, cap: int) -> Message:
-    blocks = tuple(_cut(block, cap) if isinstance(block, ToolResult) else block for block in message.blocks)
+def _trim_message(message: Message, cap: int) -> Message:
+    blocks = tuple(_trim(block, cap) if isinstance(block, ToolResult) else block for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
-def _cut(result: ToolResult, cap: int) -> ToolResult:
+def _trim(result: ToolResult, cap: int) -> ToolResult:
     if _length(result) <= cap:
         return result
     content = result.content

@@ -1,7 +1,7 @@
-"""Reasoning that no longer belongs to its place.
+"""Reasoning that is no longer valid, because what came before it has changed.
 
-The newest models bind their reasoning to all that stood before it: system prompt, tools, earlier turns. Behind another
-beginning (after a summary, after old results were cut) it is dropped unseen or refused, so it is not sent.
+The newest models bind their reasoning to everything before it: system prompt, tools, earlier turns. After another
+beginning (a summary, trimmed results) the API ignores or refuses it, so it is not sent.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def without_reasoning(messages: Sequence[Message], first: int) -> tuple[Message, ...]:
-    """The messages, the first so many of them without reasoning. Counted from the front, so that a longer history is
-    sent the same way again."""
+    """The messages, without reasoning in the first `first` of them. Counted from the front, so that a longer history
+    starts with the same messages."""
     return tuple(_without(message) if place < first else message for place, message in enumerate(messages))
 
 

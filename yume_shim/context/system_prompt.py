@@ -1,5 +1,5 @@
-"""What the model is told about itself and its work, in a fixed order: what never changes first, the machine's facts
-last, so that the prompt cache keeps the long part. The words are ours."""
+"""The system prompt. Its parts have a fixed order: what never changes comes first and the facts about the machine last,
+so that the prompt cache keeps the long part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.context.environment import Facts
     from yume_shim.types.models import ToolSpec
-    from yume_shim.types.settings import Settings
 
 IDENTITY = """\
 You are a coding agent. You work in the user's project through the tools you are given: you read it, change it and run \
@@ -17,8 +16,8 @@ a task through to its end with the tools, and ask only when you cannot go on wit
 CONDUCT = """\
 # How to work
 - Look before you change: read the code that a change touches, and follow its style, libraries and names.
-- Do what was asked, all of it, and nothing beside it. Leave alone what the task does not need: no extra files, no \
-rewrites in passing, no documents nobody wanted.
+- Do what was asked, all of it, and nothing else. Leave alone what the task does not need: no extra files, no \
+unrelated rewrites, no documents that were not asked for.
 - Check your work the way the project does: run its tests, its type checker, its build. If something fails, find the \
 cause; do not weaken the check. If you could not check something, say so.
 - Keep secrets out of code, output and commits. Commit, push or publish only when asked to.
@@ -51,17 +50,19 @@ TOOL_RULES: tuple[tuple[frozenset[str], str], ...] = (
 TOOL_HEADING = "# How to use tools"
 
 
-def build_system(settings: Settings, facts: Facts, tools: tuple[ToolSpec, ...]) -> tuple[str, ...]:
-    """The system prompt in parts. `--system-prompt` replaces everything of ours, the facts included ("" = nothing);
-    `--append-system-prompt` comes last in either case."""
+def build_system(
+    facts: Facts, tools: tuple[ToolSpec, ...], system_prompt: str | None = None, append: str = ""
+) -> tuple[str, ...]:
+    """The system prompt in parts. `system_prompt` replaces all of our text, including the facts ("" = no prompt);
+    `append` comes last in either case."""
     parts: list[str] = []
-    if settings.system_prompt is None:
+    if system_prompt is None:
         parts.extend(
             ("\n\n".join(filter(None, (IDENTITY, CONDUCT, _tool_rules(tools), ANSWERS))), _surroundings(facts))
         )
     else:
-        parts.append(settings.system_prompt)
-    parts.append(settings.append_system_prompt)
+        parts.append(system_prompt)
+    parts.append(append)
     return tuple(part for part in parts if part.strip())
 
 

@@ -27,10 +27,10 @@ def attachments(services: EngineServices, blocks: Iterable[Block], cancel: Cance
     for path in [path for block in blocks if isinstance(block, Text) for path in mentioned(block.text)]:
         call = ToolCall(services.ids.call_id(), READER, {spec.path_field: path})
         try:
-            services.toolbox.check(call)
+            prepared = services.toolbox.prepare(call)
             if services.gate.decide(call, spec).verdict != "allow":
                 continue
-            content = services.toolbox.run(call, ToolContext(call.id, cancel)).content
+            content = services.toolbox.run(prepared, ToolContext(call.id, cancel)).content
         except (ToolFailed, Cancelled):
             continue
         if isinstance(content, str):

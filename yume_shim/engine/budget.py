@@ -1,13 +1,16 @@
-"""The budget of `--max-budget-usd`: when it is used up, and the warning before."""
+"""The budget of `--max-budget-usd`: when it is used up, and the warning before that."""
 
 from __future__ import annotations
+
+import threading
 
 from yume_shim.engine.tally import DECIMALS
 from yume_shim.types.events import Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.engine.conversation import Conversation
+    from yume_shim.engine.tally import Tally
+    from yume_shim.types.ports import Emit
 
 WARN_AT = 0.8
 """The part of the budget at which the user is warned, once."""
@@ -21,31 +24,33 @@ class BudgetUsedUp(Exception):
         self.limit = limit
 
 
-def check_budget(conversation: Conversation) -> None:
-    """Raises BudgetUsedUp. What earlier processes of the session spent does not count."""
-    budget = _budget(conversation)
-    if budget is not None and conversation.tally.spent_usd() >= budget:
-        raise BudgetUsedUp(f"${budget:g}")
+class Budget:
+    """One per conversation; its children share it. Used by the threads of all their loops."""
 
+    def __init__(self, limit_usd: float | None, tally: Tally, emit: Emit) -> None:
+        self._limit = None if limit_usd is None else round(limit_usd, DECIMALS)
+        self._tally, self._emit = tally, emit
+        self._lock = threading.Lock()
+        self._warned: set[str] = set()
 
-def warn_of_budget(conversation: Conversation) -> None:
-    """Say once that most of the budget is spent, and once that a model's cost cannot be counted."""
-    budget = _budget(conversation)
-    if budget is None:
-        return
-    spent = conversation.tally.spent_usd()
-    if round(budget * WARN_AT, DECIMALS) <= spent < budget:
-        _tell(conversation, "budget", f"${spent:.4g} of the budget of ${budget:g} are spent.")
-    for model in conversation.tally.unpriced():
-        _tell(conversation, f"price of {model}", f"No price is known for {model}: its cost counts as zero.")
+    def check(self) -> None:
+        """Raises BudgetUsedUp. What earlier processes of the session spent does not count."""
+        if self._limit is not None and self._tally.spent_usd() >= self._limit:
+            raise BudgetUsedUp(f"${self._limit:g}")
 
+    def warn(self) -> None:
+        """Say once that most of the budget is spent, and once for each model whose cost cannot be counted."""
+        if self._limit is None:
+            return
+        spent = self._tally.spent_usd()
+        if round(self._limit * WARN_AT, DECIMALS) <= spent < self._limit:
+            self._warn_once("budget", f"${spent:.4g} of the budget of ${self._limit:g} are spent.")
+        for model in self._tally.unpriced():
+            self._warn_once(f"price of {model}", f"No price is known for {model}: its cost counts as zero.")
 
-def _budget(conversation: Conversation) -> float | None:
-    budget = conversation.services.settings.max_budget_usd
-    return None if budget is None else round(budget, DECIMALS)
-
-
-def _tell(conversation: Conversation, what: str, text: str) -> None:
-    if what not in conversation.warned_of:
-        conversation.warned_of.add(what)
-        conversation.services.emit(Notice("budget", text))
+    def _warn_once(self, what: str, text: str) -> None:
+        with self._lock:
+            if what in self._warned:
+                return
+            self._warned.add(what)
+        self._emit(Notice("budget", text))

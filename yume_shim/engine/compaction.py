@@ -9,7 +9,7 @@ from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import Compacted, CompactEnded, Compacting, Notice, Retrying
 from yume_shim.types.models import Usage
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ class Compactor:
             cancel,
             build,
         )
-        quiet = replace(services, emit=self._emit, settings=replace(services.settings, on_cut="restart"))
-        self._client = ModelClient(quiet, cancel, set())
+        self._client = ModelClient(services, cancel, set(), emit=self._emit, on_cut="restart")
 
     @property
     def api_seconds(self) -> float:

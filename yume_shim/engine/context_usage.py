@@ -15,7 +15,7 @@ _COLOURS = {"system": "promptBorder", "tools": "inactive", "memory": "claude", "
 
 def context_usage(conversation: Conversation) -> dict[str, Any]:
     """Figures by part. What the provider counted last is the total; the parts are estimates."""
-    services, spec = conversation.services, conversation.spec
+    services, spec = conversation.services, conversation.models.current()
     tools = services.toolbox.specs()
     history = tuple(conversation.history)  # the session's thread may add to it meanwhile
     figures = {
@@ -30,7 +30,7 @@ def context_usage(conversation: Conversation) -> dict[str, Any]:
     free = max(0, spec.window - total)
     shown = [*figures.items(), ("free", ("Free space", free))]
     settings = services.settings
-    threshold = settings.autocompact_tokens or round(spec.window * spec.compact_at)
+    threshold = settings.history.compact_tokens or round(spec.window * spec.compact_at)
     return {
         "categories": [
             {
@@ -51,7 +51,7 @@ def context_usage(conversation: Conversation) -> dict[str, Any]:
         "memoryFiles": [],
         "mcpTools": [],
         "agents": [],
-        "isAutoCompactEnabled": settings.auto_compact,
+        "isAutoCompactEnabled": settings.history.auto_compact,
         "autoCompactThreshold": threshold,
         "estimated": counted is None,
         "apiUsage": None,

@@ -1,4 +1,9 @@
-"""What a session remembers between turns: history, model, system prompt, totals."""
+"""What a conversation remembers between requests: history, model, system prompt, totals.
+
+Threads: only the thread of its loop changes it (the session's own thread, or the thread of the call that started a
+child). What the host may change from the reader's thread is in `models` and `options`, which have their own locks. The
+reader may also read `history` (copied in one step), `measured` and `session_id` for its answers.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,11 @@ import threading
 
 from yume_shim.context.estimate import Measured
 from yume_shim.context.result_trimming import TrimPlan
+from yume_shim.engine.budget import Budget
+from yume_shim.engine.host_options import HostOptions
+from yume_shim.engine.model_choice import ModelChoice
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import ToolCall
-from yume_shim.types.errors import BadInvocation
-from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,11 +26,10 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Cancel
 
 
 class Conversation:
-    """Mutable by design: the one place where a session's state lives. Only the session's own thread changes it."""
+    """Mutable by design: the one place where the state of a session, or of a child, is kept."""
 
     def __init__(
         self,
@@ -32,18 +37,15 @@ class Conversation:
         spec: ModelSpec,
         session_id: str,
         fallback: Callable[[str], ModelSpec] | None = None,
+        parent: Conversation | None = None,
     ) -> None:
+        """A child has a history of its own and shares the tally and the budget of its `parent`."""
         self.services = services
-        self._fallback = fallback
-        self.spec = spec
         self.session_id = session_id
+        self.models = ModelChoice(services, spec, fallback)
+        self.options = HostOptions(services.settings)
+        self._parent = parent
         self._begin()
-        self._fallbacks = self._chain()
-        """Models that take over, in order; each is used up when its turn has come."""
-        self.schema = services.settings.json_schema
-        self.thinking_budget = services.settings.thinking_budget
-        self.system_prompt = services.settings.system_prompt
-        self.append_system_prompt = services.settings.append_system_prompt
         self._prepared = False
         self._preparing = threading.Lock()
         self.system: tuple[str, ...] = ()
@@ -52,67 +54,32 @@ class Conversation:
     def _begin(self) -> None:
         self.history: list[Message] = []
         self.used_ids: set[str] = set()
-        self.tally = Tally(self.services.cost)
+        if self._parent is None:
+            self.tally = Tally(self.services.cost)
+            self.budget = Budget(self.services.settings.limits.max_budget_usd, self.tally, self.services.emit)
+        else:
+            self.tally, self.budget = self._parent.tally, self._parent.budget
         self.measured: Measured | None = None
         """What the provider counted last; None if the history is no longer what it counted."""
         self.trimming = TrimPlan()
-        """How old tool results are cut on their way out; stays the same from step to step."""
+        """How old tool results are trimmed when they are sent; stays the same from step to step."""
         self.reasoning_stale_before = 0
-        """So many messages were written behind another beginning: their reasoning is no longer sent."""
+        """Reasoning in the messages before this index was written after another beginning; it is no longer sent."""
         self.beginning: object = None
         """System prompt, memory note and tools of the last request."""
         self.dropped_tokens = 0
-        self.warned_of: set[str] = set()
-        """What the user was told once: it is not told again."""
+        self.notices_given: set[str] = set()
+        """Notices that are given once."""
 
     def restore(
         self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
     ) -> None:
-        """Go on with a conversation that was stored. `counted` = (tokens, messages, origin) of its last answer."""
+        """Continue a stored conversation. `counted` = (tokens, messages, origin) of its last answer."""
         self.history = list(history)
         self.used_ids = {block.id for entry in self.history for block in entry.blocks if isinstance(block, ToolCall)}
         self.tally.carry(spent)
         tokens, messages, origin = counted
         self.measured = Measured(tokens, messages, origin) if tokens else None
-
-    def refined(self, cancel: Cancel) -> ModelSpec:
-        """The model of the next turn, with what its endpoint tells about it."""
-        spec = self.spec
-        known = self.services.refine(spec, cancel)
-        if self.spec is spec:  # the host may have chosen another one meanwhile
-            self.spec = known
-        return known
-
-    def choose(self, spec: ModelSpec) -> None:
-        """The host wants another model: all that could take over for it are there again."""
-        self.spec, self._fallbacks = spec, self._chain()
-
-    def has_fallback(self, now: ModelSpec) -> bool:
-        """Is there another model to turn to, one that could really be asked?"""
-        return self._upcoming(now) is not None
-
-    def next_fallback(self, now: ModelSpec) -> ModelSpec | None:
-        """The next model of the chain that is another one and can be resolved."""
-        spec = self._upcoming(now)
-        if spec is not None:
-            self._fallbacks.pop(0)
-        return spec
-
-    def _chain(self) -> list[str]:
-        return self.services.settings.fallback_model.replace(",", " ").split()
-
-    def _upcoming(self, now: ModelSpec) -> ModelSpec | None:
-        chain = self._fallbacks
-        while chain and self._fallback is not None:
-            try:
-                spec = self._fallback(chain[0])
-            except BadInvocation as error:
-                self.services.log("warning", f"fallback model {chain[0]}: {error.message}")
-            else:
-                if (spec.origin, spec.endpoint.base_url) != (now.origin, now.endpoint.base_url):
-                    return spec
-            chain.pop(0)
-        return None
 
     def prepare(self) -> None:
         """Build system prompt and memory note once, before the first request; after that they stay as they are, so that
@@ -127,16 +94,18 @@ class Conversation:
         from yume_shim.context.memory_files import load_memory
         from yume_shim.context.system_prompt import build_system
 
-        settings = self.services.settings
+        settings, options = self.services.settings, self.options.get()
         surroundings = facts(settings.cwd, self.services.clock.now(), settings.env)
-        wishes = replace(settings, system_prompt=self.system_prompt, append_system_prompt=self.append_system_prompt)
-        self.system = build_system(wishes, surroundings, self.services.toolbox.specs())
+        tools = self.services.toolbox.specs()
+        self.system = build_system(surroundings, tools, options.system_prompt, options.append_system_prompt)
         home = settings.env.get("HOME") or os.path.expanduser("~")
         config_dir = settings.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-        self.preamble = load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.memory else ""
+        self.preamble = (
+            load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.instructions.memory else ""
+        )
 
     def clear(self, session_id: str) -> None:
-        """Forget everything and go on under a new id."""
+        """Forget everything and continue under a new id."""
         self.session_id = session_id
         self._begin()
         self._prepared = False

@@ -78,7 +78,7 @@ class LocalCommands:
             self.clear()
             self._start(prompt, uuids)
         else:
-            requests = Requests(self._services, self._conversation, self._conversation.spec, cancel)
+            requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
             outcome = self._compact(requests, command.words, prompt, uuids, reason)
             api_seconds = requests.compactor.api_seconds
         tally = self._conversation.tally
@@ -107,7 +107,7 @@ class LocalCommands:
 
     def compact_now(self, cancel: Cancel) -> None:
         """Outside of any turn, as the flat line asks for."""
-        requests = Requests(self._services, self._conversation, self._conversation.spec, cancel)
+        requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
         try:
             summary = self._sum_up(requests, "")
         except CompactionFailed as failed:
@@ -156,6 +156,6 @@ class LocalCommands:
     def _start(self, prompt: UserInput, uuids: tuple[str, ...]) -> None:
         """The turn is told once it is clear what came of it: the Claude CLI prints init behind the status lines."""
         self._services.emit(TurnStarted(self._describe(), uuids))
-        if self._services.settings.replay_user_messages:
+        if self._services.settings.host.replay_user_messages:
             message = Message("user", prompt.blocks)
             self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay=True, repeated=True))

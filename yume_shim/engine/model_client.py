@@ -1,4 +1,4 @@
-"""One answer of the model: the request goes out, its events pass through, failures are retried or salvaged."""
+"""One answer of the model: sends the request, passes its events on, retries failures or keeps what can be kept."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ from yume_shim.types.value import replace, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import AssistantBlock
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Request, Stop
-    from yume_shim.types.ports import Cancel
+    from yume_shim.types.ports import Cancel, Emit
+
+    OnCut = Literal["continue", "restart"]
 
 
 FAILOVER_KINDS = ("overloaded", "rate_limit", "server", "network", "dns", "timeout", "stream_interrupted", "not_found")
@@ -105,15 +108,27 @@ class Attempt:
 class ModelClient:
     """Gets answers for one turn. Retries are counted over the turn's current stumble: a good answer resets them."""
 
-    def __init__(self, services: EngineServices, cancel: Cancel, used_ids: set[str]) -> None:
+    def __init__(
+        self,
+        services: EngineServices,
+        cancel: Cancel,
+        used_ids: set[str],
+        *,
+        has_fallback: Callable[[], bool] | None = None,
+        emit: Emit | None = None,
+        on_cut: OnCut | None = None,
+    ) -> None:
+        """`has_fallback`: can another model take over? Then this one is not asked as often. `emit` and `on_cut` replace
+        those of the services and the settings."""
         self._services = services
         self._cancel = cancel
         self._used_ids = used_ids
+        self._has_fallback = has_fallback
+        self._emit = emit or services.emit
+        self._on_cut = on_cut or services.settings.network.on_cut
         self._retries = 0
         self._lost = Usage()
         self.api_seconds = 0.0
-        self.has_fallback: Callable[[], bool] = lambda: False
-        """Can another model take over? Then this one is not asked as often."""
 
     def start_over(self) -> None:
         """Another model takes over: its retries are counted anew."""
@@ -165,7 +180,7 @@ class ModelClient:
         return replace(failure, **texts)
 
     def _on_event(self, event: ModelEvent, attempt: Attempt, request: Request) -> None:
-        emit = self._services.emit
+        emit = self._emit
         if type(event) is BlockDelta:  # first: by far the most frequent
             attempt.pieces.append(event.text if event.kind != "signature" else "")
             emit(event)
@@ -188,7 +203,7 @@ class ModelClient:
                 if isinstance(block, ToolCall):
                     fix = request.model.endpoint.quirks.fix_arguments
                     block = replace(block, id=attempt.renamed or block.id)
-                    block = self._services.toolbox.complete(self._own_words(block), fix_arguments=fix)
+                    block = self._services.toolbox.complete(block, fix_arguments=fix)
                     self._used_ids.add(block.id)
                 attempt.blocks.append(block)
                 emit(BlockEnded(index, block))
@@ -203,13 +218,6 @@ class ModelClient:
                 self._services.log("warning", event.text)  # text mode has no other place for it
                 emit(event)
 
-    def _own_words(self, call: ToolCall) -> ToolCall:
-        """A call without the answers that only the host may give."""
-        spec = self._services.toolbox.find(call.name)
-        if spec is None or not any(name in call.input for name in spec.host_fields):
-            return call
-        return replace(call, input={k: v for k, v in call.input.items() if k not in spec.host_fields})
-
     # ------------------------------------------------------------ failures
 
     def _salvage(self, request: Request, attempt: Attempt, failure: Failure) -> ModelAnswer | None:
@@ -217,7 +225,7 @@ class ModelClient:
         if attempt.calls() and failure.retryable:
             return self._keep(attempt)  # finished calls run, once; what was cut behind them is void
         backoff = request.model.endpoint.backoff
-        if failure.kind in FAILOVER_KINDS and self.has_fallback():
+        if failure.kind in FAILOVER_KINDS and self._has_fallback is not None and self._has_fallback():
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
         if failure.nudge:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
@@ -230,7 +238,7 @@ class ModelClient:
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
         )
-        self._services.emit(Retrying(failure, self._retries, backoff.retries, round(wait * 1000)))
+        self._emit(Retrying(failure, self._retries, backoff.retries, round(wait * 1000)))
         if wait:
             self._pause(wait)
         return kept
@@ -244,7 +252,7 @@ class ModelClient:
     def _cut(self, attempt: Attempt) -> ModelAnswer | None:
         """A stream cut after something was shown: keep it and ask for the rest, or (None) start over."""
         texts = any(isinstance(block, Text) for block in attempt.blocks)
-        if self._services.settings.on_cut == "continue":
+        if self._on_cut == "continue":
             partial = attempt.partial_text()
             if texts or partial is not None:
                 return self._keep(attempt, partial)
@@ -258,7 +266,7 @@ class ModelClient:
         if not attempt.calls():  # a cut answer is asked to go on: its reasoning would be replayed without its end
             blocks = [block for block in blocks if not isinstance(block, Thinking)]
         if partial is not None and attempt.open_index is not None:
-            self._services.emit(PartialKept(partial, attempt.open_index, interrupted=False))
+            self._emit(PartialKept(partial, attempt.open_index, interrupted=False))
             blocks = [*blocks, partial]
         self._drop(attempt, len(attempt.blocks) + (partial is not None))
         stop: Stop = "tool_calls" if attempt.calls() else "other"
@@ -272,7 +280,7 @@ class ModelClient:
             attempt.usage = _estimated(request, attempt)
         blocks = tuple(attempt.blocks)
         if partial is not None and attempt.open_index is not None:
-            self._services.emit(PartialKept(partial, attempt.open_index, interrupted=True))
+            self._emit(PartialKept(partial, attempt.open_index, interrupted=True))
             blocks = (*blocks, partial)
         if not attempt.started:
             return Stopped(blocks, attempt.usage, None)
@@ -283,7 +291,7 @@ class ModelClient:
         if from_index == 0:
             self._lost = self._lost + attempt.usage
         if attempt.started:
-            self._services.emit(ResponseDropped(from_index, attempt.open_index, interrupted=False, usage=attempt.usage))
+            self._emit(ResponseDropped(from_index, attempt.open_index, interrupted=False, usage=attempt.usage))
 
 
 def _nudged(request: Request, nudge: str) -> Request:

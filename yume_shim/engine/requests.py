@@ -45,7 +45,6 @@ class Requests:
         more_tools: tuple[ToolSpec, ...] = (),
     ) -> None:
         self._services, self._conversation, self._spec = services, conversation, spec
-        self._more_tools = more_tools
         self._stuck = False
         """A summary could not be had in this turn: not tried again before each request."""
         self._tried: Literal["", "trimming", "summary"] = ""
@@ -67,10 +66,10 @@ class Requests:
     def after_overflow(self, failure: Failure) -> Request | None:
         """Another try after the provider said that it was too long; None if nothing can be done. Raises Stopped."""
         settings = self._services.settings
-        if failure.kind != "context_length" or not settings.auto_compact or self._tried == "summary":
+        if failure.kind != "context_length" or not settings.history.auto_compact or self._tried == "summary":
             return None
         size = max(self.size(), self._estimate())  # the figure that let it pass was wrong
-        if not self._tried and settings.history_trimming:
+        if not self._tried and settings.history.trimming:
             self._tried = "trimming"
             if size - self._trim(size, round(size * OVERFLOW_SHARE)) <= size * OVERFLOW_SHARE:
                 return self._request(self.size())
@@ -79,7 +78,7 @@ class Requests:
 
     def after_full_window(self) -> bool:
         """The window was full in the middle of an answer: is there room for the rest of it now? Raises Stopped."""
-        return self._services.settings.auto_compact and not self._stuck and self._compact()
+        return self._services.settings.history.auto_compact and not self._stuck and self._compact()
 
     def learn(self, usage: Usage) -> None:
         """Take over what the provider counted, now that its answer is in the history."""
@@ -107,9 +106,9 @@ class Requests:
     def _make_room(self) -> int:
         """Returns the size of the next request."""
         settings, size = self._services.settings, self.size()
-        if size > self._trim_budget() and settings.history_trimming:
+        if size > self._trim_budget() and settings.history.trimming:
             size -= self._trim(size, self._trim_budget())
-        if size > self._compact_limit() and settings.auto_compact and not self._stuck and self._compact():
+        if size > self._compact_limit() and settings.history.auto_compact and not self._stuck and self._compact():
             size = self.size()
         return size
 
@@ -120,8 +119,8 @@ class Requests:
             self._sent(),
             size,
             budget,
-            keep_turns=settings.keep_recent_user_turns_in_chained_tool_calls,
-            caps=settings.trim_caps,
+            keep_turns=settings.history.keep_recent_user_turns_in_chained_tool_calls,
+            caps=settings.history.trim_caps,
         )
         if step is None:
             return 0
@@ -151,11 +150,11 @@ class Requests:
         return True
 
     def _trim_budget(self) -> int:
-        return self._services.settings.max_history_tokens or round(self._window() * self._spec.trim_at)
+        return self._services.settings.history.max_tokens or round(self._window() * self._spec.trim_at)
 
     def _compact_limit(self) -> int:
         """Where a summary is due: at the family's share of the window, and before the answer has no room."""
-        window, asked = self._window(), self._services.settings.autocompact_tokens
+        window, asked = self._window(), self._services.settings.history.compact_tokens
         limit = min(round(window * self._spec.compact_at), window - min(self._longest(), OUTPUT_RESERVE))
         limit = max(limit, window // 2)
         return limit if asked is None else min(limit, asked)
@@ -209,7 +208,7 @@ class Requests:
 
             messages = without_reasoning(messages, reasoning_stale_before)
         repaired = repair(messages, self._spec)
-        self._tell(repaired.notes)
+        self._report(repaired.notes)
         messages = repaired.messages
         if conversation.preamble and messages:
             first = messages[0]
@@ -220,14 +219,14 @@ class Requests:
             system=conversation.system,
             tools=self._tools(),
             max_tokens=max_tokens,
-            effort=settings.effort,
-            thinking=settings.thinking,
-            thinking_budget=conversation.thinking_budget,
-            thinking_display=settings.thinking_display,
+            effort=settings.model.effort,
+            thinking=settings.model.thinking,
+            thinking_budget=conversation.options.get().thinking_budget,
+            thinking_display=settings.model.thinking_display,
             session_id=conversation.session_id,
         )
 
-    def _tell(self, notes: tuple[str, ...]) -> None:
+    def _report(self, notes: tuple[str, ...]) -> None:
         """What had to be left out or made up: to the log, and once to the user where another model goes on."""
         for note in notes:
             self._services.log("info", f"history: {note}")
@@ -235,15 +234,15 @@ class Requests:
         once = f"history {origin}"
         if (
             notes
-            and once not in conversation.warned_of
+            and once not in conversation.notices_given
             and any(m.origin not in ("", origin) for m in conversation.history)
         ):
-            conversation.warned_of.add(once)
+            conversation.notices_given.add(once)
             self._services.emit(Notice("history", f"Going on with {self._spec.id}: {'; '.join(notes)}"))
 
     def _longest(self) -> int:
         most = self._spec.max_output
-        return min(self._services.settings.max_output_tokens or most, most)
+        return min(self._services.settings.model.max_output_tokens or most, most)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        return (*self._services.toolbox.specs(), *self._more_tools)
+        return self._services.toolbox.specs()

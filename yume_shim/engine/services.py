@@ -1,4 +1,4 @@
-"""What the engine is given: every other room, behind its port."""
+"""What the engine is given: every other room behind its port, as one value."""
 
 from __future__ import annotations
 
@@ -8,8 +8,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.engine.toolbox import Toolbox
+    from yume_shim.types.children import Child
     from yume_shim.types.models import ModelSpec, Usage
-    from yume_shim.types.ports import Asker, Cancel, Clock, Emit, Gate, Ids, Provider, Toolbox
+    from yume_shim.types.ports import (
+        Asker,
+        BackgroundTasks,
+        CallHooks,
+        Cancel,
+        ChildOutput,
+        Clock,
+        Emit,
+        FileCheckpoints,
+        Gate,
+        Ids,
+        Provider,
+    )
     from yume_shim.types.settings import Settings
 
 
@@ -19,7 +33,7 @@ def _as_it_is(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
 
 @value
 class EngineServices:
-    """Plugged together in `app/program.py`."""
+    """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
 
     settings: Settings
     emit: Emit
@@ -32,6 +46,14 @@ class EngineServices:
     cost: Callable[[ModelSpec, Usage], tuple[float, bool]]
     log: Callable[[str, str], None]
     secrets: Sequence[str] = ()
-    """Keys in use: taken out of every tool's output. It grows when a key is had later."""
+    """Keys in use: removed from every tool's output. It grows when more keys are read."""
     refine: Callable[[ModelSpec, Cancel], ModelSpec] = _as_it_is
-    """The model with what its endpoint tells about it, asked for when a turn begins; never raises."""
+    """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
+    hooks: CallHooks | None = None
+    """Listeners at the seams of the call pipeline."""
+    checkpoints: FileCheckpoints | None = None
+    tasks: BackgroundTasks | None = None
+    open_child: Callable[[Child], ChildOutput] | None = None
+    """Where the events of a child go; None = this engine starts no children."""
+    agent_id: str = ""
+    """The child whose loop this is; "" = the session's own."""

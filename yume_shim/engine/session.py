@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 MAX_KNOWN_UUIDS = 10_000
 """How many prompt uuids are remembered to recognise a repeated one."""
+NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
 class Session:
@@ -78,11 +79,11 @@ class Session:
     @property
     def spec(self) -> ModelSpec:
         """The model that the next turn uses."""
-        return self._conversation.spec
+        return self._conversation.models.current()
 
     def info(self) -> SessionInfo:
         """The session as it stands now."""
-        return self._describe(self._conversation.spec, self._conversation.session_id)
+        return self._describe(self.spec, self._conversation.session_id)
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
@@ -124,13 +125,16 @@ class Session:
 
     def stop_task(self, task_id: str) -> bool:
         """End a command that runs in the background."""
-        return self._services.toolbox.stop_task(task_id)
+        tasks = self._services.tasks
+        return tasks is not None and tasks.stop(task_id)
 
     def rewind_files(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
         """Put files back to what they were before a prompt; raises ToolFailed."""
         if self._running:
             raise ToolFailed("Files cannot be rewound while a turn runs: interrupt it first.")
-        return self._services.toolbox.rewind(uuid, dry_run=dry_run)
+        if self._services.checkpoints is None:
+            raise ToolFailed(NO_CHECKPOINTS)
+        return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
     def context_usage(self) -> dict[str, Any]:
         """How full the context is."""
@@ -142,22 +146,18 @@ class Session:
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn stays on its own."""
         spec = self._resolve(text)
-        self._conversation.choose(spec)
+        self._conversation.models.choose(spec)
         self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
         return spec
 
     def use_thinking_budget(self, tokens: int | None) -> None:
         """Change the reasoning budget from the next request on."""
-        self._conversation.thinking_budget = tokens
+        self._conversation.options.change(thinking_budget=tokens)
 
     def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
-        """What an SDK tells with `initialize` instead of by flags; None = nothing said."""
-        if system is not None:
-            self._conversation.system_prompt = system
-        if append is not None:
-            self._conversation.append_system_prompt = append
-        if schema is not None:
-            self._conversation.schema = schema
+        """What an SDK sends with `initialize` instead of by flags; None = not given."""
+        given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
+        self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, forget what waits, let `run` return."""
@@ -179,7 +179,7 @@ class Session:
                     after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
-                    if after_turn and self._services.settings.merge_waiting and command.should_query:
+                    if after_turn and self._services.settings.host.merge_waiting and command.should_query:
                         # what waited while a turn ran becomes one turn, as hosts of the Claude CLI expect
                         prompts += self._inbox.take_waiting(self._is_plain, later=True)
                     after_turn = self._take(prompts)
@@ -207,7 +207,11 @@ class Session:
 
     def _command_of(self, prompt: UserInput) -> LocalCommand | None:
         first = prompt.blocks[0] if prompt.blocks else None
-        if not self._services.settings.slash_commands or not isinstance(first, Text) or first.text.lstrip()[:1] != "/":
+        if (
+            not self._services.settings.host.slash_commands
+            or not isinstance(first, Text)
+            or first.text.lstrip()[:1] != "/"
+        ):
             return None
         from yume_shim.engine.local_commands import local_command
 
@@ -259,7 +263,7 @@ class Session:
         return True
 
     def _tell_state(self, state: Literal["running", "idle"]) -> None:
-        if self._services.settings.session_states:
+        if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
@@ -292,8 +296,10 @@ class Session:
         for prompt in prompts:
             blocks += _joined(blocks, prompt.blocks)
             message = Message("user", prompt.blocks)
-            taken = PromptTaken(message, prompt.content, prompt.uuid, settings.replay_user_messages)
-            self._services.toolbox.begin_prompt(self._services.emit(taken))
+            taken = PromptTaken(message, prompt.content, prompt.uuid, settings.host.replay_user_messages)
+            uuid = self._services.emit(taken)
+            if self._services.checkpoints is not None:
+                self._services.checkpoints.begin(uuid)
         return Message("user", tuple(blocks))
 
     def _attach(self, prompts: Sequence[UserInput]) -> None:
@@ -311,12 +317,12 @@ class Session:
 
     def _injected(self) -> Sequence[UserInput]:
         """Prompts that arrived while tools ran go along with the results, as the Claude CLI does."""
-        if not self._services.settings.merge_waiting:
+        if not self._services.settings.host.merge_waiting:
             return ()
         waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._is_new(prompt)]
         for prompt in waiting:
             message = Message("user", prompt.blocks)
-            replay = self._services.settings.replay_user_messages
+            replay = self._services.settings.host.replay_user_messages
             self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
         return waiting
 
@@ -325,7 +331,7 @@ class Session:
         if not prompt.uuid:
             return True
         if prompt.uuid in self._known_uuids:
-            replay = self._services.settings.replay_user_messages
+            replay = self._services.settings.host.replay_user_messages
             message = Message("user", prompt.blocks)
             self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=True))
             return False

@@ -1,9 +1,11 @@
-"""An answer in a given shape: the model gets a tool that takes it, and its input is checked against the schema."""
+"""An answer in a given shape: the model gets a tool that takes it, and the input is checked against the schema."""
 
 from __future__ import annotations
 
+from yume_shim.types.calls import PreparedCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.models import ToolSpec
+from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,12 +13,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.outputs import ToolContext
 
 TOOL_NAME = "StructuredOutput"
 MAX_TRIES = 5
 """How many outputs that do not fit are sent back before the turn gives up."""
-MAX_DEPTH = 32
-"""How deep defaults are looked for."""
 ACCEPTED = "Structured output provided successfully"
 NUDGE = f"You have not delivered your answer yet: call the {TOOL_NAME} tool with it now."
 
@@ -27,52 +28,57 @@ _DESCRIPTION = (
 
 
 class StructuredOutput:
-    """One turn's demand for a shaped answer. `value` is set once an output fitted."""
+    """The source of one tool, made for one turn. `value` is set once an output fitted. Implements `ToolSource`."""
+
+    own_schemas = True
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)
-        self.spec = ToolSpec(TOOL_NAME, _DESCRIPTION, _as_object(self._schema), harmless=True)
+        self.spec = ToolSpec(TOOL_NAME, _DESCRIPTION, _as_object(self._schema), source="engine", gated=False)
         self._wrapped = self.spec.schema is not self._schema
         self.value: Any = None
         self.delivered = False
         self.failures = 0
         self.nudged = False
 
-    def take(self, call: ToolCall) -> str:
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return (self.spec,)
+
+    def find(self, name: str) -> ToolSpec | None:
+        return self.spec if name == TOOL_NAME else None
+
+    def why_missing(self, name: str) -> str:
+        return ""
+
+    def complete(self, call: ToolCall, spec: ToolSpec, *, fix_arguments: bool = False) -> ToolCall:
+        return call
+
+    def prepare(self, call: ToolCall, spec: ToolSpec) -> PreparedCall:
+        """Accepts anything: what does not fit counts as a try, in `run`."""
+        return PreparedCall(call, spec, self)
+
+    def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
         """Accept an output, or raise ToolFailed that says what does not fit."""
+        call = prepared.call
         if call.broken is not None:
             self.failures += 1
             raise ToolFailed("Output does not match required schema: root: the arguments are not valid JSON")
+        from yume_shim.text.json_schema import with_defaults
+
         output = call.input.get("output") if self._wrapped else call.input
         problem = self._problem(output)
-        if problem and not self._problem(full := _with_defaults(output, self._schema, 0)):
-            output, problem = full, ""  # endpoints that refuse `default` never told the model about it
+        if problem and not self._problem(full := with_defaults(output, self._schema)):
+            output, problem = full, ""  # endpoints that refuse `default` never showed it to the model
         if problem:
             self.failures += 1
             raise ToolFailed(f"Output does not match required schema: {problem}")
         self.value, self.delivered = output, True
-        return ACCEPTED
+        return ToolOutput(ACCEPTED, ACCEPTED)
 
     def _problem(self, output: Any) -> str:
-        from jsonschema.validators import validator_for
+        from yume_shim.text.json_schema import schema_problems
 
-        validator = validator_for(self._schema)(self._schema)
-        errors = list(validator.iter_errors(output))[:5]
-        return "; ".join(f"{error.json_path.replace('$', 'root', 1)}: {error.message}" for error in errors)
-
-
-def _with_defaults(output: Any, schema: Any, depth: int) -> Any:
-    """The output with the schema's defaults for properties that are missing."""
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(output, dict) or not isinstance(properties, dict) or depth > MAX_DEPTH:
-        return output
-    missing = {
-        name: part["default"]
-        for name, part in properties.items()
-        if name not in output and isinstance(part, dict) and "default" in part
-    }
-    full = {**output, **missing}
-    return {name: _with_defaults(item, properties.get(name), depth + 1) for name, item in full.items()}
+        return "; ".join(schema_problems(self._schema, output, trusted=True))
 
 
 def _as_object(schema: Json) -> Json:

@@ -1,6 +1,11 @@
-"""Counting: tokens and money, by model, over the whole session; what earlier processes spent is carried along."""
+"""Tokens and money by model over the whole session, with what earlier processes of it spent.
+
+Threads: every loop of the session adds to it, children included; the reader reads totals. The lock is here.
+"""
 
 from __future__ import annotations
+
+import threading
 
 from yume_shim.types.events import ModelUsage
 from yume_shim.types.value import replace
@@ -13,7 +18,7 @@ if TYPE_CHECKING:
 
 
 DECIMALS = 12
-"""A token of the cheapest model costs 1e-8 dollars; what is behind these digits is the rounding of floats."""
+"""A token of the cheapest model costs 1e-8 dollars; digits beyond these are float rounding."""
 MAX_UNPRICED = 1_000
 """Responses that wait for a price; older ones stay at zero."""
 
@@ -23,13 +28,18 @@ class Tally:
 
     def __init__(self, cost: Callable[[ModelSpec, Usage], tuple[float, bool]]) -> None:
         self._cost = cost
+        self._lock = threading.RLock()
         self._models: dict[str, ModelUsage] = {}
         self._unpriced: list[tuple[ModelSpec, Usage]] = []
         self._carried = 0.0
         self._never_known: set[str] = set()
 
     def add(self, spec: ModelSpec, usage: Usage) -> None:
-        """Book one response."""
+        """Add one response."""
+        with self._lock:
+            self._add(spec, usage)
+
+    def _add(self, spec: ModelSpec, usage: Usage) -> None:
         spent, known = self._cost(spec, usage)
         if not known:
             self._unpriced = [*self._unpriced, (spec, usage)][-MAX_UNPRICED:]
@@ -41,30 +51,35 @@ class Tally:
         )
 
     def carry(self, models: Iterable[ModelUsage]) -> None:
-        """Go on from the totals of a stored session. They do not count towards this run's budget."""
-        for entry in models:
-            self._models[entry.model] = entry
-            self._carried += entry.cost_usd
-            if not entry.cost_known:
-                self._never_known.add(entry.model)
+        """Start from the totals of a stored session. They do not count towards this run's budget."""
+        with self._lock:
+            for entry in models:
+                self._models[entry.model] = entry
+                self._carried += entry.cost_usd
+                if not entry.cost_known:
+                    self._never_known.add(entry.model)
 
     def total_usd(self) -> float:
         """What everything cost so far."""
-        self._price_late()
-        return round(sum(entry.cost_usd for entry in self._models.values()), DECIMALS)
+        with self._lock:
+            self._price_late()
+            return round(sum(entry.cost_usd for entry in self._models.values()), DECIMALS)
 
     def spent_usd(self) -> float:
         """What this process spent."""
-        return round(self.total_usd() - self._carried, DECIMALS)
+        with self._lock:
+            return round(self.total_usd() - self._carried, DECIMALS)
 
     def unpriced(self) -> tuple[str, ...]:
         """The models of this process that no price is known for."""
-        return tuple(dict.fromkeys(spec.id for spec, _ in self._unpriced))
+        with self._lock:
+            return tuple(dict.fromkeys(spec.id for spec, _ in self._unpriced))
 
     def by_model(self) -> tuple[ModelUsage, ...]:
         """The totals of each model."""
-        self._price_late()
-        return tuple(self._models.values())
+        with self._lock:
+            self._price_late()
+            return tuple(self._models.values())
 
     def _price_late(self) -> None:
         """Prices that were not at hand when the response came may be now."""

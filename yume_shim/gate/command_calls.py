@@ -140,7 +140,7 @@ class CommandCall:
             return self._ask(wording.rule_asks(self._spec.name), "rule", rule.text)
         content_denies = [e for e in self._book.entries("deny", self._spec) if not e.rule.bare]
         if content_denies and self._unwrapped.opaque:
-            why = "rules deny some commands, and not all that this one runs can be seen"
+            why = "rules deny some commands, and this one may run commands that cannot be seen"
             return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
         target = self._sensitive_target()
         if target is not None:

@@ -51,15 +51,15 @@ class Permissions:
         self._log = log
         self._flat = flat
         self._shell_cwd = shell_cwd
-        self._space = Workspace(cwd, home, flavour or native(settings.env), settings.add_dirs)
-        self._space.confined = settings.confined
-        self._rules = settings.rules
+        self._space = Workspace(cwd, home, flavour or native(settings.env), settings.permissions.add_dirs)
+        self._space.confined = settings.permissions.confined
+        self._rules = settings.permissions.rules
         self._rulebook: RuleBook | None = None
-        start = self._known(settings.permission_mode)
+        start = self._known(settings.permissions.mode)
         if start is None:
-            raise BadInvocation(f"unknown permission mode '{settings.permission_mode}' (one of {self._list()})")
+            raise BadInvocation(f"unknown permission mode '{settings.permissions.mode}' (one of {self._list()})")
         self._mode = start
-        self._may_bypass = settings.allow_bypass or self._bypasses(start)
+        self._may_bypass = settings.permissions.allow_bypass or self._bypasses(start)
 
     @property
     def _book(self) -> RuleBook:

@@ -46,7 +46,7 @@ class RuleBook:
             for text in texts:
                 rule = parse_rule(text)
                 if rule is None:
-                    log("warning", f"this permission rule is not understood and has no effect: {text}")
+                    log("warning", f"this permission rule is invalid and has no effect: {text}")
                 else:
                     self._entries[behaviour].append(self._bind(behaviour, rule, remembered=False))
 

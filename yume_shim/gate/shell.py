@@ -111,7 +111,7 @@ def parse(text: str) -> Script:
             walk.flag("it is not complete shell syntax", opaque=True)
         walk.visit(root)
     except (LookupError, RecursionError, ValueError):
-        return _fallback(text, "it cannot be taken apart")
+        return _fallback(text, "it could not be parsed")
     return Script(tuple(walk.commands), walk.problem, walk.opaque)
 
 
@@ -184,7 +184,7 @@ class _Walk:
     def _comment(self, node: Node) -> None:
         before = self._source[node.start_byte - 1 : node.start_byte]
         if before not in (b"", b" ", b"\t", b"\n", b";", b"&", b"|") or "\n" in self._text(node):
-            self.flag("a # stands inside a word", opaque=True)
+            self.flag("there is a # inside a word", opaque=True)
 
     def _check_gaps(self, node: Node) -> None:
         whole = node.type == "program"  # the scanner may have skipped bytes at its start and end
@@ -192,10 +192,10 @@ class _Walk:
         end = len(self._source) if whole else node.end_byte
         for child in node.children:
             if not _GAP.match(self._source[place : child.start_byte]):
-                self.flag("a part of it is not understood", opaque=True)
+                self.flag("a part of it could not be parsed", opaque=True)
             place = child.end_byte
         if (whole or node.children) and not _GAP.match(self._source[place:end]):
-            self.flag("a part of it is not understood", opaque=True)
+            self.flag("a part of it could not be parsed", opaque=True)
 
     # ------------------------------------------------ a command
 
@@ -251,7 +251,7 @@ class _Walk:
                 words.append(self._word(body))
                 raws.append(self._text(child))
         if words and (not words[0].text or raws[0] in RESERVED or words[0].kind != "plain"):
-            self.flag("what it runs is known only when it runs", opaque=True)
+            self.flag("what it runs is known only at run time", opaque=True)
         self.commands.append(Simple(tuple(words), " ".join(raws), tuple(assigns), tuple(here)))
 
     def _check_blank(self, before: Node | None, child: Node) -> None:
@@ -264,7 +264,7 @@ class _Walk:
             and self._source[child.start_byte : child.start_byte + 1] in _REDIRECT_STARTS
         )
         if not touching and not _BLANK.match(gap):
-            self.flag("its words are not clearly apart", opaque=True)
+            self.flag("its words are not clearly separated", opaque=True)
 
     def _assignment(self, node: Node) -> tuple[str, Word]:
         name, _, rest = self._text(node).partition("=")
@@ -281,18 +281,18 @@ class _Walk:
         for before, after in zip(node.children, node.children[1:], strict=False):
             gap = self._source[before.end_byte : after.start_byte]
             if gap.strip(b" \t") or (gap and before.type == "file_descriptor"):
-                self.flag("a part of it is not understood", opaque=True)
+                self.flag("a part of it could not be parsed", opaque=True)
         for child in node.children:
             if child.type == "file_descriptor" and not self._text(child).isdecimal():
-                self.flag("a part of it is not understood", opaque=True)
+                self.flag("a part of it could not be parsed", opaque=True)
         operator = parts[0].type
         if operator not in _OPERATORS or len(parts) < 2:
             self.flag(f"it contains the redirect {operator!r}")
         if len(parts) > 2:
-            self.flag("it has words behind a redirect")
+            self.flag("it has words after a redirect")
         words = [self._word(part) for part in parts[1:]]
         if words and words[0].kind != "plain":
-            self.flag("the target of a redirect is known only when it runs")
+            self.flag("the target of a redirect is known only at run time")
         copied = bool(words) and operator in (">&", "<&") and words[0].text.isdecimal()
         if operator in (">&", "<&") and not copied:
             self.flag(f"it contains the redirect {operator!r}")  # bash removes quotes from such a target twice
@@ -327,7 +327,7 @@ class _Walk:
         place = node.start_byte
         for child in node.children:
             if child.start_byte != place:
-                self.flag("its words are not clearly apart", opaque=True)
+                self.flag("its words are not clearly separated", opaque=True)
             place = child.end_byte
         bare = "".join(self._text(child) for child in node.children if child.type in ("word", "number"))
         # A ~ with a quote before its slash is not the home.

@@ -22,7 +22,7 @@ def clip(text: str) -> str:
 
 def write_request(path: str, mode: str) -> str:
     text = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
-    return f"{text} Nothing is edited while in plan mode: present the plan first." if mode == "plan" else text
+    return f"{text} No files are edited while in plan mode: present the plan first." if mode == "plan" else text
 
 
 def read_request(path: str) -> str:
@@ -32,7 +32,7 @@ def read_request(path: str) -> str:
 def sensitive_file(path: str, name: str) -> str:
     return (
         f"Claude requested permissions to edit {path} which is a sensitive file ({name}): other programs act on it, "
-        "so it is never edited unasked."
+        "so editing it always requires approval."
     )
 
 
@@ -41,7 +41,7 @@ def link_request(path: str, real: str) -> str:
 
 
 def bad_path(path: str, why: str) -> str:
-    return f"The path {path!r} is not taken: {why}."
+    return f"The path {path!r} cannot be checked: {why}."
 
 
 def tool_request(name: str) -> str:
@@ -50,22 +50,22 @@ def tool_request(name: str) -> str:
 
 def command_approval(why: str, mode: str) -> str:
     text = f"This command requires approval ({why})" if why else "This command requires approval"
-    return f"{text}. Only commands that read run unasked while in plan mode." if mode == "plan" else text
+    return f"{text}. Only read-only commands run without approval while in plan mode." if mode == "plan" else text
 
 
 def parts_approval(parts: tuple[str, ...], mode: str) -> str:
     text = "This Bash command contains multiple operations. The following parts require approval: " + ", ".join(
         clip(part) for part in parts
     )
-    return f"{text}. Only commands that read run unasked while in plan mode." if mode == "plan" else text
+    return f"{text}. Only read-only commands run without approval while in plan mode." if mode == "plan" else text
 
 
 def redirect_approval(path: str) -> str:
-    return f"Output redirection to '{path}' needs approval: it would write outside of what may be edited unasked."
+    return f"Output redirection to '{path}' needs approval: the file may not be written without asking."
 
 
 def rule_asks(name: str) -> str:
-    return f"Claude requested permissions to use {name}, but you haven't granted it yet: a rule wants it asked."
+    return f"Claude requested permissions to use {name}, but you haven't granted it yet: a rule requires approval."
 
 
 def command_denied(command: str) -> str:
@@ -78,7 +78,7 @@ def tool_denied(name: str) -> str:
 
 def outside_confinement(path: str) -> str:
     """For a path outside of the working folders under --restricted."""
-    return f"{path} lies outside of the working folders, and this session is restricted to them."
+    return f"{path} is outside of the working folders, and this session is restricted to them."
 
 
 def path_denied() -> str:
@@ -92,7 +92,7 @@ def mode_denied(name: str) -> str:
 def denied_unasked(name: str, wanted: str) -> str:
     return (
         f"Permission to use {name} has been denied because this session does not ask (mode dontAsk) and no rule allows "
-        f"it. {wanted} Go on with what is allowed, or say what you need and stop."
+        f"it. {wanted} Continue with what is allowed, or say what you need and stop."
     )
 
 

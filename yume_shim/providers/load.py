@@ -72,11 +72,11 @@ def _load_transport(
 ) -> Transport:
     auth = adapter.auth_headers(credential)
     endpoint = spec.endpoint
-    headers = settings.custom_headers if endpoint.takes_custom_headers else {}
-    timeouts = settings.timeouts
+    headers = settings.endpoint.custom_headers if endpoint.takes_custom_headers else {}
+    timeouts = settings.limits.timeouts
     if not (spec.streaming and endpoint.quirks.streaming):  # nothing comes before the model has written everything
         timeouts = replace(timeouts, first_byte=timeouts.total)
-    if settings.transport == "sdk" or endpoint.sign_in:
+    if settings.network.transport == "sdk" or endpoint.sign_in:
         from yume_shim.providers.sdk.transport import SdkTransport
 
         return SdkTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)

@@ -13,24 +13,12 @@ import os
 
 from yume_shim.store.jsonl import FILE_MODE, JsonlStore
 from yume_shim.text.codec import dumps
-from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
+    from yume_shim.types.children import Child
     from yume_shim.types.events import SessionInfo
-
-
-@value
-class Child:
-    """A subagent. `call_id` is the call that started it: the subagent's events carry it as `parent_call_id`.
-    `parent_agent_id` is set if another subagent made that call."""
-
-    agent_id: str
-    call_id: str
-    agent_type: str = ""
-    description: str = ""
-    parent_agent_id: str = ""
 
 
 def child_path(transcript: str, agent_id: str) -> str:

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.store.answer_lines import Price
-    from yume_shim.store.children import Child
     from yume_shim.types.blocks import AssistantBlock, Json
+    from yume_shim.types.children import Child
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
 

@@ -1,1 +1,1 @@
-"""Pure functions over strings and bytes; they know no type of the project."""
+"""Pure functions over strings and bytes; they use no type of the project."""

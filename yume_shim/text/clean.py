@@ -1,6 +1,6 @@
-"""Text made fit to pass on: halves of surrogate pairs, bad UTF-8, terminal control sequences, mojibake.
+"""Cleans text: lone surrogates, bad UTF-8, terminal control sequences, mojibake.
 
-Model text loses nothing but what UTF-8 cannot carry. Tool output loses what only a terminal understands.
+Model text loses only what UTF-8 cannot encode. Tool output also loses what only a terminal understands.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ REPLACEMENT = "\ufffd"
 
 
 def clean_model_text(text: str) -> str:
-    """The same text with lone surrogates as U+FFFD; two halves side by side become the character they stand for."""
+    """The same text with lone surrogates as U+FFFD; two adjacent halves become the character that they encode."""
     if text.isascii():
         return text
     try:
@@ -29,13 +29,13 @@ _terminal: Pattern[str] | None = None
 
 
 def clean_output(data: bytes) -> str:
-    """What a program printed, as text: terminal sequences and control characters (but tab, LF, CR) removed, bytes that
-    are not UTF-8 as U+FFFD."""
+    """A program's output as text: without terminal sequences and control characters (except tab, LF, CR), with bytes
+    that are not UTF-8 as U+FFFD."""
     global _terminal
     text = data.decode("utf-8", "replace")
     if _terminal is None:
-        # ECMA-48. No part can run past the next ESC, so a hostile text costs linear time, and an OSC that never ends
-        # takes its line at most.
+        # ECMA-48. No branch runs past the next ESC, so hostile text takes linear time; an OSC without an end removes
+        # its line at most.
         _terminal = re.compile(
             "\x1b(?:"
             r"\[[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI: colours, cursor
@@ -49,7 +49,7 @@ def clean_output(data: bytes) -> str:
 
 
 def repair_mojibake(text: str) -> str:
-    """UTF-8 that was once read as Latin-1 or its like, put right; other text unchanged. For whole blocks only.
+    """Correct UTF-8 that was decoded as Latin-1 or similar; other text stays unchanged. For whole blocks only.
 
     `ftfy.fix_text` would also change quotes, ligatures and line ends of correct text; `fix_encoding` does not.
     """
@@ -65,13 +65,13 @@ def repair_mojibake(text: str) -> str:
 
 
 class SurrogateJoiner:
-    """Text pieces -> text pieces without halves: a high surrogate at the end of one waits for the next."""
+    """Text pieces -> text pieces without lone surrogates: a high surrogate at the end waits for the next piece."""
 
     def __init__(self) -> None:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """The piece, cleaned, with what was held back before it."""
+        """The cleaned piece, preceded by what was held back."""
         if self._held:
             text, self._held = self._held + text, ""
         if text and "\ud800" <= text[-1] <= "\udbff":
@@ -79,6 +79,6 @@ class SurrogateJoiner:
         return clean_model_text(text)
 
     def finish(self) -> str:
-        """U+FFFD if the text ended with half a character, else nothing."""
+        """U+FFFD if the text ended with half a character, else ""."""
         held, self._held = self._held, ""
         return REPLACEMENT if held else ""

@@ -1,7 +1,7 @@
-"""Long text cut or split, and JSON lines made safe for line readers.
+"""Clips and splits long text, and makes JSON lines safe for line readers.
 
-Cuts fall between code points, and between graphemes when such a place is near. Sizes are those of the JSON-escaped
-UTF-8 that goes over the wire.
+Cuts fall between code points, and between graphemes if such a place is near. Sizes are those of the JSON-escaped
+UTF-8 on the wire.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Match, Pattern
 
-MOST_BYTES = 12
-"""The most one code point takes in a line: an astral format character, written as two escapes."""
+MAX_CODE_POINT_BYTES = 12
+"""The most bytes of one code point in a line: an astral format character, written as two escapes."""
 NEAR = 64
-"""How many code points a cut may move to spare a grapheme."""
+"""How many code points a cut may move to keep a grapheme whole."""
 CUT_NOTE = "\n… {cut} characters cut …\n"
 
 FORMAT_CHARACTERS = (
@@ -43,7 +43,7 @@ FORMAT_CHARACTERS = (
     (0xE0001, 0xE0001),
     (0xE0020, 0xE007F),
 )
-"""Unicode category Cf (17.0), fixed here so that the bytes do not depend on the interpreter's tables."""
+"""Unicode category Cf (17.0), listed here so that the output does not depend on the interpreter's tables."""
 
 
 # ---------------------------------------------------------------- sizes and escapes
@@ -60,10 +60,10 @@ _wide_pattern: Pattern[bytes] | None = None
 
 
 def escape_separators(line: bytes, wide: bool) -> bytes:
-    r"""Write as `\uXXXX` what line readers of several languages split at: U+2028, U+2029, U+0085.
+    r"""Escape as `\uXXXX` the characters at which line readers of some languages split: U+2028, U+2029, U+0085.
 
     `wide` adds what the Claude CLI escapes: DEL, C1 controls and the invisible format characters. `line` is JSON, so
-    these stand inside strings only, and what the line means does not change.
+    these occur only inside strings, and the meaning of the line does not change.
     """
     global _narrow_pattern, _wide_pattern
     if line.isascii() and not (wide and b"\x7f" in line):
@@ -86,8 +86,8 @@ def _escape(match: Match[bytes]) -> bytes:
 
 
 def _pattern_of(ranges: tuple[tuple[int, int], ...]) -> Pattern[bytes]:
-    """A pattern over UTF-8 bytes: code points grouped by all bytes but their last, so that each branch begins with
-    literals and the search skips to first bytes quickly."""
+    """A pattern over UTF-8 bytes. Code points are grouped by all bytes but the last, so that each branch begins with
+    literals and the search quickly skips to first bytes."""
     last_bytes: dict[bytes, bytearray] = {}
     for first, last in ranges:
         for code in range(first, last + 1):
@@ -101,7 +101,7 @@ def _pattern_of(ranges: tuple[tuple[int, int], ...]) -> Pattern[bytes]:
 
 
 def _joined(text: str, place: int) -> bool:
-    """Do `text[place - 1]` and `text[place]` belong to one grapheme? A small rule, not the whole of UAX 29."""
+    """Do `text[place - 1]` and `text[place]` belong to one grapheme? A simplified form of UAX 29."""
     before, after = text[place - 1], text[place]
     if before.isascii() and after.isascii():
         return before == "\r" and after == "\n"
@@ -128,7 +128,7 @@ def _is_flag_letter(char: str) -> bool:
 
 
 def _cut_before(text: str, place: int, least: int = 1) -> int:
-    """The nearest good cut at or before `place`, not under `least`; `place` itself when none is near."""
+    """The nearest good cut at or before `place`, not below `least`; `place` itself if none is near."""
     for cut in range(place, max(least, place - NEAR) - 1, -1):
         if cut <= 0 or cut >= len(text) or not _joined(text, cut):
             return cut
@@ -136,7 +136,7 @@ def _cut_before(text: str, place: int, least: int = 1) -> int:
 
 
 def _cut_after(text: str, place: int) -> int:
-    """The nearest good cut at or after `place`; `place` itself when none is near."""
+    """The nearest good cut at or after `place`; `place` itself if none is near."""
     for cut in range(place, min(len(text), place + NEAR) + 1):
         if cut <= 0 or cut >= len(text) or not _joined(text, cut):
             return cut
@@ -147,19 +147,19 @@ def _is_pair(text: str, place: int) -> bool:
     return "\ud800" <= text[place - 1] <= "\udbff" and "\udc00" <= text[place] <= "\udfff"
 
 
-# ---------------------------------------------------------------- cutting and splitting
+# ---------------------------------------------------------------- splitting and clipping
 
 
 def split_text(text: str, limit_bytes: int) -> list[str]:
-    """Pieces that give `text` when joined, each of at most `limit_bytes` as JSON (`json_size`); [] for "".
+    """Pieces that join to `text`, each of at most `limit_bytes` as JSON (`json_size`); [] for "".
 
-    A limit under `MOST_BYTES` is taken as `MOST_BYTES`: a code point cannot be split.
+    A lower limit than `MAX_CODE_POINT_BYTES` counts as that: a code point cannot be split.
     """
-    limit_bytes = max(limit_bytes, MOST_BYTES)
+    limit_bytes = max(limit_bytes, MAX_CODE_POINT_BYTES)
     pieces: list[str] = []
     start = 0
     while start < len(text):
-        # Every code point takes at least a byte: nothing beyond this window can be in the piece.
+        # Every code point takes at least one byte, so the piece cannot be longer than this window.
         window = text[start : start + limit_bytes + 1]
         fit = _longest_prefix(window, limit_bytes)
         if fit < len(window):
@@ -170,11 +170,11 @@ def split_text(text: str, limit_bytes: int) -> list[str]:
 
 
 def _longest_prefix(text: str, limit_bytes: int) -> int:
-    """How many code points from the start fit; at least 1."""
-    if len(text) * MOST_BYTES <= limit_bytes or json_size(text) <= limit_bytes:
+    """How many code points from the start fit; at least one."""
+    if len(text) * MAX_CODE_POINT_BYTES <= limit_bytes or json_size(text) <= limit_bytes:
         return len(text)
     fit, over, used = 0, len(text), 0
-    while over - fit > 1:  # sizes add up, so each step measures half of what is still in doubt
+    while over - fit > 1:  # sizes add up, so each step measures half of the rest
         middle = (fit + over) // 2
         size = json_size(text[fit:middle])
         if used + size <= limit_bytes:
@@ -187,8 +187,8 @@ def _longest_prefix(text: str, limit_bytes: int) -> int:
 def clip_middle(text: str, limit: int, note: str = CUT_NOTE) -> str:
     """Head and tail of a text longer than `limit` characters, with `note` between them; shorter text unchanged.
 
-    `{cut}` in the note becomes the number of characters left out. The result has at most `limit` characters; when not
-    even the note fits, it is the bare head.
+    `{cut}` in the note becomes the number of characters left out. The result has at most `limit` characters; if the
+    note itself does not fit, the result is the head alone.
     """
     if len(text) <= limit:
         return text

@@ -1,9 +1,9 @@
-"""JSON in and out: the stdlib until `warm()` was called, orjson after it.
+"""Reads and writes JSON: with the stdlib until `warm()` is called, with orjson afterwards.
 
 `import orjson` pulls dataclasses, inspect, uuid and datetime: 14 ms, more than the interpreter's own start. The first
 line of a process is small, so the stdlib's C encoder writes it; orjson is loaded while the model thinks. Both write the
-same bytes: small and large floats, which they spell differently (`3.4e-05`, `0.000034`), are always left to orjson.
-Both read the same values: integers over 64 bits come back as floats, as orjson gives them.
+same bytes: small and large floats, which they write differently (`3.4e-05`, `0.000034`), are always written by orjson.
+Both read the same values: integers over 64 bits become floats, as with orjson.
 """
 
 # pyright: reportUnknownVariableType=false
@@ -22,7 +22,7 @@ _plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=F
 
 
 def warm() -> None:
-    """Load orjson. Called when there is time: while the first answer is awaited."""
+    """Load orjson. Called while the program waits for the first answer."""
     global _fast
     import orjson
 
@@ -30,13 +30,13 @@ def warm() -> None:
 
 
 def dumps(obj: Any) -> bytes:
-    """One compact JSON text in UTF-8. Lone surrogates become U+FFFD, since UTF-8 cannot carry them; NaN and the
-    infinities become null. Raises TypeError for what is not JSON, ValueError for what is nested without end."""
+    """Compact JSON in UTF-8. Lone surrogates become U+FFFD, since UTF-8 cannot encode them; NaN and the infinities
+    become null. Raises TypeError for what is not JSON, ValueError for circular or too deep nesting."""
     if _fast is not None:
         try:
             packed: bytes = _fast.dumps(obj)
             return packed
-        except TypeError:  # a lone surrogate, an integer over 64 bits, depth over 254, or no JSON at all
+        except TypeError:  # a lone surrogate, an integer over 64 bits, depth over 254, or not JSON at all
             pass
     try:
         text = _plain.encode(obj)
@@ -49,7 +49,7 @@ def dumps(obj: Any) -> bytes:
         raise ValueError("nested too deeply for JSON") from None
     try:
         return text.encode("utf-8")
-    except UnicodeEncodeError:  # by way of UTF-16 two halves of a pair become their character, a lone one U+FFFD
+    except UnicodeEncodeError:  # through UTF-16, two halves become their character, a lone one U+FFFD
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode("utf-8")
 
 
@@ -58,7 +58,7 @@ def loads(data: bytes | str) -> Any:
     if _fast is not None:
         try:
             return _fast.loads(data)
-        except ValueError:  # orjson refuses escaped lone surrogates and bad UTF-8, which the stdlib takes
+        except ValueError:  # orjson refuses escaped lone surrogates and bad UTF-8, which the stdlib accepts
             pass
     if isinstance(data, bytes):
         data = data.decode("utf-8", "replace")
@@ -90,7 +90,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _integer(digits: str) -> int | float:
-    """Also keeps `int` from raising: it refuses texts of more than 4300 digits."""
+    """Also avoids that `int` raises: it refuses more than 4300 digits."""
     if len(digits) < 19:
         return int(digits)
     near = float(digits)

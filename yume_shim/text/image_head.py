@@ -1,4 +1,4 @@
-"""What an image file is and how large it is, by its first bytes. What a host or a file name calls it does not count."""
+"""The type and size of an image, from its first bytes. The host's media type and the file name are ignored."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ if TYPE_CHECKING:
     from typing import Literal
 
 MEASURED = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
-"""The kinds whose width and height are read here."""
+"""The kinds whose width and height are read."""
 MAX_SEGMENTS = 2_000
-"""Marks of a JPEG that are looked at on the way to its size; a file of nothing but filler would take seconds."""
+"""JPEG segments that are read in search of the size; a file of nothing but filler would take seconds."""
 
 _BRANDS = {b"avif": "image/avif", b"avis": "image/avif", b"mif1": "image/heif", b"msf1": "image/heif"}
 _ICON = b"\x00\x00\x01\x00"
 
 
 def image_kind(data: bytes) -> str:
-    """The media type; "" if these are no image's first bytes."""
+    """The media type; "" if this is not the start of an image."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -35,7 +35,7 @@ def image_kind(data: bytes) -> str:
 
 
 def dimensions(kind: str, data: bytes) -> tuple[int, int] | None:
-    """Width and height from the header; None if it is cut or odd, or of a kind that is not MEASURED."""
+    """Width and height from the header; None if it is truncated or invalid, or of a kind that is not in MEASURED."""
     match kind:
         case "image/png":
             return _pair(data, 16, 4, "big") if data[12:16] == b"IHDR" else None

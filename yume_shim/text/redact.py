@@ -1,4 +1,4 @@
-"""Keys kept out of logs, records and messages: the ones in use, and everything that looks like one."""
+"""Removes keys from logs, recordings and messages: the ones in use, and everything that looks like one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
     """(`redact(text, secrets)`, how many were replaced)."""
     global _pattern
     count = 0
-    for secret in sorted(secrets, key=len, reverse=True):  # a key may be the beginning of another
+    for secret in sorted(secrets, key=len, reverse=True):  # one key may be the start of another
         if len(secret) >= LEAST_SECRET and secret in text:
             count += text.count(secret)
             text = text.replace(secret, REDACTED)
@@ -51,7 +51,7 @@ def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
 
 
 def shown_address(url: str) -> str:
-    """An address as it may be shown and kept: without user name, password and query, where people put keys."""
+    """A URL that may be shown and stored: without user name, password and query, where people put keys."""
     scheme, mark, rest = url.partition("://")
     place, slash, path = rest.partition("?")[0].partition("/")
     return scheme + mark + place.rpartition("@")[2] + slash + path

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.effort import Effort
 
     Stop = Literal["end", "tool_calls", "length", "window", "refusal", "pause", "stop_sequence", "other"]
-    Effort = Literal["low", "medium", "high", "xhigh", "max"]
     ToolKind = Literal["read", "edit", "search", "shell", "other"]
-    ToolSource = Literal["builtin", "mcp"]
+    ToolOrigin = Literal["builtin", "engine", "mcp", "agents", "skills"]
 
 
 @value
@@ -255,9 +255,11 @@ class ToolSpec:
     aliases: tuple[str, ...] = ()
     needs_host: bool = False
     """It is a question to the host: always asked there, and offered only when a host can answer."""
+    gated: bool = True
+    """The gate decides whether a call may run; False for a tool that touches nothing and takes the final answer."""
     host_fields: tuple[str, ...] = ()
     """Input that only the host may fill; what a model writes there is taken out."""
-    source: ToolSource = "builtin"
+    source: ToolOrigin = "builtin"
     """Who provides it. Only our tools are judged by their paths: we do not know what parameters of others mean."""
     harmless: bool = False
     """Touches nothing of the user's by itself, so the gate lets it run unasked."""

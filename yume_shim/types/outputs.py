@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Document, Image, Json, Text
-    from yume_shim.types.ports import Cancel
+    from yume_shim.types.ports import Cancel, Spawn
 
 
 @value
@@ -30,7 +30,9 @@ class ToolContext:
     call_id: str
     cancel: Cancel
     judged: str = ""
-    """Set by the toolbox: the real path that the gate was asked about. What is opened must be that."""
+    """The real path that the gate decided on. The tool must open exactly that."""
+    spawn: Spawn | None = None
+    """Starts a child loop; None where no child may be started."""
 
 
 @value

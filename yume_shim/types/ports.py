@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
+from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall
+from yume_shim.types.children import ChildRequest, ChildResult
 from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
@@ -92,51 +94,85 @@ class Transport(Protocol):
     def close(self) -> None: ...
 
 
-class Toolbox(Protocol):
-    """The tools of a session; it owns their state (read ledger, shell cwd, background shells)."""
+class ToolSource(Protocol):
+    """Tools from one place: built in, an MCP server, agents, skills, structured output. It owns the state of its tools.
+    `engine/toolbox.py` joins several of them. Safe from any thread: calls may run side by side."""
+
+    own_schemas: bool
+    """True: `prepare` validates the input itself. False: the toolbox validates it against the JSON Schema of the spec
+    first, so that a source whose schemas come from elsewhere need not."""
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """What the model is offered, in a stable order."""
         ...
 
-    def names(self) -> tuple[str, ...]: ...
-
     def find(self, name: str) -> ToolSpec | None:
-        """By name or alias; None if this session does not have it."""
+        """By name or alias; None if this source does not offer it now."""
         ...
 
-    def complete(self, call: ToolCall, *, fix_arguments: bool = False) -> ToolCall:
-        """The call with schema defaults applied to its input (unchanged if unknown or broken). `careless`: parameters
-        under well-known wrong names, and objects sent as text, are put right first."""
+    def why_missing(self, name: str) -> str:
+        """Why a tool of that name is not offered; "" if this source does not know it."""
         ...
 
-    def check(self, call: ToolCall) -> None:
-        """Raise ToolFailed(before_run=True) if the tool is unknown or the input is not what its schema says."""
+    def complete(self, call: ToolCall, spec: ToolSpec, *, fix_arguments: bool = False) -> ToolCall:
+        """The call with schema defaults applied to its input (unchanged if broken). `fix_arguments`: correct well-known
+        wrong parameter names and objects sent as text first."""
         ...
 
-    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+    def prepare(self, call: ToolCall, spec: ToolSpec) -> PreparedCall:
+        """Validate the input; raises ToolFailed(before_run=True)."""
+        ...
+
+    def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
         """Run it; raises ToolFailed or Cancelled."""
         ...
 
-    def begin_prompt(self, uuid: str) -> None:
-        """A prompt begins: file changes from here on can be rewound to it, where checkpoints are kept."""
+
+class CallHooks(Protocol):
+    """Listeners at the seams of the call pipeline. Neither method raises anything but Cancelled."""
+
+    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
+        """After validation and before the gate decides."""
+        ...
+
+    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
+        """After the tool ran; a failure is an output with `is_error`."""
+        ...
+
+
+class FileCheckpoints(Protocol):
+    """What the file tools change can be put back, prompt by prompt."""
+
+    def begin(self, uuid: str) -> None:
+        """A prompt begins: file changes from here on can be rewound to it."""
         ...
 
     def rewind(self, uuid: str, *, dry_run: bool) -> Json:
         """Put files back to what they were before that prompt; raises ToolFailed."""
         ...
 
-    def stop_task(self, task_id: str) -> bool:
-        """End a command that runs on beside the conversation; False if there is none of that id."""
+
+class BackgroundTasks(Protocol):
+    """Commands that run in the background of the conversation."""
+
+    def stop(self, task_id: str) -> bool:
+        """End one; False if none of that id runs."""
         ...
 
-    def shell_folder(self) -> str:
-        """Where the next command starts: the shell's folder persists between calls."""
-        ...
 
-    def close(self) -> None:
-        """Stop what still runs."""
-        ...
+class Spawn(Protocol):
+    """Runs a child loop below a tool call and waits for its end. Raises ToolFailed when a limit forbids it, Cancelled
+    when the call was interrupted."""
+
+    def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult: ...
+
+
+class ChildOutput(Protocol):
+    """Where the events of one child go: they carry the call id of their parent, and have a transcript of their own."""
+
+    def emit(self, event: Event) -> str: ...
+
+    def close(self) -> None: ...
 
 
 class Gate(Protocol):

@@ -1,4 +1,4 @@
-"""One frozen Settings: everything that flags, environment and files decide, resolved before the first turn."""
+"""Settings: everything that flags, environment and files decide, resolved before the first turn, grouped by subject."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Literal
 
-    from yume_shim.types.models import Effort
+    from yume_shim.types.effort import Effort
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @value
 class Rules:
-    """Permission rules as written, by what they do."""
+    """Permission rules as the user wrote them, by their effect."""
 
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -49,143 +49,226 @@ class Timeouts:
     shutdown: float = 2.0
 
 
-@value
-class Settings:
-    """The resolved wishes of whoever started us."""
+# ---------------------------------------------------------------- groups
 
-    # --- how to talk
+
+@value
+class HostSettings:
+    """What we exchange with the program that started us: formats, the first prompt, optional messages."""
+
     output_format: OutputFormat = "flat"
     input_format: InputFormat = "lines"
-    """"lines" = JSON lines on stdin; "text" = the whole of stdin is (part of) the prompt."""
+    """"lines" = JSON lines on stdin; "text" = all of stdin is (part of) the prompt."""
     prompt: str | None = None
     verbose: bool = False
     partial_messages: bool = False
     replay_user_messages: bool = False
     max_line_bytes: int = 0
     """0 = the dialect's own cap."""
-    log_level: str = "warning"
+    session_states: bool = False
+    """Send `session_state_changed` when the session runs, waits for the host, or becomes idle."""
+    session_mirror: bool = False
+    """Send every transcript entry to the host (`--session-mirror`)."""
+    slash_commands: bool = True
+    """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
+    join_continuations: bool = True
+    """The result of an answer that was continued after the output limit holds all parts; in the Claude formats only
+    the last part."""
+    merge_waiting: bool = False
+    """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
+
+
+@value
+class LogSettings:
+    """What we log, and where."""
+
+    level: str = "warning"
     debug_file: str = ""
 
-    # --- which model
+
+@value
+class ModelSettings:
+    """Which model answers, how much it thinks, and how it samples."""
+
     provider: str = ""
-    model: str = ""
-    api: str = ""
-    api_base: str = ""
-    api_key_env: str = ""
-    transport: Literal["", "direct", "sdk"] = ""
+    """From a flag: stronger than `provider/model` names and aliases."""
+    default_provider: str = ""
+    """From environment or config file: weaker than `provider/model` names and aliases."""
+    name: str = ""
+    provider_model: str = ""
+    """The model to use when a host asks for a Claude alias that the chosen provider does not know."""
+    chosen_by_flag: bool = False
+    """A flag named the model or the provider: a resumed session does not keep its own."""
     aliases: Mapping[str, str] = NOTHING
-    endpoints: Mapping[str, Any] = NOTHING
-    """Extra endpoint rows from the config file, same shape as `catalog/endpoints.json`."""
-    fallback_model: str = ""
+    fallback: str = ""
+    """Models to try when this one fails, separated by commas or blanks (`--fallback-model`)."""
+    overrides: Mapping[str, Any] = NOTHING
+    """The config file's `[models."name"]` tables: limits, abilities, sampling of single models."""
     effort: Effort | None = None
     thinking: Literal["default", "adaptive", "enabled", "disabled"] = "default"
     thinking_budget: int | None = None
     thinking_display: str = ""
     max_output_tokens: int | None = None
-    custom_headers: Mapping[str, str] = NOTHING
-    cassette: str = ""
-    record: str = ""
-    retry: RetrySettings = RetrySettings()
-    timeouts: Timeouts = Timeouts()
-
-    # --- what to tell the model
-    system_prompt: str | None = None
-    append_system_prompt: str = ""
-
-    # --- limits
-    max_turns: int | None = None
-    max_budget_usd: float | None = None
-    tool_concurrency: int = 1
-    on_cut: Literal["continue", "restart"] = "continue"
-    join_continuations: bool = True
-    """The result of an answer that hit the output limit is all of it; the Claude forms tell its last part only."""
-    merge_waiting: bool = False
-    """Claude forms: prompts that waited are joined into one turn, and injected between tool rounds."""
-
-    # --- tools and permissions
-    tools: tuple[str, ...] | None = None
-    """None = the default set."""
-    permission_mode: str = "default"
-    allow_bypass: bool = False
-    prompt_tool: str = ""
-    """"stdio" = ask the host; "" = nobody to ask."""
-    ask_nobody: bool = False
-    """--permission-prompts none."""
-    rules: Rules = Rules()
-    add_dirs: tuple[str, ...] = ()
-    env: Mapping[str, str] = NOTHING
-    """The environment after the settings files' `env` was laid over it."""
-
-    # --- session
-    cwd: str = ""
-    session_id: str = ""
-    persist: bool = True
-    session_dir: str = ""
-    entrypoint: str = "sdk-cli"
-    repair_mojibake: bool = False
-    setting_sources: tuple[str, ...] = ("user", "project", "local")
-    json_schema: Mapping[str, Any] | None = None
-    """The answer must fit this JSON Schema (`--json-schema`)."""
-    session_states: bool = False
-    """Tell the host when the session runs, waits for it, or is idle (`session_state_changed`)."""
-    keys: Mapping[str, Any] = NOTHING
-    """Keys from the config file, by endpoint name: one text or a list of them."""
-    config_file: str = ""
-    default_provider: str = ""
-    """From environment or config file: weaker than `provider/model` names and aliases, unlike `provider`."""
-    provider_model: str = ""
-    """The model to use when a host asks for a Claude alias that the chosen provider does not know."""
-    web_allow_private: tuple[str, ...] = ()
-    """Hosts that WebFetch may reach although their addresses are private (loopback, the local network …)."""
-    sandbox: str = ""
-    """Bash on Linux: "" = none, "workspace" = only workspace and tmp writable, "workspace-nonet" = no network too."""
-    history_trimming: bool = True
-    """Old tool results are cut before a summary of the history is asked for."""
-    max_history_tokens: int | None = None
-    """The size at which trimming begins; None = the model's own share of its window."""
-    keep_recent_user_turns_in_chained_tool_calls: int = 1
-    """While tools run, so many of the newest user turns are not trimmed."""
-    trim_caps: tuple[int, ...] = ()
-    """Characters left of a tool result, newest age first; () = worked out from budget and history."""
-    auto_compact: bool = True
-    """Sum the history up before a request that would not fit."""
-    autocompact_tokens: int | None = None
-    """The size at which that happens (`--autocompact`); None = the model's own share of its window."""
-    slash_commands: bool = True
-    """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
-    resume: str = ""
-    """The session to take up again: its id or its title."""
-    resume_newest: bool = False
-    """Take up the newest session of this folder, if there is one (`--continue`)."""
-    fork: bool = False
-    """Leave the old transcript as it is and go on under a new id."""
-    resume_at: str = ""
-    """Go on after the message with this uuid; what followed it is left aside."""
-    model_chosen: bool = False
-    """The model or the provider was named by flag: a resumed session does not keep its own."""
-    session_mirror: bool = False
-    """Tell the host every transcript entry (`--session-mirror`)."""
-    redact_output: bool = True
-    """Take keys out of tools' output (`[secrets] redact_output` in the config file)."""
-    keys_for_tools: bool = False
-    """Leave providers' keys in the environment of tool processes (`[secrets] keys_for_tools`)."""
-    file_checkpoints: bool = False
-    """Keep what the file tools change, so that the host can rewind it (`rewind_files`)."""
-    memory: bool = True
-    """Read CLAUDE.md files (`--bare` does not)."""
-    confined: bool = False
-    """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""
     temperature: float | None = None
-    """0.0 to 2.0; rows of `models` go before it."""
+    """0.0 to 2.0; rows of `overrides` are stronger."""
     top_p: float | None = None
     stop_sequences: tuple[str, ...] = ()
-    models: Mapping[str, Any] = NOTHING
-    """What the config file says about single models (`[models."name"]`): limits, abilities, sampling."""
+
+
+@value
+class EndpointSettings:
+    """Changes to the catalogue's endpoints: rows of the config file, and flags for the endpoint of the chosen model."""
+
+    rows: Mapping[str, Any] = NOTHING
+    """Extra endpoint rows from the config file, same shape as `catalog/endpoints.json`."""
+    api: str = ""
+    api_base: str = ""
+    api_key_env: str = ""
+    """The environment variable that holds the key, instead of the endpoint's own variables."""
+    compat: tuple[str, ...] = ()
+    """Quirks of the endpoint at `api_base` (`--compat`, YUME_COMPAT): `noStreaming`, `tools=false`, …"""
+    custom_headers: Mapping[str, str] = NOTHING
+
+
+@value
+class NetworkSettings:
+    """How requests are sent, repeated, recorded and replayed."""
+
+    transport: Literal["", "direct", "sdk"] = ""
+    retry: RetrySettings = RetrySettings()
+    on_cut: Literal["continue", "restart"] = "continue"
+    """After a stream broke off: ask for the rest of the answer, or for all of it again."""
+    cassette: str = ""
+    record: str = ""
+
+
+@value
+class CredentialSettings:
+    """Where keys come from, and who may see them."""
+
+    keys: Mapping[str, Any] = NOTHING
+    """Keys from the config file, by endpoint name: one text or a list of them."""
     profile: str = ""
     """The named credential to use (`--profile`, YUME_PROFILE, `profile` in the config file)."""
     profiles: Mapping[str, Any] = NOTHING
     """The config file's `[profiles.NAME]` tables."""
     key_helper: str = ""
     """A command that prints a key (`apiKeyHelper` of a trusted settings file)."""
-    compat: tuple[str, ...] = ()
-    """Quirks of the endpoint at `api_base` (`--compat`, YUME_COMPAT): `noStreaming`, `tools=false`, …"""
+    redact_output: bool = True
+    """Remove keys from tool output (`[secrets] redact_output` in the config file)."""
+    keys_for_tools: bool = False
+    """Leave provider keys in the environment of tool processes (`[secrets] keys_for_tools`)."""
+
+
+@value
+class InstructionSettings:
+    """What the model is instructed to do, and the shape its answer must have."""
+
+    system_prompt: str | None = None
+    append_system_prompt: str = ""
+    memory: bool = True
+    """Read CLAUDE.md files (`--bare` does not)."""
+    json_schema: Mapping[str, Any] | None = None
+    """The answer must fit this JSON Schema (`--json-schema`)."""
+
+
+@value
+class LimitSettings:
+    """What a session may use up: turns, money, time."""
+
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    timeouts: Timeouts = Timeouts()
+
+
+@value
+class HistorySettings:
+    """When earlier messages are trimmed or compacted."""
+
+    trimming: bool = True
+    """Trim old tool results before the history is compacted."""
+    max_tokens: int | None = None
+    """The size at which trimming begins; None = the model's own share of its window."""
+    keep_recent_user_turns_in_chained_tool_calls: int = 1
+    """While tools run, this many of the newest user turns are not trimmed."""
+    trim_caps: tuple[int, ...] = ()
+    """Characters left of a tool result, newest age first; () = computed from budget and history."""
+    auto_compact: bool = True
+    """Compact the history before a request that would not fit."""
+    compact_tokens: int | None = None
+    """The size at which that happens (`--autocompact`); None = the model's own share of its window."""
+
+
+@value
+class ToolSettings:
+    """Which tools there are, and how they run."""
+
+    names: tuple[str, ...] | None = None
+    """None = the default set."""
+    concurrency: int = 1
+    web_allow_private: tuple[str, ...] = ()
+    """Hosts that WebFetch may reach although their addresses are private (loopback, the local network …)."""
+    sandbox: str = ""
+    """Bash on Linux: "" = none, "workspace" = only workspace and tmp writable, "workspace-nonet" = no network too."""
+    file_checkpoints: bool = False
+    """Keep copies of files before the file tools change them, for the host's `rewind_files`."""
+    repair_mojibake: bool = False
+
+
+@value
+class PermissionSettings:
+    """Which calls may run, and who is asked about the others."""
+
+    mode: str = "default"
+    allow_bypass: bool = False
+    prompt_tool: str = ""
+    """"stdio" = ask the host; "" = there is no one to ask."""
+    never_ask: bool = False
+    """--permission-prompts none."""
+    rules: Rules = Rules()
+    add_dirs: tuple[str, ...] = ()
+    confined: bool = False
+    """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""
+
+
+@value
+class SessionSettings:
+    """Which session this is, which one it continues, and where its transcript is stored."""
+
+    id: str = ""
+    persist: bool = True
+    folder: str = ""
+    entrypoint: str = "sdk-cli"
+    resume: str = ""
+    """The session to resume: its id or its title."""
+    resume_newest: bool = False
+    """Resume the newest session of this folder, if there is one (`--continue`)."""
+    resume_at: str = ""
+    """Resume after the message with this uuid; later messages are dropped."""
+    fork: bool = False
+    """Leave the old transcript unchanged and continue under a new id."""
+
+
+@value
+class Settings:
+    """All groups, and the surroundings they were read from."""
+
+    cwd: str = ""
+    env: Mapping[str, str] = NOTHING
+    """The environment, with the `env` tables of the settings files applied."""
+    config_file: str = ""
+    setting_sources: tuple[str, ...] = ("user", "project", "local")
+    """Which settings.json files were read."""
+
+    host: HostSettings = HostSettings()
+    log: LogSettings = LogSettings()
+    model: ModelSettings = ModelSettings()
+    endpoint: EndpointSettings = EndpointSettings()
+    network: NetworkSettings = NetworkSettings()
+    credentials: CredentialSettings = CredentialSettings()
+    instructions: InstructionSettings = InstructionSettings()
+    limits: LimitSettings = LimitSettings()
+    history: HistorySettings = HistorySettings()
+    tools: ToolSettings = ToolSettings()
+    permissions: PermissionSettings = PermissionSettings()
+    session: SessionSettings = SessionSettings()

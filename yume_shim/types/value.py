@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     def replace(obj: T, **changes: Any) -> T: ...
 
+    def replace_in(obj: T, field: str, **changes: Any) -> T: ...
+
     def fields(obj: object) -> tuple[str, ...]: ...
 else:
 
@@ -95,6 +97,10 @@ else:
         """A copy of a value with some fields changed."""
         kept = {name: changes.pop(name) if name in changes else getattr(obj, name) for name in obj.__match_args__}
         return type(obj)(**kept, **changes)
+
+    def replace_in(obj, field, **changes):
+        """A copy of a value whose `field` is a value itself, with some fields of that one changed."""
+        return replace(obj, **{field: replace(getattr(obj, field), **changes)})
 
     def fields(obj):
         """The field names of a value, in order."""

@@ -8,6 +8,8 @@ import pytest
 
 from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, TableGate, answer, info, says
 from yume_shim.app.control_requests import ControlRequests
+from yume_shim.app.models import EndpointKeys
+from yume_shim.app.providers import Providers
 from yume_shim.engine.session import Session
 from yume_shim.host.control import ControlDesk
 from yume_shim.types.blocks import Text
@@ -16,6 +18,11 @@ from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.events import ControlAnswered, ModeChanged, ModelChanged, Notice, PromptWithdrawn
 from yume_shim.types.models import ModelSpec
 from yume_shim.types.value import replace
+
+PROFILES = {
+    "work": {"provider": "anthropic", "key": "sk-work"},
+    "home": {"provider": "openai", "key": "sk-home"},
+}
 
 
 class Gate(TableGate):
@@ -38,10 +45,9 @@ class Host:
     """Asks, and reads the answers."""
 
     def __init__(self, *scripts: list[Any]) -> None:
-        self.bench = Bench(ScriptedProvider(*scripts))
+        self.bench = Bench(ScriptedProvider(*scripts), profiles=PROFILES, config_file="config.toml")
         self.gate = Gate()
-        self.left = 0
-        self.picked: list[str] = []
+        self.ended = 0
 
         def resolve(text: str) -> ModelSpec:
             if text == "nope":
@@ -50,14 +56,17 @@ class Host:
 
         self.session = Session(self.bench.services, SPEC, "s-1", resolve, info)
         models = ({"value": "default"},)
+        services = self.bench.services
+        self.keys = EndpointKeys(services.settings)
+        providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
         requests = ControlRequests(
-            *(self.session, self.gate, self.bench.emit, self.bench.services.settings, models, "2.1.325", self.leave),
-            self.picked.append,
+            *(self.session, self.gate, providers, self.bench.emit, services.settings, models, "2.1.325"),
+            end_session=self.end_session,
         )
-        self.desk = ControlDesk(self.bench.emit, requests.handlers(), self.bench.services.log)
+        self.desk = ControlDesk(self.bench.emit, requests.handlers(), services.log)
 
-    def leave(self) -> None:
-        self.left += 1
+    def end_session(self) -> None:
+        self.ended += 1
 
     def ask(self, subtype: str, **body: Any) -> ControlAnswered:
         before = len(self.bench.of(ControlAnswered))
@@ -138,10 +147,33 @@ def test_a_waiting_message_is_withdrawn() -> None:
     assert host.ask("cancel_async_message", message_uuid="u-1").body == {"cancelled": False}
 
 
+def test_a_profile_is_chosen_and_listed() -> None:
+    host = Host()
+    work, home = {"name": "work", "provider": "anthropic"}, {"name": "home", "provider": "openai"}
+    profiles = [{**work, "chosen": False}, {**home, "chosen": False}]
+    assert host.ask("list_profiles").body == {"profiles": profiles}
+    assert host.ask("set_profile", profile="home").body == {"profile": "home"}
+    assert host.keys.profile == "home"
+    profiles = [{**work, "chosen": False}, {**home, "chosen": True}]
+    assert host.ask("list_profiles").body == {"profiles": profiles}
+    assert host.ask("set_profile", profile=None).body == {"profile": None}
+    assert host.keys.profile == ""
+
+
+@pytest.mark.parametrize(
+    ("profile", "code"), [("nope", "not_found"), (5, "invalid_value"), (["work"], "invalid_value")]
+)
+def test_a_profile_that_cannot_be_chosen(profile: object, code: str) -> None:
+    host = Host()
+    host.ask("set_profile", profile="work")
+    assert host.ask("set_profile", profile=profile).error_code == code
+    assert host.keys.profile == "work"
+
+
 def test_the_end_comes_after_its_answer() -> None:
     host = Host()
     assert host.ask("end_session").error == ""
-    assert host.left == 1
+    assert host.ended == 1
 
 
 def test_what_is_told_of_the_settings() -> None:

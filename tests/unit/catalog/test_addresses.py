@@ -1,4 +1,4 @@
-"""Addresses of a server of one's own, in all the forms that people write them."""
+"""Addresses of the user's own server, in all the forms that users write."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.settings import settings_with
 from yume_shim.catalog.addresses import full_address, with_path
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.settings import Settings
 
 
 def base(env: dict[str, str] | None = None, **settings: Any) -> str:
-    made = Settings(env=env or {}, provider="ollama", **settings)
+    made = settings_with(env=env or {}, provider="ollama", **settings)
     return Catalog(made, lambda endpoint: True).resolve("qwen3:8b").endpoint.base_url
 
 
@@ -68,18 +68,18 @@ def test_the_environment_of_ollama(env: dict[str, str], address: str) -> None:
     assert base(env, api="openai-chat") == address + "/v1"
 
 
-def test_a_flag_goes_before_the_environment() -> None:
+def test_a_flag_overrides_the_environment() -> None:
     assert base({"OLLAMA_HOST": "box"}, api_base="http://here:1/v1") == "http://here:1"
 
 
-def test_nonsense_is_refused_with_what_was_written() -> None:
+def test_an_invalid_address_is_refused_and_quoted() -> None:
     with pytest.raises(BadInvocation, match="is not a port number"):
         base({"OLLAMA_HOST": "box:port"})
 
 
 def test_what_is_known_of_a_local_model() -> None:
     def spec(**settings: Any) -> Any:
-        return Catalog(Settings(provider="ollama", **settings), lambda endpoint: True).resolve("gpt-oss:20b")
+        return Catalog(settings_with(provider="ollama", **settings), lambda endpoint: True).resolve("gpt-oss:20b")
 
     local = spec()
     assert (local.window, local.max_output, local.known) == (32_768, 8_192, False)
@@ -91,9 +91,9 @@ def test_what_is_known_of_a_local_model() -> None:
 def test_only_the_vendors_own_address_is_asked_for_limits(variable: str) -> None:
     name = {"ANTHROPIC_BASE_URL": "anthropic", "GOOGLE_GEMINI_BASE_URL": "google"}.get(variable, "openrouter")
 
-    def told(env: dict[str, str]) -> str:
-        made = Catalog(Settings(env=env, provider=name), lambda endpoint: True)
+    def limits_form(env: dict[str, str]) -> str:
+        made = Catalog(settings_with(env=env, provider=name), lambda endpoint: True)
         return made.resolve("some-model").endpoint.tells_limits
 
-    assert told({})
-    assert told({variable: "http://proxy.example"}) == ""
+    assert limits_form({})
+    assert limits_form({variable: "http://proxy.example"}) == ""

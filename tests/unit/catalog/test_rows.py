@@ -1,4 +1,4 @@
-"""Endpoint rows and compat flags as people write them: taken over, translated, or refused with a sentence."""
+"""Endpoint rows and compat flags of users: accepted, translated, or refused with a message."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.settings import settings_with
 from yume_shim.catalog import rows
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.types.errors import BadInvocation
@@ -21,7 +22,7 @@ BUILT_IN: dict[str, Any] = json.loads((DATA / "endpoints.json").read_text("utf-8
 
 def quirks(**given: Any) -> Quirks:
     row = {"api": "openai-chat", "base_url": "http://h/v1", "quirks": given}
-    made = Catalog(Settings(env={}, endpoints={"acme": row}), lambda endpoint: True)
+    made = Catalog(settings_with(env={}, endpoints={"acme": row}), lambda endpoint: True)
     return made.endpoint("acme").quirks
 
 
@@ -38,17 +39,17 @@ def quirks(**given: Any) -> Quirks:
 )
 def test_the_six_compat_names(name: str, changes: dict[str, Any]) -> None:
     assert quirks(**{name: True}) == replace(Quirks(), **changes)
-    asked = Catalog(Settings(env={}, provider="groq", compat=(name,)), lambda endpoint: True).resolve("m")
-    plain = Catalog(Settings(env={}, provider="groq"), lambda endpoint: True).resolve("m")
+    asked = Catalog(settings_with(env={}, provider="groq", compat=(name,)), lambda endpoint: True).resolve("m")
+    plain = Catalog(settings_with(env={}, provider="groq"), lambda endpoint: True).resolve("m")
     assert asked.endpoint == replace(plain.endpoint, quirks=replace(plain.endpoint.quirks, **changes))
 
 
-def test_a_compat_name_can_be_denied() -> None:
+def test_a_compat_name_can_be_false() -> None:
     assert quirks(stringifyToolArgs=False) == Quirks(stringify_arguments=False)
     assert quirks(noStreaming=False, noSystemRole=False) == Quirks()
 
 
-def test_quirks_have_their_own_names_too() -> None:
+def test_quirks_can_be_given_by_their_own_names() -> None:
     given = {"schema_drop": ["format"], "extra_body": {"a": 1}, "temperature_max": 1, "image_bytes": 5}
     assert quirks(**given) == Quirks(schema_drop=("format",), extra_body={"a": 1}, temperature_max=1, image_bytes=5)
 
@@ -75,14 +76,14 @@ def test_compat_flags_may_have_values() -> None:
         ({"image_bytes": 1.5}, "image_bytes must be a whole number, not 1.5"),
         ({"image_bytes": -1}, "image_bytes must be a whole number, not -1"),
         ({"temperature_max": "2"}, "temperature_max must be a number, not '2'"),
-        ({"schema_drop": "format"}, "schema_drop must be a list of texts, not 'format'"),
+        ({"schema_drop": "format"}, "schema_drop must be a list of strings, not 'format'"),
         ({"extra_body": [1]}, "extra_body must be a table, not [1]"),
-        ({"id_pattern": 9}, "id_pattern must be a text, not 9"),
+        ({"id_pattern": 9}, "id_pattern must be a string, not 9"),
         ({"tool": False}, "unknown quirk tool. Did you mean 'tools'?"),
         ({"zzzzzz": 1}, "unknown quirk zzzzzz"),
     ],
 )
-def test_quirks_that_make_no_sense(given: dict[str, Any], words: str) -> None:
+def test_invalid_quirks(given: dict[str, Any], words: str) -> None:
     with pytest.raises(BadInvocation) as refused:
         quirks(**given)
     assert refused.value.message.startswith("[endpoints.acme]: quirks: ")
@@ -96,32 +97,32 @@ def test_quirks_that_make_no_sense(given: dict[str, Any], words: str) -> None:
         ({}, "[endpoints.acme]: `api` is missing. Known: anthropic-messages"),
         ({"api": "openai-char"}, "[endpoints.acme]: 'openai-char' is not an API"),
         ({"api": "openai-chat", "url": "http://h"}, "[endpoints.acme]: unknown key url"),
-        ({"api": "openai-chat", "base_url": 1}, "base_url must be a text, not 1"),
-        ({"api": "openai-chat", "key_vars": ["A", 1]}, 'key_vars must be a list of texts, not ["A",1]'),
-        ({"api": "openai-chat", "headers": {"X": 1}}, "headers.X must be a text, not 1"),
+        ({"api": "openai-chat", "base_url": 1}, "base_url must be a string, not 1"),
+        ({"api": "openai-chat", "key_vars": ["A", 1]}, 'key_vars must be a list of strings, not ["A",1]'),
+        ({"api": "openai-chat", "headers": {"X": 1}}, "headers.X must be a string, not 1"),
         ({"api": "openai-chat", "key_optional": "no"}, "key_optional must be true or false, not 'no'"),
-        ({"api": "openai-chat", "backoff": {"retry": 1}}, "backoff does not know retry"),
+        ({"api": "openai-chat", "backoff": {"retry": 1}}, "unknown backoff key retry"),
         ({"api": "openai-chat", "backoff": {"retries": "1"}}, "backoff.retries must be a number of at least 0"),
         ({"api": "openai-chat", "quirks": []}, "quirks must be a table, not []"),
-        ({"api": "openai-chat", "paths": 3}, "paths must be a table of texts, not 3"),
-        ({"api": "openai-chat", "paths": {"openai-chat": 3}}, "paths must be a table of texts"),
+        ({"api": "openai-chat", "paths": 3}, "paths must be a table of strings, not 3"),
+        ({"api": "openai-chat", "paths": {"openai-chat": 3}}, "paths must be a table of strings"),
         ({"api": "openai-chat", "bare_host_port": "80"}, "bare_host_port must be a port number, not '80'"),
         ({"api": "openai-chat", "bare_host_port": True}, "bare_host_port must be a port number, not true"),
-        ({"api": "openai-chat", "tells_limits": ["x"]}, 'tells_limits must be a text, not ["x"]'),
-        ({"api": "openai-chat", "sign_in": 5}, "sign_in must be a text, not 5"),
-        ({"api": "openai-chat", "hint_unreachable": 5}, "hint_unreachable must be a text, not 5"),
+        ({"api": "openai-chat", "tells_limits": ["x"]}, 'tells_limits must be a string, not ["x"]'),
+        ({"api": "openai-chat", "sign_in": 5}, "sign_in must be a string, not 5"),
+        ({"api": "openai-chat", "hint_unreachable": 5}, "hint_unreachable must be a string, not 5"),
         ({"api": "openai-chat", "takes_key_helper": "x"}, "takes_key_helper must be true or false, not 'x'"),
         ({"api": "openai-chat", "env_first": 1}, "env_first must be true or false, not 1"),
     ],
 )
-def test_rows_that_make_no_sense(row: Any, words: str) -> None:
+def test_invalid_rows(row: Any, words: str) -> None:
     with pytest.raises(BadInvocation) as refused:
         rows.merge_rows(BUILT_IN, {"acme": row})
     assert words in refused.value.message
 
 
 def test_a_row_without_an_address_needs_one() -> None:
-    made = Catalog(Settings(env={}, endpoints={"acme": {"api": "openai-chat"}}), lambda endpoint: True)
+    made = Catalog(settings_with(env={}, endpoints={"acme": {"api": "openai-chat"}}), lambda endpoint: True)
     with pytest.raises(BadInvocation, match="--api-base"):
         made.resolve("acme/m")
 
@@ -129,14 +130,14 @@ def test_a_row_without_an_address_needs_one() -> None:
 def test_built_in_rows_are_changed_field_by_field() -> None:
     change = {"Mistral": {"base_url": "http://h/v1", "quirks": {"noStreaming": True}, "backoff": {"retries": 9}}}
     before = Catalog(Settings(env={}), lambda endpoint: True).endpoint("mistral")
-    after = Catalog(Settings(env={}, endpoints=change), lambda endpoint: True).resolve("mistral/m").endpoint
+    after = Catalog(settings_with(env={}, endpoints=change), lambda endpoint: True).resolve("mistral/m").endpoint
     assert after.base_url == "http://h/v1"
     assert after.quirks == replace(before.quirks, streaming=False)
     assert (after.backoff, after.key_vars) == (Backoff(retries=9), before.key_vars)
 
 
 def test_every_field_of_a_row_is_checked() -> None:
-    """A value of a wrong kind is told at the start, not by a crash in the middle of a turn."""
+    """A value of a wrong type is reported at the start, not by a crash during a turn."""
     odd = object()
     for name in (*fields(Endpoint)[1:], *rows.NAMES):
         with pytest.raises(BadInvocation, match=rf"\[endpoints.acme\]: {name} must be "):
@@ -148,7 +149,7 @@ def test_the_built_in_rows_pass_the_same_checks(name: str) -> None:
     assert rows.merge_rows(BUILT_IN, {name: BUILT_IN[name]}) == BUILT_IN
 
 
-def test_compat_names_and_choices_speak_of_quirks() -> None:
+def test_compat_names_and_choices_name_real_quirks() -> None:
     data = json.loads((DATA / "compat.json").read_text("utf-8"))
     assert {entry["quirk"] for entry in data["names"].values()} | set(data["choices"]) <= set(fields(Quirks))
     for name, words in data["choices"].items():

@@ -63,18 +63,18 @@ def start(tmp_path: Path) -> Start:
 
 def test_a_bare_start_is_flat_and_persistent(start: Start) -> None:
     s = start()
-    assert (s.output_format, s.input_format, s.on_cut) == ("flat", "lines", "continue")
-    assert (s.tool_concurrency, s.merge_waiting) == (1, False)
+    assert (s.host.output_format, s.host.input_format, s.network.on_cut) == ("flat", "lines", "continue")
+    assert (s.tools.concurrency, s.host.merge_waiting) == (1, False)
 
 
 def test_claude_forms(start: Start) -> None:
     s = start("-p", "hi")
-    assert (s.output_format, s.input_format, s.prompt) == ("text", "text", "hi")
-    assert (s.on_cut, s.tool_concurrency, s.merge_waiting) == ("restart", 8, True)
+    assert (s.host.output_format, s.host.input_format, s.host.prompt) == ("text", "text", "hi")
+    assert (s.network.on_cut, s.tools.concurrency, s.host.merge_waiting) == ("restart", 8, True)
     s = start("--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "ignored")
-    assert (s.input_format, s.prompt) == ("lines", None)
+    assert (s.host.input_format, s.host.prompt) == ("lines", None)
     s = start("-p", "hi", "--output-format", "flat")
-    assert (s.output_format, s.input_format) == ("flat", "text")
+    assert (s.host.output_format, s.host.input_format) == ("flat", "text")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_refusals(start: Start, argv: list[str], words: str) -> None:
 
 
 def test_an_unknown_effort_only_warns(start: Start) -> None:
-    assert start("-p", "x", "--effort", "huge").effort is None
+    assert start("-p", "x", "--effort", "huge").model.effort is None
     assert start.logged[0][0] == "warning"
-    assert start("-p", "x", "--effort", "max").effort == "max"
+    assert start("-p", "x", "--effort", "max").model.effort == "max"
 
 
 def test_config_file(start: Start) -> None:
@@ -139,11 +139,11 @@ def test_config_file(start: Start) -> None:
         """
     )
     s = start()
-    assert (s.default_provider, s.model, s.provider_model) == ("openai", "gpt-5.5", "gpt-5.5")
-    assert s.aliases == {"sonnet": "google/gemini-3.8-flash"}
-    assert s.keys == {"openai": "from-the-file"}
-    assert s.retry == RetrySettings(initial=0.25, retries=7)
-    assert s.timeouts == Timeouts(idle=5.0)
+    assert (s.model.default_provider, s.model.name, s.model.provider_model) == ("openai", "gpt-5.5", "gpt-5.5")
+    assert s.model.aliases == {"sonnet": "google/gemini-3.8-flash"}
+    assert s.credentials.keys == {"openai": "from-the-file"}
+    assert s.network.retry == RetrySettings(initial=0.25, retries=7)
+    assert s.limits.timeouts == Timeouts(idle=5.0)
     assert s.env["EXTRA"] == "1"
     assert s.env["HOME"] == str(start.home)
 
@@ -167,32 +167,34 @@ def test_a_config_file_that_cannot_be_read_is_told(start: Start) -> None:
 
 def test_flags_beat_environment_beats_files(start: Start) -> None:
     start.config('model = "from-file"\nprovider = "openai"')
-    assert start().model == "from-file"
-    assert start(YUME_MODEL="from-env").model == "from-env"
-    assert start("--model", "from-flag", YUME_MODEL="from-env").model == "from-flag"
+    assert start().model.name == "from-file"
+    assert start(YUME_MODEL="from-env").model.name == "from-env"
+    assert start("--model", "from-flag", YUME_MODEL="from-env").model.name == "from-flag"
     s = start("--provider", "google")
-    assert (s.provider, s.default_provider) == ("google", "openai")
-    assert start(YUME_PROVIDER="groq").default_provider == "groq"
-    assert start("--max-retries", "2", CLAUDE_CODE_MAX_RETRIES="9").retry.retries == 2
-    assert start(CLAUDE_CODE_MAX_RETRIES="9").retry.retries == 9
+    assert (s.model.provider, s.model.default_provider) == ("google", "openai")
+    assert start(YUME_PROVIDER="groq").model.default_provider == "groq"
+    assert start("--max-retries", "2", CLAUDE_CODE_MAX_RETRIES="9").network.retry.retries == 2
+    assert start(CLAUDE_CODE_MAX_RETRIES="9").network.retry.retries == 9
 
 
 def test_rules_from_flags_and_layers(start: Start) -> None:
     start.settings_file("user", {"permissions": {"allow": ["Read"], "deny": ["Bash(rm:*)"]}})
     s = start("--allowedTools", "Bash(git log, git status) Edit", "--disallowedTools", "WebFetch,LS")
-    assert s.rules == Rules(("Bash(git log, git status)", "Edit", "Read"), (), ("WebFetch", "LS", "Bash(rm:*)"))
+    assert s.permissions.rules == Rules(
+        ("Bash(git log, git status)", "Edit", "Read"), (), ("WebFetch", "LS", "Bash(rm:*)")
+    )
 
 
 def test_an_untrusted_folder_may_deny_but_not_allow(start: Start) -> None:
     data = {"permissions": {"allow": ["Bash"], "deny": ["Write"]}, "env": {"X": "1"}}
     start.settings_file("project", data)
     s = start()
-    assert s.rules == Rules((), (), ("Write",))
+    assert s.permissions.rules == Rules((), (), ("Write",))
     assert "X" not in s.env
     assert "not trusted" in start.logged[0][1]
     start.trust()
     s = start()
-    assert s.rules == Rules(("Bash",), (), ("Write",))
+    assert s.permissions.rules == Rules(("Bash",), (), ("Write",))
     assert s.env["X"] == "1"
 
 
@@ -216,31 +218,34 @@ def test_a_project_never_redirects_requests(start: Start) -> None:
 def test_setting_sources_and_extra_settings(start: Start) -> None:
     start.settings_file("user", {"permissions": {"allow": ["Read"]}})
     start.settings_file("local", "{broken")
-    assert start("--setting-sources=").rules == Rules()
-    assert start("--settings", '{"permissions":{"allow":["LS"]},"env":{"A":"b"}}').rules.allow == ("Read", "LS")
+    assert start("--setting-sources=").permissions.rules == Rules()
+    assert start("--settings", '{"permissions":{"allow":["LS"]},"env":{"A":"b"}}').permissions.rules.allow == (
+        "Read",
+        "LS",
+    )
     extra = start.cwd / "extra.json"
     extra.write_text('{"model":"m-1"}')
-    assert start("--settings", str(extra)).model == "m-1"
+    assert start("--settings", str(extra)).model.name == "m-1"
 
 
 def test_modes(start: Start) -> None:
-    assert start("--permission-mode", "manual").permission_mode == "default"
-    assert start("--permission-mode", "auto", IS_SANDBOX="1").permission_mode == "bypassPermissions"
-    assert start("-p", "x", "--permission-mode", "auto").permission_mode == "acceptEdits"
+    assert start("--permission-mode", "manual").permissions.mode == "default"
+    assert start("--permission-mode", "auto", IS_SANDBOX="1").permissions.mode == "bypassPermissions"
+    assert start("-p", "x", "--permission-mode", "auto").permissions.mode == "acceptEdits"
     s = start("--dangerously-skip-permissions", IS_SANDBOX="1")
-    assert (s.permission_mode, s.allow_bypass) == ("bypassPermissions", True)
+    assert (s.permissions.mode, s.permissions.allow_bypass) == ("bypassPermissions", True)
     s = start("--allow-dangerously-skip-permissions")
-    assert (s.permission_mode, s.allow_bypass) == ("default", True)
+    assert (s.permissions.mode, s.permissions.allow_bypass) == ("default", True)
     start.settings_file("user", {"permissions": {"defaultMode": "plan"}})
-    assert start().permission_mode == "plan"
+    assert start().permissions.mode == "plan"
 
 
 def test_tools_and_folders(start: Start) -> None:
-    assert start().tools is None
-    assert start("--tools", "default").tools is None
-    assert start("--tools", "").tools == ()
-    assert start("--tools", "Read,Bash", "Edit").tools == ("Read", "Bash", "Edit")
-    assert start("--add-dir", "../x", "/y").add_dirs == (str(start.cwd.parent / "x"), "/y")
+    assert start().tools.names is None
+    assert start("--tools", "default").tools.names is None
+    assert start("--tools", "").tools.names == ()
+    assert start("--tools", "Read,Bash", "Edit").tools.names == ("Read", "Bash", "Edit")
+    assert start("--add-dir", "../x", "/y").permissions.add_dirs == (str(start.cwd.parent / "x"), "/y")
 
 
 def test_extensions_that_are_sound_pass(start: Start) -> None:
@@ -254,21 +259,25 @@ def test_extensions_that_are_sound_pass(start: Start) -> None:
 
 def test_bare_and_restricted(start: Start) -> None:
     start.settings_file("user", {"permissions": {"allow": ["Bash"]}})
-    assert not start("-p", "x", "--bare").memory
+    assert not start("-p", "x", "--bare").instructions.memory
     s = start("-p", "x", "--restricted")
-    assert (s.confined, s.rules, s.setting_sources) == (True, Rules((), (), ("Bash", "BashOutput", "KillShell")), ())
+    assert (s.permissions.confined, s.permissions.rules, s.setting_sources) == (
+        True,
+        Rules((), (), ("Bash", "BashOutput", "KillShell")),
+        (),
+    )
 
 
 def test_sizes_of_history(start: Start) -> None:
     start.config("history_trimming = false\nmax_history_tokens = 5000\n[secrets]\nkeys_for_tools = true")
     s = start("--autocompact", "200k", DISABLE_AUTO_COMPACT="1")
-    assert (s.history_trimming, s.max_history_tokens, s.autocompact_tokens, s.auto_compact) == (
+    assert (s.history.trimming, s.history.max_tokens, s.history.compact_tokens, s.history.auto_compact) == (
         False,
         5000,
         200_000,
         False,
     )
-    assert (s.keys_for_tools, s.redact_output) == (True, True)
+    assert (s.credentials.keys_for_tools, s.credentials.redact_output) == (True, True)
 
 
 def test_single_values(start: Start) -> None:
@@ -284,24 +293,24 @@ def test_single_values(start: Start) -> None:
         CLAUDE_CODE_MAX_OUTPUT_TOKENS="77",
         MAX_THINKING_TOKENS="",
     )
-    assert (s.session_id, s.system_prompt, s.append_system_prompt) == (SID, "", "from file")
-    assert s.custom_headers == {"X-A": "1", "X-B": "2:3"}
-    assert (s.max_output_tokens, s.thinking_budget) == (77, None)
+    assert (s.session.id, s.instructions.system_prompt, s.instructions.append_system_prompt) == (SID, "", "from file")
+    assert s.endpoint.custom_headers == {"X-A": "1", "X-B": "2:3"}
+    assert (s.model.max_output_tokens, s.model.thinking_budget) == (77, None)
 
 
 def test_the_configured_chain_is_weaker_than_the_flag(start: Start) -> None:
-    assert start().fallback_model == ""
+    assert start().model.fallback == ""
     start.config('fallback = ["openai/gpt-5.4", "google/gemini-3.5-flash"]')
-    assert start().fallback_model == "openai/gpt-5.4,google/gemini-3.5-flash"
-    assert start("--fallback-model", "haiku").fallback_model == "haiku"
+    assert start().model.fallback == "openai/gpt-5.4,google/gemini-3.5-flash"
+    assert start("--fallback-model", "haiku").model.fallback == "haiku"
     start.config('fallback = "haiku"')
-    assert start().fallback_model == "haiku"
+    assert start().model.fallback == "haiku"
 
 
 def test_compat_flags(start: Start) -> None:
-    assert start().compat == ()
-    assert start(YUME_COMPAT="noStreaming, tools=false").compat == ("noStreaming", "tools=false")
-    assert start("--compat", "noToolUse,noStopSequences", YUME_COMPAT="noStreaming").compat == (
+    assert start().endpoint.compat == ()
+    assert start(YUME_COMPAT="noStreaming, tools=false").endpoint.compat == ("noStreaming", "tools=false")
+    assert start("--compat", "noToolUse,noStopSequences", YUME_COMPAT="noStreaming").endpoint.compat == (
         "noToolUse",
         "noStopSequences",
     )

@@ -359,5 +359,5 @@ def test_a_repository_cannot_choose_profiles_or_where_keys_lie(home: Home) -> No
     env: dict[str, Any] = {"YUME_PROFILE": "work", "CODEX_HOME": "/x", "VIBE_HOME": "/x", "OK": "1"}
     home.write(".claude/settings.local.json", json.dumps({"env": env}))
     settings = home.settings()
-    assert settings.profile == ""
+    assert settings.credentials.profile == ""
     assert {name: settings.env.get(name) for name in env} == dict.fromkeys(env) | {"OK": "1"}

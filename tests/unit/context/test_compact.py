@@ -1,4 +1,4 @@
-"""Where a history may be cut, what is asked, and what stands there afterwards."""
+"""Where a history may be cut, how a summary is requested, and what replaces the history."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def orphans(messages: tuple[Message, ...]) -> list[str]:
     return found
 
 
-def test_cuts_lie_between_rounds() -> None:
+def test_cuts_are_between_rounds() -> None:
     history = (user("a"), *tool_round("1", "x"), *tool_round("2", "x"), said("done"), user("b"))
     assert legal_cuts(history) == [1, 3, 5, 6, 7]
 
@@ -59,19 +59,19 @@ def test_recent_messages_stay_up_to_the_budget() -> None:
     assert choose_cut(history, 1_000_000) == 3  # never more than half
 
 
-def test_a_call_stays_with_the_result_that_waits() -> None:
+def test_a_call_stays_with_the_last_result() -> None:
     history = (user("a"), said("b"), user("c"), *tool_round("1", "x" * 90_000))
     assert choose_cut(history, 10) == 3
 
 
-def test_too_little_to_sum_up() -> None:
+def test_too_little_to_summarise() -> None:
     assert choose_cut((), 10) is None
     assert choose_cut((user("a"),), 10) is None
     assert choose_cut((user("a"), *tool_round("1", "x")), 10) is None
 
 
 @given(conversations())
-def test_a_cut_never_parts_a_call_from_its_result(history: tuple[Message, ...]) -> None:
+def test_a_cut_never_separates_a_call_from_its_result(history: tuple[Message, ...]) -> None:
     for cut in legal_cuts(history):
         assert orphans(history[cut:]) == []
         whole = (user("summary"), *history[cut:])
@@ -85,7 +85,9 @@ def test_a_cut_makes_no_new_orphans_in_any_history(history: tuple[Message, ...])
 
 
 @given(conversations(), st.integers(0, 5_000))
-def test_the_chosen_cut_shrinks_and_keeps_what_waits(history: tuple[Message, ...], keep: int) -> None:
+def test_the_chosen_cut_makes_the_history_smaller_and_keeps_the_last_message(
+    history: tuple[Message, ...], keep: int
+) -> None:
     cut = choose_cut(history, keep)
     if cut is not None:
         assert cut in legal_cuts(history)
@@ -95,7 +97,7 @@ def test_the_chosen_cut_shrinks_and_keeps_what_waits(history: tuple[Message, ...
 
 
 @given(conversations(), st.integers(2_000, 20_000))
-def test_what_is_summed_up_fits_and_is_legal(history: tuple[Message, ...], tokens: int) -> None:
+def test_the_messages_to_summarise_fit_and_are_legal(history: tuple[Message, ...], tokens: int) -> None:
     fitted = fit_head(history, tokens)
     assert size_of(fitted) <= max(tokens, 2_000)
     assert fit_head(fitted, tokens) == fitted
@@ -103,20 +105,20 @@ def test_what_is_summed_up_fits_and_is_legal(history: tuple[Message, ...], token
     assert repair(ask_for_summary(fitted), SPEC).messages[-1].role == "user"
 
 
-def test_a_long_prompt_alone_is_cut_too() -> None:
+def test_a_single_long_prompt_is_clipped() -> None:
     assert size_of(fit_head((user("p" * 900_000), said("ok")), 20_000)) <= 21_000
 
 
-def test_the_wish_carries_the_users_words() -> None:
-    [*head, wish] = ask_for_summary((user("a"), said("b")), "keep names")
+def test_the_request_contains_the_users_instructions() -> None:
+    [*head, ask] = ask_for_summary((user("a"), said("b")), "keep names")
     assert head == [user("a"), said("b")]
-    [text] = wish.blocks
+    [text] = ask.blocks
     assert isinstance(text, Text)
     assert "keep names" in text.text
     assert ask_for_summary(()) != ask_for_summary((), "x")
 
 
-def test_the_summary_comes_without_tags_and_not_too_long() -> None:
+def test_the_summary_has_no_tags_and_a_limit() -> None:
     assert summary_of("<analysis>hm</analysis>\n<summary>\nall of it\n</summary> bye") == "all of it"
     assert summary_of("<summary>cut off in the mid") == "cut off in the mid"
     assert summary_of("plain") == "plain"
@@ -126,7 +128,7 @@ def test_the_summary_comes_without_tags_and_not_too_long() -> None:
     assert "characters cut" in long
 
 
-def test_task_and_files_are_carried_over_from_summary_to_summary() -> None:
+def test_task_and_files_are_copied_from_summary_to_summary() -> None:
     history = (user("build it"), *tool_round("1", "x", "a.py"), said(ToolCall("2", "Edit", {"file_path": "b.py"})))
     first = rejoin("half done", history, TOOLS)
     [text] = first.blocks

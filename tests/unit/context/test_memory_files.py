@@ -46,7 +46,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_nothing_to_say(place: Place) -> None:
+def test_no_files_give_no_note(place: Place) -> None:
     assert place.load() == ""
     place.write("home/project/CLAUDE.md", " \n")
     assert place.load() == ""
@@ -63,7 +63,7 @@ def test_the_whole_note(place: Place) -> None:
     )
 
 
-def test_from_far_to_near(place: Place) -> None:
+def test_files_are_read_from_the_root_to_the_working_directory(place: Place) -> None:
     place.write("CLAUDE.md", "root")
     place.write("home/.claude/CLAUDE.md", "user")
     place.write("home/CLAUDE.md", "parent")
@@ -73,7 +73,7 @@ def test_from_far_to_near(place: Place) -> None:
     assert [text for _, text in place.sections()] == ["user", "root", "parent", "project", "inner", "local"]
 
 
-def test_agents_file_only_where_it_is_alone(place: Place) -> None:
+def test_an_agents_file_counts_only_without_a_claude_file(place: Place) -> None:
     place.write("home/AGENTS.md", "alone")
     place.write("home/project/AGENTS.md", "not alone")
     place.write("home/project/CLAUDE.md", "project")
@@ -132,7 +132,7 @@ def test_imports_follow_their_file(place: Place) -> None:
         "@..",
     ],
 )
-def test_code_and_plain_words_import_nothing(place: Place, text: str) -> None:
+def test_code_and_ordinary_words_import_nothing(place: Place, text: str) -> None:
     place.write("home/project/CLAUDE.md", text)
     place.write("home/project/x.md", "imported")
     assert len(place.sections()) == 1
@@ -152,14 +152,14 @@ def test_cycles_are_read_once(place: Place) -> None:
     assert len(place.sections()) == 3
 
 
-def test_five_steps_and_no_more(place: Place) -> None:
+def test_imports_have_a_depth_limit(place: Place) -> None:
     place.write("home/project/CLAUDE.md", "@1.md")
     for step in range(1, 9):
         place.write(f"home/project/{step}.md", f"@{step + 1}.md")
     assert [path for path, _ in place.sections()][-1] == "home/project/5.md"
 
 
-def test_a_project_imports_only_from_itself(place: Place) -> None:
+def test_a_project_imports_only_its_own_files(place: Place) -> None:
     secret = place.write("home/secret.txt", "key")
     place.write("home/project/CLAUDE.md", f"@../secret.txt @{secret} @link.txt")
     place.write("home/project/CLAUDE.local.md", "@../secret.txt")
@@ -198,7 +198,7 @@ def test_long_files_are_cut(place: Place) -> None:
     assert text == "x" * MAX_FILE_BYTES + f"\n[cut: the file is longer than {MAX_FILE_BYTES} bytes]"
 
 
-def test_all_together_have_a_limit(place: Place) -> None:
+def test_all_files_together_have_a_limit(place: Place) -> None:
     place.write("home/project/CLAUDE.md", " ".join(f"@{number}.md" for number in range(MAX_FILES + 5)))
     for number in range(MAX_FILES + 5):
         place.write(f"home/project/{number}.md", "short")
@@ -208,7 +208,7 @@ def test_all_together_have_a_limit(place: Place) -> None:
     assert len(place.load()) < MAX_TOTAL_BYTES + 20_000
 
 
-def test_what_cannot_be_read_is_not_there(place: Place) -> None:
+def test_files_that_cannot_be_read_are_ignored(place: Place) -> None:
     place.write("home/project/CLAUDE.md", "ok @binary.md @folder @bad.md")
     (place.cwd / "binary.md").write_bytes(b"PK\0\1")
     (place.cwd / "folder").mkdir()
@@ -231,7 +231,7 @@ def test_a_pipe_does_not_block(place: Place) -> None:
 
 
 def test_it_is_quick(place: Place) -> None:
-    """Long lines of backticks and fences are no trap for the patterns."""
+    """Long lines of backticks and fences do not slow down the patterns."""
     place.write("home/project/CLAUDE.md", ("`" * 3 + "\n") * 3_000 + "`a " * 20_000 + "@x.md")
     done: list[str] = []
     thread = threading.Thread(target=lambda: done.append(place.load()), daemon=True)

@@ -1,4 +1,4 @@
-"""Any history becomes legal, a legal one stays as it is."""
+"""Any history becomes legal; a legal one stays the same."""
 
 from __future__ import annotations
 
@@ -174,14 +174,14 @@ def test_foreign_blocks_are_left_out() -> None:
     )
 
 
-def test_two_authors_in_one_message_keep_only_the_targets_echo_data() -> None:
+def test_two_authors_in_one_message_keep_only_the_targets_opaque_data() -> None:
     signed = Text("x", SIGNED)
     both = (user("a"), said(signed, origin=GEMINI.origin), said(signed), user("b"))
     assert repair(both, CLAUDE).messages == (user("a"), said("x", signed), user("b"))
     assert repair(both, GEMINI).messages == (user("a"), said(signed, "x", origin=GEMINI.origin), user("b"))
 
 
-def test_every_loss_is_told() -> None:
+def test_every_loss_is_reported() -> None:
     history = (said(Thinking("t"), call("a"), Other("else", {})), user(ToolResult("z", "?"), call("y")))
     assert repair(history, CLAUDE).notes == (
         "reasoning blocks left out: another model's, unsigned, or without an answer after them: 1",
@@ -189,7 +189,7 @@ def test_every_loss_is_told() -> None:
         "blocks on the wrong side of the conversation left out: 1",
         "tool results without a call left out: 1",
         "tool calls without a result answered with an error: 1",
-        "the history began with the assistant; a note stands in for the user: 1",
+        "the history began with the assistant; a note for the user was put before it: 1",
     )
 
 
@@ -234,7 +234,7 @@ PLAIN_HISTORIES = st.lists(
 
 @settings(max_examples=1_000)
 @given(HISTORIES | PLAIN_HISTORIES, TARGETS)
-def test_the_quick_look_never_passes_what_the_thorough_way_would_change(
+def test_the_quick_check_never_accepts_what_the_thorough_one_would_change(
     history: tuple[Message, ...], target: ModelSpec
 ) -> None:
     for messages in (history, thoroughly(history, target).messages):
@@ -242,30 +242,30 @@ def test_the_quick_look_never_passes_what_the_thorough_way_would_change(
             assert thoroughly(messages, target) == Repaired(messages)
 
 
-def test_the_quick_look_knows_an_ordinary_history() -> None:
+def test_the_quick_check_accepts_an_ordinary_history() -> None:
     ordinary = (user(Text("a")), said(Text("b"), call("1")), user(ToolResult("1", "r"), Text("c")), said(Text("d")))
     assert plainly_legal(ordinary)
     assert not plainly_legal(ordinary[1:])
 
 
 @given(HISTORIES, TARGETS)
-def test_twice_is_once(history: tuple[Message, ...], target: ModelSpec) -> None:
+def test_repairing_twice_changes_nothing(history: tuple[Message, ...], target: ModelSpec) -> None:
     once = repair(history, target).messages
     assert repair(once, target) == Repaired(once)
 
 
 @given(HISTORIES, HISTORIES, TARGETS)
 def test_a_longer_history_extends_the_shorter_one(
-    past: tuple[Message, ...], more: tuple[Message, ...], target: ModelSpec
+    earlier: tuple[Message, ...], more: tuple[Message, ...], target: ModelSpec
 ) -> None:
-    """What was sent once is sent again, before what is new: a legal history followed by an answer and anything."""
-    sent = repair((*past, user("go")), target).messages
+    """A legal history followed by an answer and anything else: what was sent once is sent again, unchanged."""
+    sent = repair((*earlier, user("go")), target).messages
     longer = repair((*sent, said("ok", origin=target.origin), *more), target).messages
     assert longer[: len(sent)] == sent
 
 
 @given(HISTORIES, TARGETS)
-def test_no_word_of_the_user_is_lost(history: tuple[Message, ...], target: ModelSpec) -> None:
+def test_no_user_text_is_lost(history: tuple[Message, ...], target: ModelSpec) -> None:
     def words(messages: tuple[Message, ...]) -> list[str]:
         texts = [
             block.text for one in messages if one.role == "user" for block in one.blocks if isinstance(block, Text)

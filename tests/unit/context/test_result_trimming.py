@@ -1,4 +1,4 @@
-"""Old tool results are cut, the older the harder, in steps; nothing else of a history changes."""
+"""Old tool results are trimmed in steps, older ones more; nothing else in a history changes."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_a_result_keeps_head_and_tail() -> None:
     assert "characters of this old result cut" in block.content
 
 
-def test_an_image_of_an_old_result_becomes_a_word() -> None:
+def test_an_image_of_an_old_result_becomes_text() -> None:
     [_, cut] = apply_trim(tool_round("c", (Text("seen"), Image("image/png", "AA=="))), TrimPlan((300, 300)))
     assert cut == user(ToolResult("c", "seen\n[image/png of an old result left out]"))
 
 
-def test_older_results_are_cut_harder() -> None:
+def test_older_results_are_trimmed_more() -> None:
     messages = [*chain(40, 10_000), said("done"), user("next")]
     step = plan_step(messages, size_of(messages), 60_000)
     assert step is not None
@@ -79,7 +79,7 @@ def test_caps_follow_the_density() -> None:
     assert sum(lengths(apply_trim(messages, dense.plan))) < sum(lengths(apply_trim(messages, thin.plan)))
 
 
-def test_caps_given_by_hand_win() -> None:
+def test_given_caps_replace_the_computed_ones() -> None:
     messages = [*chain(6, 10_000), said("done"), user("next")]
     step = plan_step(messages, size_of(messages), 1_000_000, caps=(5_000, 700))
     assert step is not None
@@ -101,13 +101,13 @@ def test_a_running_chain_keeps_its_turns_whole() -> None:
     assert plan_step(messages, size_of(messages), 1_000, keep_turns=2) is None
 
 
-def test_too_little_to_gain_is_no_step() -> None:
+def test_a_small_gain_is_no_step() -> None:
     messages = [user("word " * 10_000), *tool_round("c", "x" * 300), said("done"), user("next")]
     assert plan_step(messages, size_of(messages), 100) is None
     assert plan_step([], 10, 1) is None
 
 
-def test_the_prefix_stands_while_the_history_grows() -> None:
+def test_the_prefix_stays_the_same_while_the_history_grows() -> None:
     messages = [*chain(30, 10_000), said("done"), user("next")]
     step = plan_step(messages, size_of(messages), 60_000)
     assert step is not None
@@ -117,7 +117,7 @@ def test_the_prefix_stands_while_the_history_grows() -> None:
 
 
 @given(conversations(), CAPS)
-def test_only_results_change_and_twice_is_once(messages: tuple[Message, ...], plan: TrimPlan) -> None:
+def test_only_results_change_and_trimming_twice_changes_nothing(messages: tuple[Message, ...], plan: TrimPlan) -> None:
     sent = apply_trim(messages, plan)
     assert apply_trim(sent, plan) == sent
     assert len(sent) == len(messages)
@@ -132,7 +132,9 @@ def test_only_results_change_and_twice_is_once(messages: tuple[Message, ...], pl
 
 
 @given(conversations(), st.integers(1, 100_000), st.integers(0, 3))
-def test_a_step_shrinks_and_leaves_the_rest_alone(messages: tuple[Message, ...], budget: int, keep: int) -> None:
+def test_a_step_makes_the_history_smaller_and_leaves_the_rest_alone(
+    messages: tuple[Message, ...], budget: int, keep: int
+) -> None:
     size = size_of(messages)
     step = plan_step(messages, size, budget, keep_turns=keep)
     if step is None:

@@ -12,6 +12,7 @@ from yume_shim.engine.structured import TOOL_NAME, StructuredOutput
 from yume_shim.engine.turn import Turn
 from yume_shim.types.blocks import Message, Text, ToolCall
 from yume_shim.types.commands import Compact, EndOfInput, UserInput
+from yume_shim.types.outputs import ToolContext
 from yume_shim.types.value import replace
 
 WARM = replace(SPEC, temperature=0.5, top_p=0.9, stop_sequences=("END",))
@@ -59,8 +60,13 @@ def test_defaults_of_the_hosts_schema_are_filled_in_where_the_output_does_not_fi
         "required": ["n", "where"],
     }
     demand = StructuredOutput(schema)
-    demand.take(ToolCall("c1", TOOL_NAME, {"where": {}}))
+    _deliver(demand, {"where": {}})
     assert demand.value == {"n": 1, "where": {"x": 2}, "free": "word"}
     fitting = StructuredOutput(schema)
-    fitting.take(ToolCall("c1", TOOL_NAME, {"n": 5, "where": {"x": 1}}))
+    _deliver(fitting, {"n": 5, "where": {"x": 1}})
     assert fitting.value == {"n": 5, "where": {"x": 1}}
+
+
+def _deliver(demand: StructuredOutput, given: dict[str, Any]) -> None:
+    prepared = demand.prepare(ToolCall("c1", TOOL_NAME, given), demand.spec)
+    demand.run(prepared, ToolContext("c1", CancelSignal()))

@@ -143,7 +143,10 @@ def test_unknown_tool_gets_a_wrapped_error() -> None:
     bench = Bench(ScriptedProvider(answer(calls("c1", "Nope")), answer(says("Done."))))
     run(bench)
     [finished] = bench.of(ToolFinished)
-    assert finished.result.content == "<tool_use_error>No such tool available: Nope</tool_use_error>"
+    assert (
+        finished.result.content
+        == "<tool_use_error>Error: No such tool available: Nope. There are: none</tool_use_error>"
+    )
 
 
 def test_repeated_and_missing_call_ids_are_made_unique() -> None:

@@ -1,4 +1,4 @@
-"""Content in Anthropic's shapes -> blocks."""
+"""The content of host lines -> blocks."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_refused_blocks(block: Any, says: str) -> None:
     assert says in caught.value.message
 
 
-def test_blank_prompts_say_so() -> None:
+def test_blank_prompts_become_a_marker() -> None:
     for blank in (None, "", " \n", [], [{"type": "text", "text": " "}]):
         assert user_blocks(blank) == (Text("(no content)"),)
     assert user_blocks([{"type": "text", "text": ""}, PNG]) == (Text(""), Image("image/png", "iVBO"))

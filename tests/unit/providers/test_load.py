@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.fakes import FakeIds
+from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import no_log
 from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.providers.load import known_apis, load_adapter, load_provider
@@ -36,14 +37,14 @@ def test_unknown_apis_are_refused_with_the_list(api: str) -> None:
 )
 def test_the_transport_is_chosen_by_the_settings(transport: str, made: type) -> None:
     spec = ModelSpec("m", Endpoint("p", "anthropic-messages", "http://127.0.0.1:1"))
-    provider = load_provider(spec, KEY, Settings(transport=transport), FakeIds(), no_log)  # type: ignore[arg-type]
+    provider = load_provider(spec, KEY, settings_with(transport=transport), FakeIds(), no_log)
     assert isinstance(provider._transport, made)  # type: ignore[attr-defined]
     provider.close()
 
 
 def test_an_api_without_an_sdk() -> None:
     with pytest.raises(BadInvocation, match="direct transport"):
-        SdkTransport(Endpoint("p", "foo-bar", ""), KEY, {}, Settings().timeouts, {}, {}, no_log)
+        SdkTransport(Endpoint("p", "foo-bar", ""), KEY, {}, Settings().limits.timeouts, {}, {}, no_log)
 
 
 def test_loading_is_light() -> None:

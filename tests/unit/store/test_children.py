@@ -11,7 +11,7 @@ import pytest
 from claude_agent_sdk import get_session_messages, get_subagent_messages, list_sessions, list_subagents
 
 from tests.helpers.event_stories import AT, INFO, SESSION, USAGE, ended, prompt, streamed, uuid_of
-from yume_shim.store.children import Child, child_path, open_child_transcript
+from yume_shim.store.children import child_path, open_child_transcript
 from yume_shim.store.entries import Entries
 from yume_shim.store.index import find, listing, look, newest
 from yume_shim.store.jsonl import JsonlStore
@@ -19,6 +19,7 @@ from yume_shim.store.layout import projects_dir, session_path
 from yume_shim.store.load import load
 from yume_shim.text.codec import loads
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
+from yume_shim.types.children import Child
 from yume_shim.types.events import (
     Compacted,
     NoteAdded,

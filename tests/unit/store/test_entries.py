@@ -59,7 +59,7 @@ def price(model: str, usage: Usage) -> float | None:
 
 
 def lines(events: list[Event], leaf: str | None = None) -> list[Json]:
-    """What is in the file in the end: settled lines stand in the place of their open form."""
+    """The file at the end: settled lines replace their open form."""
     made: dict[str, Json] = {}
     for entry in entries_of(events, leaf):
         key = entry.line.get("uuid") or entry.line["type"]
@@ -117,7 +117,7 @@ def assistant(number: int, parent: int, content: list[Any], stop: str | None, us
 
 def test_a_turn_with_a_call() -> None:
     signed = Thinking("hm", opaque={"anthropic-messages": {"signature": "sig"}})
-    told: list[Event] = [
+    events: list[Event] = [
         SessionReady(INFO),
         TurnStarted(INFO),
         prompt("hi"),
@@ -132,7 +132,7 @@ def test_a_turn_with_a_call() -> None:
     ]
     mine: dict[str, Any] = {"requestedModel": "claude-sonnet-4-5", "costUSD": 1.75}
     origin = {"origin": "anthropic-messages/claude-sonnet-4-5", "provider": "anthropic"}
-    assert lines(told) == [
+    assert lines(events) == [
         user(3, None, "hi", permissionMode="default"),
         assistant(
             8,
@@ -163,8 +163,8 @@ def test_a_turn_with_a_call() -> None:
     ]
 
 
-def test_stopped_in_the_middle_keeps_order_and_text() -> None:
-    told: list[Event] = [
+def test_an_interrupted_answer_keeps_order_and_text() -> None:
+    events: list[Event] = [
         TurnStarted(INFO),
         prompt("hi"),
         STARTED,
@@ -177,7 +177,7 @@ def test_stopped_in_the_middle_keeps_order_and_text() -> None:
         ResponseDropped(2, 1, interrupted=True),
         ended("", outcome="cancelled"),
     ]
-    assert lines(told) == [
+    assert lines(events) == [
         user(2, None, "hi", permissionMode="default"),
         assistant(
             6,
@@ -199,8 +199,8 @@ def test_stopped_in_the_middle_keeps_order_and_text() -> None:
     ]
 
 
-def test_dropped_blocks_lead_nowhere() -> None:
-    told: list[Event] = [
+def test_dropped_blocks_become_a_dead_branch() -> None:
+    events: list[Event] = [
         TurnStarted(INFO),
         prompt("hi"),
         STARTED,
@@ -221,7 +221,7 @@ def test_dropped_blocks_lead_nowhere() -> None:
         "stop_sequence": "",
         "usage": usage(Usage()),
     }
-    assert lines(told) == [
+    assert lines(events) == [
         user(2, None, "hi", permissionMode="default"),
         assistant(6, 2, [{"type": "text", "text": "keep"}], None, USAGE, yume=OURS),
         assistant(9, 6, [{"type": "text", "text": "void"}], None, USAGE, yume=OURS),
@@ -231,15 +231,15 @@ def test_dropped_blocks_lead_nowhere() -> None:
     ]
 
 
-def test_a_block_is_told_at_once_and_again_with_its_figures() -> None:
-    told: list[Event] = [
+def test_a_block_is_written_at_once_and_again_with_its_figures() -> None:
+    events: list[Event] = [
         TurnStarted(INFO),
         STARTED,
         *streamed(0, Text("a"), []),
         *streamed(1, Text("b"), []),
         ResponseEnded("end", "end_turn", USAGE, stop_sequence=None),
     ]
-    states = [(entry.state, entry.line["uuid"], entry.line["message"]["usage"]) for entry in entries_of(told)]
+    states = [(entry.state, entry.line["uuid"], entry.line["message"]["usage"]) for entry in entries_of(events)]
     assert states == [
         ("open", uuid_of(4), usage(Usage(12, 1))),
         ("open", uuid_of(6), usage(Usage(12, 1))),
@@ -248,18 +248,18 @@ def test_a_block_is_told_at_once_and_again_with_its_figures() -> None:
     ]
 
 
-def test_answers_without_a_request_id_get_one_for_the_counters() -> None:
-    told: list[Event] = [
+def test_answers_without_a_request_id_get_one_for_usage_counters() -> None:
+    events: list[Event] = [
         TurnStarted(INFO),
         ResponseStarted("", "up-model"),
         *streamed(0, Text("a"), []),
         *streamed(1, Text("b"), []),
     ]
-    ids = [(made["message"]["id"], made["requestId"]) for made in lines(told)]
+    ids = [(made["message"]["id"], made["requestId"]) for made in lines(events)]
     assert ids == [(uuid_of(2), f"req_{uuid_of(2)}")] * 2
 
 
-def test_what_a_session_has_cost_is_told_at_the_end_of_a_turn() -> None:
+def test_a_turn_ends_with_the_cost_of_the_session() -> None:
     spent = ModelUsage("m", Usage(10, 5, reasoning=2), 0.25, 1000, 100, "openai", cost_known=False)
     [entry] = entries_of([TurnStarted(INFO), ended("", model_usage=(spent,), total_cost_usd=0.25)])
     figures = {
@@ -282,11 +282,11 @@ def test_what_a_session_has_cost_is_told_at_the_end_of_a_turn() -> None:
 
 
 def test_prompts_of_one_turn_are_marked_as_one_message() -> None:
-    told: list[Event] = [TurnStarted(INFO), prompt("a"), prompt("b"), ended(), TurnStarted(INFO), prompt("c")]
-    assert [made.get("yume") for made in lines(told) if made["type"] == "user"] == [None, {"joined": True}, None]
+    events: list[Event] = [TurnStarted(INFO), prompt("a"), prompt("b"), ended(), TurnStarted(INFO), prompt("c")]
+    assert [made.get("yume") for made in lines(events) if made["type"] == "user"] == [None, {"joined": True}, None]
 
 
-def test_a_compaction_begins_a_new_tree() -> None:
+def test_a_compaction_starts_a_new_chain() -> None:
     signed = Thinking("hm", opaque={"anthropic-messages": {"signature": "sig"}})
     kept = (
         Message("user", (Text("go"),)),
@@ -294,7 +294,7 @@ def test_a_compaction_begins_a_new_tree() -> None:
         Message("user", (ToolResult("call_1", "done"), Text("more"))),
     )
     summary = Message("user", (Text("So far: nothing."),))
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         prompt("hi"),
         Compacted("auto", 900, 90, 810, 5, summary, kept, "boundary"),
@@ -311,7 +311,7 @@ def test_a_compaction_begins_a_new_tree() -> None:
     def linked(kind: str, uuid: str, parent: str | None, **more: Any) -> Json:
         return bare | {"type": kind, "uuid": uuid, "parentUuid": parent} | more
 
-    assert lines(told)[1:] == [
+    assert lines(events)[1:] == [
         linked(
             "system",
             "boundary",
@@ -355,10 +355,10 @@ def test_a_compaction_begins_a_new_tree() -> None:
     ]
 
 
-def test_what_has_no_shape_is_kept_in_private() -> None:
+def test_blocks_without_a_shape_are_stored_in_private_fields() -> None:
     foreign = Other("openai-responses", {"type": "web_search_call", "id": "w"})
     broken = ToolCall("call_2", "Read", {}, '{"fi')
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         STARTED,
         BlockEnded(0, Text("")),
@@ -370,7 +370,7 @@ def test_what_has_no_shape_is_kept_in_private() -> None:
     private = OURS | {"block": {"api": "openai-responses", "data": foreign.data}}
     first = assistant(4, 0, [], "end_turn", USAGE, yume=private)
     second = [{"type": "tool_use", "id": "call_2", "name": "Read", "input": raw}]
-    assert lines(told) == [
+    assert lines(events) == [
         first | {"parentUuid": None},
         assistant(5, 4, second, "end_turn", USAGE, yume=OURS | {"broken": '{"fi'}),
     ]
@@ -398,14 +398,14 @@ def test_prompts(content: Any, stored: Any, last: str) -> None:
 
 
 def test_a_continued_transcript_and_a_cleared_one() -> None:
-    told: list[Event] = [TurnStarted(INFO), prompt("a"), SessionChanged("new", SESSION), prompt("b")]
-    assert [(each["parentUuid"], each["sessionId"]) for each in lines(told, leaf="old-leaf")] == [
+    events: list[Event] = [TurnStarted(INFO), prompt("a"), SessionChanged("new", SESSION), prompt("b")]
+    assert [(each["parentUuid"], each["sessionId"]) for each in lines(events, leaf="old-leaf")] == [
         ("old-leaf", SESSION),
         (None, "new"),
     ]
 
 
-def test_subagents_are_left_to_their_own_transcript() -> None:
+def test_a_session_ignores_the_events_of_its_subagents() -> None:
     entries = Entries("2.1.325", word, lambda: "fresh")
     entries.feed(Tagged(TurnStarted(INFO), "u", AT))
     assert entries.feed(Tagged(prompt("look"), "u", AT, "call_1")) == []

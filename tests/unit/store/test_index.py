@@ -47,7 +47,7 @@ def projects(tmp_path: Path) -> Projects:
     return Projects(tmp_path)
 
 
-def test_what_a_list_tells(projects: Projects) -> None:
+def test_the_facts_that_a_list_shows(projects: Projects) -> None:
     path = projects.write(
         "one",
         {"type": "queue-operation"},
@@ -73,7 +73,7 @@ def test_what_a_list_tells(projects: Projects) -> None:
     )
 
 
-def test_what_is_no_conversation_is_not_listed(projects: Projects) -> None:
+def test_files_without_a_conversation_are_not_listed(projects: Projects) -> None:
     projects.write("empty")
     projects.write("sub", question("1", "hi", isSidechain=True))
     projects.write("notes", {"type": "custom-title", "customTitle": "x"})
@@ -82,7 +82,7 @@ def test_what_is_no_conversation_is_not_listed(projects: Projects) -> None:
     assert look("/nowhere/at-all.jsonl") is None
 
 
-def test_a_first_prompt_longer_than_what_is_read(projects: Projects) -> None:
+def test_a_first_prompt_longer_than_the_part_that_is_read(projects: Projects) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 200_000}}
     path = projects.write("big", question("1", [{"type": "text", "text": 'see "this"'}, image]))
     listed = look(path)
@@ -90,7 +90,7 @@ def test_a_first_prompt_longer_than_what_is_read(projects: Projects) -> None:
     assert (listed.first_prompt, listed.cwd) == ('see "this"', "/w")
 
 
-def test_both_ends_are_enough(projects: Projects) -> None:
+def test_only_both_ends_of_a_file_are_read(projects: Projects) -> None:
     path = projects.write("long", question("1", "first", cwd=str(projects.cwd)))
     with open(path, "ab") as file:
         file.seek(60_000_000)
@@ -100,7 +100,7 @@ def test_both_ends_are_enough(projects: Projects) -> None:
     assert (listed.first_prompt, listed.last_prompt) == ("first", "last")
 
 
-def test_the_newest_of_a_folder_is_told_by_its_own_path(projects: Projects) -> None:
+def test_the_newest_session_must_be_from_the_same_folder(projects: Projects) -> None:
     projects.write("mine-old", question("1", "hi", cwd=str(projects.cwd)))
     mine = projects.write("mine", question("1", "hi", cwd=str(projects.cwd)))
     theirs = projects.write("theirs", question("1", "hi", cwd=str(projects.twin)), cwd=projects.twin)

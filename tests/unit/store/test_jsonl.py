@@ -55,14 +55,14 @@ class Stored:
     """A store with its log."""
 
     def __init__(self, path: Path, first: Callable[[], Iterator[Json]] | None = None, **more: Any) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.logged: list[tuple[str, str]] = []
         self.warned: list[str] = []
         self.mirrored: list[tuple[str, Json]] = []
         fresh = (f"fresh-{number}" for number in range(100))
         entries = Entries("2.1.325", lambda failure: ("unknown", failure.message), lambda: next(fresh), **more)
         self.store = JsonlStore(
             str(path),
-            lambda level, message: self.told.append((level, message)),
+            lambda level, message: self.logged.append((level, message)),
             entries,
             tell=self.warned.append,
             mirror=lambda where, lines: self.mirrored.extend((where, line) for line in lines),
@@ -93,10 +93,10 @@ def test_private_file_and_folders(tmp_path: Path) -> None:
         0o700,
     ]
     assert read(path) == ["user", "assistant", "last-prompt"]
-    assert stored.told == []
+    assert stored.logged == []
 
 
-def test_the_file_is_there_when_the_turn_starts_and_not_before(tmp_path: Path) -> None:
+def test_the_file_is_created_when_the_first_turn_starts(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     stored = Stored(path)
     stored.feed(TURN[:1])
@@ -122,7 +122,7 @@ def test_the_agent_sdk_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ]
 
 
-def test_a_clear_goes_on_in_a_new_file(tmp_path: Path) -> None:
+def test_clear_continues_in_a_new_file(tmp_path: Path) -> None:
     stored = Stored(tmp_path / "old.jsonl")
     stored.feed([*TURN, SessionChanged("new", SESSION), TurnStarted(INFO), prompt("again")])
     stored.store.close()
@@ -130,7 +130,7 @@ def test_a_clear_goes_on_in_a_new_file(tmp_path: Path) -> None:
     assert read(tmp_path / "new.jsonl") == ["user"]
 
 
-def test_half_a_line_of_an_earlier_run_is_closed_off(tmp_path: Path) -> None:
+def test_half_a_line_of_an_earlier_process_is_ended(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b'{"type":"us')
     stored = Stored(path)
@@ -141,25 +141,25 @@ def test_half_a_line_of_an_earlier_run_is_closed_off(tmp_path: Path) -> None:
     assert [loads(line)["type"] for line in rest] == ["user", "assistant", "last-prompt"]
 
 
-def test_an_unwritable_place_is_told_once(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_reported_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     stored = Stored(tmp_path / "file" / "s.jsonl")
     stored.feed(TURN)
     stored.store.close()
-    [(level, message)] = stored.told
+    [(level, message)] = stored.logged
     assert level == "warning"
     assert message.startswith(f"the session is not being saved to {tmp_path / 'file' / 's.jsonl'}: ")
     assert stored.warned == [message]
 
 
-def test_what_is_no_json_does_not_cost_the_turn(tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_encoded_does_not_end_the_turn(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     stored = Stored(path)
     odd = Text("x", opaque={"api": {"oops": object()}})
     stored.feed([*TURN[:4], BlockEnded(0, odd), ResponseEnded("end", "end_turn", USAGE), prompt("on")])
     stored.store.close()
     assert read(path) == ["user", "user"]
-    assert [level for level, _ in stored.told] == ["warning"]
+    assert [level for level, _ in stored.logged] == ["warning"]
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_a_full_disk_tears_one_line_only(tmp_path: Path, small_files: int) -> No
     stored.store.close()
     first, _, last = path.read_bytes().splitlines()
     assert [loads(line)["message"]["content"] for line in (first, last)] == ["a" * 300, "c"]
-    assert len(stored.told) == 1
+    assert len(stored.logged) == 1
 
 
 # ---------------------------------------------------------------- figures that come later
@@ -211,7 +211,7 @@ def test_a_block_is_on_disk_before_its_answer_has_ended(tmp_path: Path) -> None:
     stored.store.close()
 
 
-def test_what_others_append_meanwhile_stays(tmp_path: Path) -> None:
+def test_lines_that_others_append_meanwhile_stay(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     stored = Stored(path)
     stored.feed(TURN[:7])
@@ -223,7 +223,7 @@ def test_what_others_append_meanwhile_stays(tmp_path: Path) -> None:
     assert loads(path.read_bytes().splitlines()[1])["message"]["stop_reason"] == "end_turn"
 
 
-def test_a_file_that_somebody_rewrote_is_not_written_over(tmp_path: Path) -> None:
+def test_a_file_that_another_program_rewrote_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     stored = Stored(path)
     stored.feed(TURN[:7])
@@ -232,10 +232,10 @@ def test_a_file_that_somebody_rewrote_is_not_written_over(tmp_path: Path) -> Non
     stored.feed(TURN[7:8])
     stored.store.close()
     assert path.read_bytes() == other
-    assert stored.told == []
+    assert stored.logged == []
 
 
-def test_figures_without_measure_are_left_out(tmp_path: Path) -> None:
+def test_figures_that_are_too_long_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     stored = Stored(path)
     stored.feed([*TURN[:7], ResponseEnded("end", "x" * 500, USAGE), prompt("on")])
@@ -246,7 +246,7 @@ def test_figures_without_measure_are_left_out(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the mirror
 
 
-def test_the_mirror_hears_every_entry_in_the_order_of_the_file(tmp_path: Path) -> None:
+def test_the_mirror_gets_every_entry_in_the_order_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     stored = Stored(path)
     interrupted: list[Event] = [
@@ -266,7 +266,7 @@ def test_the_mirror_hears_every_entry_in_the_order_of_the_file(tmp_path: Path) -
     assert stored.mirrored == [(str(path), loads(line)) for line in path.read_bytes().splitlines()]
 
 
-def test_a_fork_begins_with_its_history_or_not_at_all(tmp_path: Path) -> None:
+def test_a_fork_starts_with_all_of_its_history_or_none(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     tries = iter((OSError(28, "no space"), None))
 
@@ -287,7 +287,7 @@ def test_a_fork_begins_with_its_history_or_not_at_all(tmp_path: Path) -> None:
     assert kept[2]["parentUuid"] == "b"
 
 
-def test_a_read_only_folder_costs_one_warning(tmp_path: Path) -> None:
+def test_a_read_only_folder_gives_one_warning(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir()
     path = folder / "s.jsonl"
@@ -297,12 +297,12 @@ def test_a_read_only_folder_costs_one_warning(tmp_path: Path) -> None:
         stored.feed(TURN)
         stored.store.close()
     assert path.read_bytes() == b'{"type":"user"}\n'
-    assert len(stored.told) == len(stored.warned) == 1
+    assert len(stored.logged) == len(stored.warned) == 1
 
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Nothing in the folder can be written. Modes do not bind root: for it the folder is mounted read-only."""
+    """Nothing in the folder can be written. Root ignores modes: for root the folder is mounted read-only."""
     if os.geteuid() != 0:
         for path in (*folder.iterdir(), folder):
             path.chmod(path.stat().st_mode & ~0o222)

@@ -1,4 +1,4 @@
-"""Where sessions live; the Agent SDK must find the same folder."""
+"""Where sessions are stored; the Agent SDK must find the same folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_keys(path: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("length", [199, 200, 201, 999])
-def test_long_keys_are_the_sdks(length: int) -> None:
+def test_long_keys_are_the_same_as_the_sdks(length: int) -> None:
     path = ("/" + "abc.def/" * 200)[:length]
     assert project_key(path) == _sanitize_path(path)
 

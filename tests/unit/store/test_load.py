@@ -1,4 +1,4 @@
-"""Transcripts read back: our own, the Claude CLI's, and damaged ones."""
+"""Reading transcripts: ours, the Claude CLI's, and damaged ones."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ def stored(path: Path, events: list[Event]) -> Path:
 
 
 def read(path: Path, at: str = "") -> StoredSession:
-    past = load(str(path), at)
-    assert past is not None
-    return past
+    session = load(str(path), at)
+    assert session is not None
+    return session
 
 
 def user(*blocks: Any) -> Message:
     return Message("user", blocks)
 
 
-# ---------------------------------------------------------------- our own
+# ---------------------------------------------------------------- our transcripts
 
 
-def test_everything_that_a_turn_writes_comes_back(tmp_path: Path) -> None:
+def test_everything_that_a_turn_writes_is_read_back(tmp_path: Path) -> None:
     call = ToolCall("call_1", "Bash", {"command": "ls"}, opaque={"google-genai": {"thoughtSignature": "s"}})
     broken = ToolCall("call_2", "Read", {}, '{"fi')
     foreign = Other("openai-responses", {"type": "web_search_call"})
@@ -77,7 +77,7 @@ def test_everything_that_a_turn_writes_comes_back(tmp_path: Path) -> None:
     hidden = Thinking("", redacted=True, opaque={"anthropic-messages": {"data": "xyz"}})
     picture = ToolResult("call_1", (Text("seen"), Image("image/png", "aGk="), Document("application/pdf", "cGRm", "P")))
     shown = ({"type": "text", "text": "look"}, {"type": "image", "source": {"type": "url", "url": "http://x/y.png"}})
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         PromptTaken(user(), shown, "u-1"),
         ASKED,
@@ -97,8 +97,8 @@ def test_everything_that_a_turn_writes_comes_back(tmp_path: Path) -> None:
         ResponseEnded("end", "end_turn", USAGE),
         ended("Done."),
     ]
-    past = read(stored(tmp_path / "s.jsonl", told))
-    assert past.history == (
+    session = read(stored(tmp_path / "s.jsonl", events))
+    assert session.history == (
         user(Text("look"), Image("", "", "http://x/y.png")),
         Message(
             "assistant",
@@ -109,14 +109,14 @@ def test_everything_that_a_turn_writes_comes_back(tmp_path: Path) -> None:
         user(Text("and this")),
         Message("assistant", (Text("Done."),), ORIGIN),
     )
-    assert (past.model, past.foreign_model) == ("anthropic/claude-sonnet-4-5", "")
-    assert (past.cwd, past.last_prompt, past.skipped) == (INFO.cwd, "and this", 0)
+    assert (session.model, session.foreign_model) == ("anthropic/claude-sonnet-4-5", "")
+    assert (session.cwd, session.last_prompt, session.skipped) == (INFO.cwd, "and this", 0)
 
 
-def test_stops_notes_and_failures(tmp_path: Path) -> None:
+def test_interrupts_notes_and_failures(tmp_path: Path) -> None:
     from yume_shim.types.errors import Failure
 
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         prompt("a"),
         prompt("b"),
@@ -137,8 +137,8 @@ def test_stops_notes_and_failures(tmp_path: Path) -> None:
         TurnStarted(INFO),
         prompt("   "),
     ]
-    past = read(stored(tmp_path / "s.jsonl", told))
-    assert past.history == (
+    session = read(stored(tmp_path / "s.jsonl", events))
+    assert session.history == (
         user(Text("a\nb")),
         Message("assistant", (Text("So"),), ORIGIN),
         user(Text("[Request interrupted by user]")),
@@ -150,25 +150,25 @@ def test_stops_notes_and_failures(tmp_path: Path) -> None:
 
 def test_history_begins_at_the_last_compaction(tmp_path: Path) -> None:
     kept = (user(Text("kept")), Message("assistant", (Text("yes"),), ORIGIN))
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         prompt("old"),
         Compacted("manual", 9, 1, 8, 0, user(Text("Summary.")), kept, "boundary"),
         prompt("new"),
     ]
-    path = stored(tmp_path / "s.jsonl", told)
+    path = stored(tmp_path / "s.jsonl", events)
     assert read(path).history == (user(Text("Summary.")), *kept, user(Text("new")))
-    first = read(path, at=tell(told)[1].uuid)
+    first = read(path, at=tell(events)[1].uuid)
     assert first.history == (user(Text("old")),)
-    # a branch from before the compaction is found although its beginning was passed over
+    # a branch from before the compaction is found, although its start was forgotten
     with path.open("ab") as file:
-        file.write(save(question("branch", "again", parent=tell(told)[1].uuid)))
+        file.write(save(question("branch", "again", parent=tell(events)[1].uuid)))
     assert read(path).history == (user(Text("old")), user(Text("again")))
 
 
-def test_costs_go_on_from_the_last_state(tmp_path: Path) -> None:
+def test_costs_continue_from_the_last_state(tmp_path: Path) -> None:
     before = ModelUsage("m", Usage(10, 5, 4, 3, 2, cache_write_1h=1), 0.25, 1000, 100, "openai", cost_known=False)
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         prompt("a"),
         ended("", model_usage=(before,)),
@@ -182,12 +182,12 @@ def test_costs_go_on_from_the_last_state(tmp_path: Path) -> None:
         ResponseStarted("msg_2", "up"),
         BlockEnded(0, Text("never settled")),
     ]
-    [spent] = read(stored(tmp_path / "s.jsonl", told)).used
+    [spent] = read(stored(tmp_path / "s.jsonl", events)).used
     after = Usage(11, 7, 4, 3, 2, cache_write_1h=1)
     assert spent == ModelUsage("m", after, 0.75, 1000, 100, "openai", cost_known=False)
 
 
-# ---------------------------------------------------------------- the Claude CLI's
+# ---------------------------------------------------------------- the Claude CLI's transcripts
 
 
 def test_lines_of_the_claude_cli(tmp_path: Path) -> None:
@@ -211,9 +211,9 @@ def test_lines_of_the_claude_cli(tmp_path: Path) -> None:
         {"type": "cost-state", "totalCostUSD": 1.5, "modelUsage": {"claude-x": {"costUSD": 1.5, "inputTokens": 3}}},
     ]
     path.write_bytes(save(*lines, aside, *notes))
-    past = read(path)
+    session = read(path)
     signed = Thinking("hm", opaque={"anthropic-messages": {"signature": "sig"}})
-    assert past == StoredSession(
+    assert session == StoredSession(
         session_id="s",
         history=(
             user(Text("hi")),
@@ -233,7 +233,7 @@ def test_lines_of_the_claude_cli(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("through", ["first", "second"])
-def test_calls_that_ran_side_by_side_get_their_results_back(tmp_path: Path, through: str) -> None:
+def test_parallel_calls_get_their_results_back(tmp_path: Path, through: str) -> None:
     def called(name: str) -> list[Json]:
         return [{"type": "tool_use", "id": name, "name": "Read", "input": {}}]
 
@@ -261,7 +261,7 @@ def test_calls_that_ran_side_by_side_get_their_results_back(tmp_path: Path, thro
     assert history[3:] == (Message("assistant", (Text("both"),), origin),)
 
 
-def test_a_branch_is_taken_and_its_sibling_left(tmp_path: Path) -> None:
+def test_one_branch_is_followed_and_the_other_left_out(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     text = [{"type": "text", "text": "x"}]
     path.write_bytes(
@@ -283,7 +283,7 @@ def test_a_branch_is_taken_and_its_sibling_left(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- damage
 
 
-def test_torn_and_foreign_lines_cost_themselves_only(tmp_path: Path) -> None:
+def test_torn_and_foreign_lines_lose_only_themselves(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     one, two, three, four = (
         save(line)
@@ -292,19 +292,19 @@ def test_torn_and_foreign_lines_cost_themselves_only(tmp_path: Path) -> None:
         )
     )
     path.write_bytes(one + two + b"\n\n[1]\nnot json\n" + three[: len(three) // 2] + b"\n" + b"\xff\xfe\n" + four[:-1])
-    past = read(path)
-    assert [message.blocks[0] for message in past.history] == [Text("a"), Text("b"), Text("d")]
-    assert past.skipped == 4
+    session = read(path)
+    assert [message.blocks[0] for message in session.history] == [Text("a"), Text("b"), Text("d")]
+    assert session.skipped == 4
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b'{"type":"last-prompt","lastPrompt":"x"}\n', b"garbage\n"])
-def test_nothing_in_it_is_no_conversation(tmp_path: Path, data: bytes) -> None:
+def test_a_file_without_messages_is_not_a_conversation(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(data)
     assert load(str(path)) is None
 
 
-def test_a_circle_ends(tmp_path: Path) -> None:
+def test_a_cycle_of_parents_ends(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(save(question("1", "a", parent="2"), question("2", "b", parent="1")))
     assert [message.blocks for message in read(path).history] == [(Text("a"),), (Text("b"),)]
@@ -335,7 +335,7 @@ def test_strange_shapes_are_left_out(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreFailed, match="cannot be read"):
         load(str(tmp_path / "missing.jsonl"))
 
@@ -345,20 +345,20 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is measured the POSIX way")
-def test_a_large_file_needs_the_memory_of_its_living_part(tmp_path: Path) -> None:
+def test_loading_needs_the_memory_of_the_current_conversation_only(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     blob = "x" * 100_000
     with path.open("wb") as file:
         parent = None
-        for number in range(200):  # 20 MB that a compaction took away
+        for number in range(200):  # 20 MB before a compaction
             file.write(save(question(f"old-{number}", blob, parent=parent)))
             parent = f"old-{number}"
         file.write(save({"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}))
         file.write(save(question("s", "Summary.", parent="b", isCompactSummary=True)))
-    load(str(path))  # what is loaded once (the fast parser) is not the file's
+    load(str(path))  # the fast parser is loaded once and must not count
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with cheap(5):
-        past = read(path)
+        session = read(path)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    assert past.history == (user(Text("Summary.")),)
+    assert session.history == (user(Text("Summary.")),)
     assert grown < 4_000_000

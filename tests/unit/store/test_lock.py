@@ -43,7 +43,7 @@ def finish(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def test_the_lock_says_whose_it_is_and_goes_away(tmp_path: Path) -> None:
+def test_the_lock_file_names_its_owner_and_is_removed(tmp_path: Path) -> None:
     lock = hold(str(tmp_path / "s.jsonl"), now=lambda: SINCE)
     assert lock is not None
     assert loads((tmp_path / "s.lock").read_bytes()) == {
@@ -57,7 +57,7 @@ def test_the_lock_says_whose_it_is_and_goes_away(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
+def test_a_second_writer_learns_who_the_first_is(tmp_path: Path) -> None:
     process = other_process(tmp_path / "s.jsonl", 60)
     try:
         with pytest.raises(InUse) as raised:
@@ -67,7 +67,7 @@ def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
     assert str(raised.value) == f"process {process.pid} on {socket.gethostname()} since {SINCE}"
 
 
-def test_a_writer_that_is_about_to_end_is_waited_for(tmp_path: Path) -> None:
+def test_a_second_writer_waits_for_one_that_is_about_to_exit(tmp_path: Path) -> None:
     process = other_process(tmp_path / "s.jsonl", 0.3)
     lock = hold(str(tmp_path / "s.jsonl"), wait=30, now=lambda: SINCE)
     process.communicate()
@@ -75,7 +75,7 @@ def test_a_writer_that_is_about_to_end_is_waited_for(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_what_a_killed_writer_left_is_taken_over(tmp_path: Path) -> None:
+def test_the_lock_file_of_a_killed_writer_is_reused(tmp_path: Path) -> None:
     process = other_process(tmp_path / "s.jsonl", 60)
     process.send_signal(signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
     process.communicate()
@@ -86,11 +86,11 @@ def test_what_a_killed_writer_left_is_taken_over(tmp_path: Path) -> None:
     lock.release()
 
 
-def test_where_no_lock_can_be_there_is_none(tmp_path: Path) -> None:
+def test_a_missing_folder_gives_no_lock(tmp_path: Path) -> None:
     assert hold(str(tmp_path / "missing" / "s.jsonl"), now=lambda: SINCE) is None
 
 
-def test_a_lock_file_full_of_nonsense_names_nobody(tmp_path: Path) -> None:
+def test_an_invalid_lock_file_names_no_owner(tmp_path: Path) -> None:
     process = other_process(tmp_path / "s.jsonl", 60)
     (tmp_path / "s.lock").write_bytes(b"[]")
     try:

@@ -14,22 +14,20 @@ from tests.helpers.tool_cases import call, toolbox
 from yume_shim.text.image_head import dimensions
 from yume_shim.tools.files import media, text_files
 from yume_shim.tools.read import MAX_LARGE_BYTES
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from yume_shim.types.ports import Toolbox
+    from yume_shim.tools.dispatch.builtin import BuiltinTools
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Toolbox:
+def tools(tmp_path: Path) -> BuiltinTools:
     return toolbox(tmp_path, tmp_path / "scratch")
 
 
-def test_allow_large(tools: Toolbox, tmp_path: Path) -> None:
+def test_allow_large(tools: BuiltinTools, tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_text("0123456789\n" * 40_000)
     with pytest.raises(ToolFailed, match=r"^File content \(429\.7KB\) exceeds maximum allowed size \(256KB\)"):
         call(tools, "Read", {"file_path": "big.txt"})
@@ -40,7 +38,7 @@ def test_allow_large(tools: Toolbox, tmp_path: Path) -> None:
         call(tools, "Read", {"file_path": "big.txt", "allow_large": True})
 
 
-def test_a_range_can_be_too_large_too(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_range_can_be_too_large_too(tools: BuiltinTools, tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_text("0123456789\n" * 40_000)
     with pytest.raises(ToolFailed, match="exceeds maximum"):
         call(tools, "Read", {"file_path": "big.txt", "offset": 2})
@@ -54,7 +52,7 @@ def huge(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("offset", "limit"), [(1, 2), (9_999, 3), (169_999, 5), (170_000, 1), (100_000, 2_000)])
-def test_lines_of_a_huge_file(tools: Toolbox, tmp_path: Path, offset: int, limit: int) -> None:
+def test_lines_of_a_huge_file(tools: BuiltinTools, tmp_path: Path, offset: int, limit: int) -> None:
     huge(tmp_path / "huge.log")
     output = call(tools, "Read", {"file_path": "huge.log", "offset": offset, "limit": limit})
     picked = [f"line {n} {'x' * 90}" for n in range(offset, min(offset + limit, 170_001))]
@@ -67,7 +65,7 @@ def test_lines_of_a_huge_file(tools: Toolbox, tmp_path: Path, offset: int, limit
     }
 
 
-def test_past_the_end_of_a_huge_file(tools: Toolbox, tmp_path: Path) -> None:
+def test_past_the_end_of_a_huge_file(tools: BuiltinTools, tmp_path: Path) -> None:
     huge(tmp_path / "huge.log")
     output = call(tools, "Read", {"file_path": "huge.log", "offset": 170_001})
     assert isinstance(output.content, str)
@@ -76,17 +74,17 @@ def test_past_the_end_of_a_huge_file(tools: Toolbox, tmp_path: Path) -> None:
         call(tools, "Read", {"file_path": "huge.log", "offset": 5})
 
 
-def test_a_huge_file_hears_the_cancel(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_huge_file_hears_the_cancel(tools: BuiltinTools, tmp_path: Path) -> None:
     with open(tmp_path / "sparse", "wb") as file:
         file.write(b"text\n" * 2_000)
         file.truncate(1 << 36)  # 64 GB that take no room
     stop = cancel()
     threading.Timer(0.2, stop.set).start()
     with soon(), pytest.raises(Cancelled):
-        tools.run(ToolCall("1", "Read", {"file_path": "sparse", "offset": 1, "limit": 1}), ToolContext("1", stop))
+        call(tools, "Read", {"file_path": "sparse", "offset": 1, "limit": 1}, "1", stop=stop)
 
 
-def test_a_file_that_tells_no_size(tools: Toolbox) -> None:
+def test_a_file_that_tells_no_size(tools: BuiltinTools) -> None:
     try:
         with open("/proc/self/status", encoding="ascii") as file:
             first = file.readline().rstrip("\n")
@@ -96,7 +94,7 @@ def test_a_file_that_tells_no_size(tools: Toolbox) -> None:
     assert output.content == f"1\t{first}"
 
 
-def test_limit_must_be_positive(tools: Toolbox, tmp_path: Path) -> None:
+def test_limit_must_be_positive(tools: BuiltinTools, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     with pytest.raises(ToolFailed, match="at least 1"):
         call(tools, "Read", {"file_path": "a", "limit": 0})
@@ -133,7 +131,7 @@ def test_dimensions(data: bytes, kind: str, extent: tuple[int, int] | None) -> N
     assert (media.kind_of(data), dimensions(kind, data)) == (kind, extent)
 
 
-def test_an_image_too_big_to_send(tools: Toolbox, tmp_path: Path) -> None:
+def test_an_image_too_big_to_send(tools: BuiltinTools, tmp_path: Path) -> None:
     (tmp_path / "i.gif").write_bytes(GIF + bytes(media.MAX_IMAGE_BYTES))
     with pytest.raises(ToolFailed, match=r"^Image is too large \(20MB, at most 20MB\): i\.gif$"):
         call(tools, "Read", {"file_path": "i.gif"})

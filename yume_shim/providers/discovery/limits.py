@@ -6,6 +6,7 @@ lays it over a ModelSpec. Nothing here may cost a turn: a question has a few sec
 
 from __future__ import annotations
 
+from yume_shim.types.effort import EFFORTS
 from yume_shim.types.errors import Cancelled, ProviderFailed
 from yume_shim.types.models import WireRequest
 from yume_shim.types.settings import Timeouts
@@ -43,7 +44,7 @@ def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log:
 
     endpoint = spec.endpoint
     auth = load_adapter(endpoint.api).auth_headers(credential)
-    headers = settings.custom_headers if endpoint.takes_custom_headers else {}
+    headers = settings.endpoint.custom_headers if endpoint.takes_custom_headers else {}
     return DirectTransport(endpoint, credential, auth, TIMEOUTS, settings.env, headers, log, MAX_ANSWER_BYTES)
 
 
@@ -180,8 +181,7 @@ def read_anthropic(body: Json, spec: ModelSpec) -> Json:
             (ours for theirs, ours in (("adaptive", "adaptive"), ("enabled", "budget")) if _supports(ways, theirs)), ""
         )
     if _supports(able, "effort"):
-        levels = ("low", "medium", "high", "xhigh", "max")
-        told["efforts"] = [level for level in levels if _supports(able["effort"], level)]
+        told["efforts"] = [level for level in EFFORTS if _supports(able["effort"], level)]
     if "image_input" in able:
         told["images"] = _supports(able, "image_input")
     return told

@@ -55,7 +55,7 @@ class LimitsCache:
 
     def _wished(self, spec: ModelSpec) -> Collection[str]:
         """What the config file says about the model (`[models."name"]`): that is not asked of anybody."""
-        models = self._settings.models
+        models = self._settings.model.overrides
         return models.get(f"{spec.endpoint.name}/{spec.id}") or models.get(spec.id) or ()
 
     def _ask(self, key: str, spec: ModelSpec, credential: Credential, cancel: Cancel) -> Json | None:

@@ -14,6 +14,7 @@ from yume_shim.providers.fitting.history_edits import (
     without_reasoning,
 )
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.effort import nearest_effort
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -70,9 +71,7 @@ class Adaptations:
             model = replace(request.model, endpoint=endpoint, efforts=self.efforts or request.model.efforts)
             request = replace(request, model=model)
         if self.efforts and request.effort and request.effort not in self.efforts:
-            from yume_shim.providers.fitting.refusal_rules import nearest
-
-            request = replace(request, effort=nearest(request.effort, self.efforts))
+            request = replace(request, effort=nearest_effort(request.effort, self.efforts))
         if self.stripped:
             request = replace(request, messages=self.strip(request.messages))
         if self.thinking_postponed and chain_lacks_reasoning(request.messages):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from yume_shim.providers.fitting.media.message_media import media_of
 from yume_shim.types.blocks import NOTHING, Document, Image, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from yume_shim.types.blocks import Block, Message
 
@@ -56,7 +57,7 @@ def older_media(messages: tuple[Message, ...]) -> dict[int, int]:
     """The images and documents of all messages but the newest that has any: fingerprint -> count."""
     counts: dict[int, int] = {}
     for message in messages[: _newest_media(messages)]:
-        for item in _media(message):
+        for item in media_of(message):
             mark = fingerprint(item)
             counts[mark] = counts.get(mark, 0) + 1
     return counts
@@ -88,15 +89,7 @@ def without_media(messages: tuple[Message, ...], counts: Mapping[int, int]) -> t
 
 def _newest_media(messages: tuple[Message, ...]) -> int:
     """The index of the newest message with images or documents; 0 if none has any."""
-    return max((place for place, message in enumerate(messages) if any(True for _ in _media(message))), default=0)
-
-
-def _media(message: Message) -> Iterator[Image | Document]:
-    for block in message.blocks:
-        if isinstance(block, Image | Document):
-            yield block
-        elif isinstance(block, ToolResult) and not isinstance(block.content, str):
-            yield from (part for part in block.content if isinstance(part, Image | Document))
+    return max((place for place, message in enumerate(messages) if any(True for _ in media_of(message))), default=0)
 
 
 def _each_block(messages: tuple[Message, ...], change: Callable[[Block], Block | None]) -> tuple[Message, ...]:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from yume_shim.providers.fitting.media import MediaFitter
+    from yume_shim.providers.fitting.media.fitter import MediaFitter
     from yume_shim.types.errors import Failure
     from yume_shim.types.models import Request, WireRequest
     from yume_shim.types.ports import Cancel
@@ -51,7 +51,7 @@ class Preparer:
             notices.extend(sampling(request)[1])
         if any(map(_has_media, request.messages)):
             if self._media is None:
-                from yume_shim.providers.fitting.media import MediaFitter
+                from yume_shim.providers.fitting.media.fitter import MediaFitter
 
                 self._media = MediaFitter()
             request, said = self._media.fit(request, cancel)

@@ -11,9 +11,9 @@ from yume_shim.providers.fitting.refusal_rules import (
     allowed_efforts,
     matching_rules,
     named_parameters,
-    nearest,
 )
 from yume_shim.types.blocks import ToolCall, ToolResult
+from yume_shim.types.effort import nearest_effort
 from yume_shim.types.events import Notice
 from yume_shim.types.value import replace, value
 
@@ -154,7 +154,7 @@ def _change_effort(adaptations: Adaptations, request: Request, failure: Failure)
     allowed = allowed_efforts(failure.message)
     if not allowed or not request.effort or request.effort in allowed or allowed == adaptations.efforts:
         return None
-    level = nearest(request.effort, allowed)
+    level = nearest_effort(request.effort, allowed)
     text = f"{{model}} knows no effort {request.effort}: {level} is asked for."
     made = _with_notice(replace(adaptations, efforts=allowed), request, "effort_changed", text)
     return Changed(made, f"effort {level}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.types.effort import EFFORTS
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from yume_shim.types.errors import Failure
 
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-"""All levels there are, in order."""
 VARIANTS = ("", "snake", "parameters", "openai")
 """Forms of function declarations, in the order in which they are tried (see Quirks.declarations)."""
 
@@ -221,12 +220,6 @@ def allowed_efforts(message: str) -> tuple[str, ...]:
     """The effort levels that a refusal lists as supported."""
     _, _, listed = re.sub(r"supported (?:levels|values)(?: are)?", "\0", message, flags=re.IGNORECASE).partition("\0")
     return tuple(level for level in EFFORTS if re.search(rf"\b{level}\b", listed, re.IGNORECASE))
-
-
-def nearest(effort: str, allowed: tuple[str, ...]) -> str:
-    """The allowed level next to `effort`, the lower one of two."""
-    wanted = EFFORTS.index(effort)
-    return min(allowed, key=lambda level: (abs(EFFORTS.index(level) - wanted), EFFORTS.index(level)))
 
 
 def _named(api: str, path: str) -> Iterator[NamedParameter]:

@@ -9,7 +9,7 @@ interleaved parallel calls leave in order.
 from __future__ import annotations
 
 from yume_shim.text.clean import SurrogateJoiner
-from yume_shim.text.partial_json import parse_arguments
+from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import NOTHING, Other, Text, Thinking, ToolCall
 from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted
 from yume_shim.types.value import replace

@@ -1,4 +1,4 @@
-"""The toolbox of a session: which tools it has, and name -> module on first use."""
+"""The built-in tools as a tool source: which of them a session has, and name -> module on first use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 
 from yume_shim.tools.dispatch.session_state import ToolState
 from yume_shim.tools.dispatch.specs import SPECS
+from yume_shim.types.calls import PreparedCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.value import replace
 
@@ -16,23 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.tools.dispatch.session_state import Search
-    from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.blocks import ToolCall
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import Toolbox
+    from yume_shim.types.ports import FileCheckpoints
     from yume_shim.types.settings import Settings
 
 DEFAULT_WORD = "default"
 SEARCHING = "WebSearch"
 """The tool that is there only when somebody searches for us."""
-MAX_JUDGED = 256
-"""Checked calls that are remembered until they run; a call that was denied never does."""
 MAX_DRIFTS = 1_000
 NO_ARGUMENTS = ("", "null", '""')
 
 
-def open_toolbox(
+def open_builtin_tools(
     settings: Settings,
     scratch_dir: str,
     env: Mapping[str, str],
@@ -41,26 +40,28 @@ def open_toolbox(
     host_answers: bool = False,
     search: Search | None = None,
     tell: Callable[[TaskStarted | TaskEnded], object] | None = None,
-) -> Toolbox:
+) -> BuiltinTools:
     """The tools these settings ask for. `scratch_dir` takes outputs too long to show, `env` is what commands see.
     Tools that are questions to the host are there only if it answers (`host_answers`), WebSearch only with `search`.
     `tell` hears of commands that run on beside the conversation."""
     state = ToolState(
         settings.cwd or ".",
-        settings.add_dirs,
+        settings.permissions.add_dirs,
         scratch_dir,
         env,
         log,
         settings.env,
-        settings.web_allow_private,
-        settings.sandbox,
+        settings.tools.web_allow_private,
+        settings.tools.sandbox,
         search,
     )
     if tell is not None:
         state.tell = tell
-    if settings.file_checkpoints:
+    if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
-    specs = chosen_specs(settings.tools, settings.rules.deny, host_answers=host_answers, searches=search is not None)
+    specs = chosen_specs(
+        settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers, searches=search is not None
+    )
     return BuiltinTools(specs, state)
 
 
@@ -68,7 +69,7 @@ def chosen_specs(
     wanted: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
 ) -> tuple[ToolSpec, ...]:
     """The specs in their stable order: what was asked for (None = all), without those whose bare name is denied, and
-    without those that would not work here. The same arguments give what `open_toolbox` offers."""
+    without those that would not work here. The same arguments give what `open_builtin_tools` offers."""
     every = wanted is None or DEFAULT_WORD in wanted
     names = frozenset(wanted or ())
     out = frozenset(denied)
@@ -93,63 +94,55 @@ def module_name(tool: str) -> str:
 
 
 class BuiltinTools:
-    """Implements `types.ports.Toolbox`."""
+    """Implements `types.ports.ToolSource`. Calls may run on several threads at once."""
+
+    own_schemas = True
 
     def __init__(self, specs: tuple[ToolSpec, ...], state: ToolState) -> None:
         self._specs = specs
         self._state = state
         self._by_name = {name: spec for spec in specs for name in (*spec.aliases, spec.name)}
         self._lock = threading.Lock()
-        self._judged: dict[str, tuple[str, str]] = {}
         self._drifts: set[tuple[str, str]] = set()
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._specs
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(spec.name for spec in self._specs)
-
     def find(self, name: str) -> ToolSpec | None:
         return self._by_name.get(name)
 
-    def complete(self, call: ToolCall, *, fix_arguments: bool = False) -> ToolCall:
-        spec = self.find(call.name)
-        if spec is not None and fix_arguments:
+    def why_missing(self, name: str) -> str:
+        known = any(name == spec.name or name in spec.aliases for spec in SPECS)
+        return "It is switched off in this session." if known else ""
+
+    def complete(self, call: ToolCall, spec: ToolSpec, *, fix_arguments: bool = False) -> ToolCall:
+        if fix_arguments:
             call = self._corrected(call, spec)
-        if spec is None or call.broken is not None:
+        if call.broken is not None:
             return call
         from yume_shim.tools.dispatch.own_schemas import with_defaults
 
         full = with_defaults(call.input, spec.schema)
         return call if full is call.input else replace(call, input=full)
 
-    def check(self, call: ToolCall) -> None:
-        """Notes where the path leads now, just before the gate looks at it."""
+    def prepare(self, call: ToolCall, spec: ToolSpec) -> PreparedCall:
+        """Validates the input and notes where its path leads now, just before the gate decides on it."""
         from yume_shim.tools.dispatch.own_schemas import check_input
 
-        spec = self._need(call.name)
         check_input(spec, call.input, call.broken)
-        if spec.path_field:
-            place = self._place(call, spec)
-            with self._lock:
-                self._judged[call.id] = place
-                while len(self._judged) > MAX_JUDGED:
-                    del self._judged[next(iter(self._judged))]
+        path, real_path = self._place(call, spec) if spec.path_field else ("", "")
+        return PreparedCall(call, spec, self, path, real_path)
 
-    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        """Checks the input once more: hooks and approvals may have changed it, and a question may have taken long."""
-        from yume_shim.tools.dispatch.own_schemas import check_input, settle
+    def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
+        """A question to the host may have taken long: the path must still lead where it led when it was prepared."""
+        from yume_shim.tools.dispatch.own_schemas import settle
 
-        spec = self._need(call.name)
-        check_input(spec, call.input, call.broken)
+        call, spec = prepared.call, prepared.spec
         context.cancel.check()
-        with self._lock:
-            path, real = self._judged.pop(call.id, ("", ""))
-        if spec.path_field and path:
-            now_path, now = self._place(call, spec)
-            if now_path == path and now != real:
-                raise ToolFailed(f"Refused: {path} led somewhere else when permission for it was given.")
-            context = replace(context, judged=now)
+        if prepared.path:
+            if os.path.realpath(prepared.path) != prepared.real_path:
+                raise ToolFailed(f"Refused: {prepared.path} led somewhere else when permission for it was given.")
+            context = replace(context, judged=prepared.real_path)
         module = f"yume_shim.tools.{module_name(spec.name)}"
         __import__(module)
         output: ToolOutput = sys.modules[module].run(settle(call.input, spec.schema), self._state, context)
@@ -177,18 +170,13 @@ class BuiltinTools:
         better = corrected(call.input, spec.schema, drifted)
         return call if better is call.input else replace(call, input=better)
 
-    def begin_prompt(self, uuid: str) -> None:
-        if self._state.checkpoints is not None:
-            self._state.checkpoints.begin(uuid)
+    @property
+    def checkpoints(self) -> FileCheckpoints | None:
+        """Set where the host wants to rewind files."""
+        return self._state.checkpoints
 
-    def rewind(self, uuid: str, *, dry_run: bool) -> Json:
-        if self._state.checkpoints is None:
-            from yume_shim.tools.files.checkpoints import NOT_ENABLED
-
-            raise ToolFailed(NOT_ENABLED)
-        return self._state.checkpoints.rewind(uuid, dry_run=dry_run)
-
-    def stop_task(self, task_id: str) -> bool:
+    def stop(self, task_id: str) -> bool:
+        """End a background command. Implements `types.ports.BackgroundTasks`."""
         return self._state.stop_background(task_id)
 
     def shell_folder(self) -> str:
@@ -196,12 +184,3 @@ class BuiltinTools:
 
     def close(self) -> None:
         self._state.close()
-
-    def _need(self, name: str) -> ToolSpec:
-        spec = self.find(name)
-        if spec is not None:
-            return spec
-        text = f"Error: No such tool available: {name}"
-        known = any(name == other.name or name in other.aliases for other in SPECS)
-        why = ". It is switched off in this session." if known else f". There are: {', '.join(self.names()) or 'none'}"
-        raise ToolFailed(text + why, before_run=True, structured=text)

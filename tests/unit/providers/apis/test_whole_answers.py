@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers.fake_server import Exchange, LoopbackServer
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import no_log
 from yume_shim.providers.cassettes.record import Recorder
 from yume_shim.providers.cassettes.replay import read_cassette
@@ -18,7 +19,7 @@ from yume_shim.providers.load import load_adapter, load_provider
 from yume_shim.types.blocks import Message, Other, Text, Thinking, ToolCall
 from yume_shim.types.events import BlockEnded, ResponseEnded, ResponseFailed
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, Request
-from yume_shim.types.settings import Settings, Timeouts
+from yume_shim.types.settings import Timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +114,7 @@ def test_both_transports_bring_it(api: str, transport: Any) -> None:
         return True
 
     with LoopbackServer(answer) as server:
-        settings = Settings(transport=transport, timeouts=Timeouts(first_byte=0.2, total=10.0))
+        settings = settings_with(transport=transport, timeouts=Timeouts(first_byte=0.2, total=10.0))
         model = spec(api, server.url)
         provider = load_provider(model, KEY, settings, FakeIds(), no_log)
         events = list(provider.stream(request_to(model), cancel()))

@@ -14,6 +14,7 @@ from tests.helpers import child
 from tests.helpers.fake_server import LoopbackServer
 from tests.helpers.fakes import FakeClock, cancel
 from tests.helpers.scripted_model import SHOWN, ModelServer, say
+from tests.helpers.settings import settings_with
 from tests.helpers.timing import in_one_of, set_when, soon, wait_until
 from yume_shim.providers.discovery.limits import (
     ASK_SECONDS,
@@ -276,7 +277,7 @@ class Kept:
         return self.process().refine(made, KEY, cancel())
 
     def process(self, **settings: Any) -> LimitsCache:
-        return LimitsCache(str(self.file), Settings(**settings), self.clock.now, no_log)
+        return LimitsCache(str(self.file), settings_with(**settings), self.clock.now, no_log)
 
 
 def test_an_answer_is_kept_for_a_day(tmp_path: Path) -> None:

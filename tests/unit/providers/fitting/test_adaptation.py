@@ -10,6 +10,7 @@ import pytest
 from tests.helpers.fake_server import FakeServer
 from tests.helpers.fakes import FakeIds, cancel
 from tests.helpers.refusals import CHAT, CLAUDE, SIGNATURE, TOOL, asked, asking, refusal, said, thought
+from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import no_log
 from yume_shim.providers.fitting.adaptation import MAX_ADAPTATIONS, EndpointAdaptation
 from yume_shim.providers.fitting.adaptations import MAX_STRIPS, Adaptations
@@ -21,14 +22,13 @@ from yume_shim.types.blocks import Document, Image, Other, Text, ToolCall, ToolR
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed
 from yume_shim.types.models import Credential, Quirks, Request, WireRequest
-from yume_shim.types.settings import Settings
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import ModelEvent
 
-DIRECT = Settings(transport="direct")
+DIRECT = settings_with(transport="direct")
 
 # ---------------------------------------------------------------- over a connection
 

@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.refusals import CHAT, CLAUDE, TOOL, asked, asking, refusal, said, thought
 from yume_shim.providers.fitting.adaptation import EndpointAdaptation
 from yume_shim.providers.fitting.refusal_actions import ACTIONS
-from yume_shim.providers.fitting.refusal_rules import RULES, allowed_efforts, matching_rules, named_parameters, nearest
+from yume_shim.providers.fitting.refusal_rules import RULES, allowed_efforts, matching_rules, named_parameters
 from yume_shim.providers.wire.failures import failure_from_status
 from yume_shim.types.blocks import Image, Text, ToolCall, ToolResult
 from yume_shim.types.models import Quirks, WireRequest
@@ -104,14 +104,6 @@ def test_required_parameters_and_content_are_not_named(api: str, message: str, p
 )
 def test_supported_efforts_are_read(message: str, levels: tuple[str, ...]) -> None:
     assert allowed_efforts(message) == levels
-
-
-@pytest.mark.parametrize(
-    ("effort", "allowed", "nearest_one"),
-    [("xhigh", ("low", "high", "max"), "high"), ("max", ("low",), "low"), ("low", ("high", "max"), "high")],
-)
-def test_the_nearest_effort(effort: str, allowed: tuple[str, ...], nearest_one: str) -> None:
-    assert nearest(effort, allowed) == nearest_one
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,13 @@ import pytest
 
 from tests.helpers.fake_server import Exchange, LoopbackServer
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import no_log
 from yume_shim.providers.load import load_provider
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.events import BlockEnded, ResponseEnded, ResponseFailed
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Request
-from yume_shim.types.settings import Settings, Timeouts
+from yume_shim.types.settings import Timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ ANSWER: list[Json] = [
 def ask(endpoint: Endpoint, model: str, env: dict[str, str], credential: Credential = NOBODY) -> list[Any]:
     """All events of one request. The transport is chosen by the sign-in, not by the settings."""
     spec = ModelSpec(model, endpoint)
-    settings = Settings(env=env, timeouts=FAST, transport="direct")
+    settings = settings_with(env=env, timeouts=FAST, transport="direct")
     provider = load_provider(spec, credential, settings, FakeIds(), no_log)
     try:
         return list(provider.stream(Request(spec, (Message("user", (Text("Hi"),)),)), cancel()))

@@ -10,7 +10,7 @@ from yume_shim.providers.apis.anthropic_messages.encode import encode_request as
 from yume_shim.providers.apis.google_genai.encode import encode_request as google
 from yume_shim.providers.apis.openai_chat.encode import encode_request as chat
 from yume_shim.providers.apis.openai_responses.encode import encode_request as responses
-from yume_shim.providers.wire.thinking import asked_effort, least_effort, nearest_effort, thinks_now
+from yume_shim.providers.wire.thinking import asked_effort, least_effort, thinks_now
 from yume_shim.types.blocks import Message, Text, Thinking
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request
 
@@ -20,23 +20,7 @@ def request(api: str = "openai-chat", quirks: Any = None, model: Any = None, **w
     return Request(ModelSpec("m", endpoint, **(model or {})), (Message("user", (Text("x"),)),), **wishes)
 
 
-@pytest.mark.parametrize(
-    ("asked", "taken", "expected"),
-    [
-        ("max", (), "max"),
-        ("high", ("low", "high"), "high"),
-        ("max", ("low", "medium", "high"), "high"),
-        ("xhigh", ("low", "medium", "high", "max"), "high"),
-        ("medium", ("low", "high"), "low"),
-        ("low", ("none", "medium"), "medium"),
-        ("low", ("strange",), "low"),
-    ],
-)
-def test_the_nearest_effort(asked: str, taken: tuple[str, ...], expected: str) -> None:
-    assert nearest_effort(asked, taken) == expected
-
-
-def test_no_wish_is_no_effort() -> None:
+def test_no_requested_effort_sends_none() -> None:
     assert asked_effort(request(model={"efforts": ("low",)})) is None
 
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from yume_shim.tools.dispatch.builtin import open_toolbox
+from yume_shim.engine.toolbox import Toolbox
+from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from yume_shim.types.ports import Toolbox
 
 EDIT = {"old_string": "a", "new_string": "b", "replace_all": False}
 
@@ -25,7 +24,9 @@ def box(folder: Path, logged: list[tuple[str, str]] | None = None) -> Toolbox:
         if logged is not None:
             logged.append((level, text))
 
-    return open_toolbox(Settings(cwd=str(folder)), str(folder / "scratch"), dict(os.environ), log, host_answers=True)
+    settings = Settings(cwd=str(folder))
+    tools = open_builtin_tools(settings, str(folder / "scratch"), dict(os.environ), log, host_answers=True)
+    return Toolbox((tools,))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def box(folder: Path, logged: list[tuple[str, str]] | None = None) -> Toolbox:
 def test_put_right(tmp_path: Path, tool: str, given: dict[str, Any], meant: dict[str, Any] | None) -> None:
     tools = box(tmp_path)
     call = tools.complete(ToolCall("1", tool, given), fix_arguments=True)
-    tools.check(call)
+    tools.prepare(call)
     if meant is not None:
         assert call.input == meant
 
@@ -71,7 +72,7 @@ def test_the_rest_fails_as_usual(tmp_path: Path, tool: str, given: dict[str, Any
     call = tools.complete(ToolCall("1", tool, given), fix_arguments=True)
     assert call.input == given
     with pytest.raises(ToolFailed, match="InputValidationError"):
-        tools.check(call)
+        tools.prepare(call)
 
 
 def test_off_by_default(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
+from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.dispatch import specs
-from yume_shim.tools.dispatch.builtin import chosen_specs, module_name, open_toolbox
+from yume_shim.tools.dispatch.builtin import chosen_specs, module_name, open_builtin_tools
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 from yume_shim.types.settings import Rules, Settings
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def test_parameters_are_those_of_the_claude_cli() -> None:
 @pytest.mark.parametrize("host_answers", [False, True])
 @pytest.mark.parametrize("searches", [False, True])
 def test_offered_only_where_it_works(tmp_path: Path, host_answers: bool, searches: bool) -> None:
-    tools = open_toolbox(
+    tools = open_builtin_tools(
         Settings(cwd=str(tmp_path)),
         str(tmp_path / "scratch"),
         {},
@@ -115,12 +115,12 @@ def test_offered_only_where_it_works(tmp_path: Path, host_answers: bool, searche
     )
     asking = {"AskUserQuestion", "EnterPlanMode", "ExitPlanMode"}
     missing = (set() if host_answers else asking) | (set() if searches else {"WebSearch"})
-    assert set(ALL) - set(tools.names()) == missing
+    assert set(ALL) - {spec.name for spec in tools.specs()} == missing
     assert tools.specs() == chosen_specs(None, (), host_answers=host_answers, searches=searches)
     assert {spec.name for spec in tools.specs() if spec.needs_host} == (asking if host_answers else set())
     with pytest.raises(ToolFailed, match="No such tool available") if missing else nullcontext():
         for name in sorted(missing):
-            tools.check(ToolCall("1", name, {"query": "x"}))
+            call(tools, name, {"query": "x"})
 
 
 def test_module_names() -> None:
@@ -134,26 +134,27 @@ def test_module_names() -> None:
 def test_listing_imports_no_tool() -> None:
     program = (
         "import sys\n"
-        "from yume_shim.tools.dispatch.builtin import open_toolbox\n"
+        "from yume_shim.tools.dispatch.builtin import open_builtin_tools\n"
         "from yume_shim.types.settings import Settings\n"
-        "open_toolbox(Settings(cwd='.'), 'scratch', {}, print).specs()\n"
+        "open_builtin_tools(Settings(cwd='.'), 'scratch', {}, print).specs()\n"
         "rooms = {name.rpartition('.')[2] for name in sys.modules if name.startswith('yume_shim.tools.')}\n"
         "print(sorted(rooms), sorted({'subprocess', 'difflib', 'pathspec', 'shutil', 'base64'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "['_ledger', '_specs', '_state', 'registry'] []\n"
+    assert done.stdout == "['builtin', 'dispatch', 'files', 'read_ledger', 'session_state', 'specs'] []\n"
 
 
 def test_complete_adds_defaults_and_nothing_else(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch")
     edit = ToolCall("1", "Edit", {"file_path": "a", "old_string": "b", "new_string": "c"})
-    assert tools.complete(edit) == ToolCall("1", "Edit", {**edit.input, "replace_all": False})
+    box = Toolbox((tools,))
+    assert box.complete(edit) == ToolCall("1", "Edit", {**edit.input, "replace_all": False})
     for same in (
         ToolCall("2", "Read", {"file_path": "a"}),
         ToolCall("3", "Nonsense", {"x": 1}),
         ToolCall("4", "Edit", {}, broken="{"),
     ):
-        assert tools.complete(same) is same
+        assert box.complete(same) is same
 
 
 def test_a_tool_switched_off_is_not_there(tmp_path: Path) -> None:
@@ -168,10 +169,10 @@ def test_a_tool_switched_off_is_not_there(tmp_path: Path) -> None:
     )
 
 
-def test_input_changed_after_the_check_is_checked_again(tmp_path: Path) -> None:
+def test_a_path_with_nul_is_refused(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch")
     with pytest.raises(ToolFailed, match="NUL"):
-        tools.run(ToolCall("1", "Write", {"file_path": "a\0b", "content": ""}), ToolContext("1", cancel()))
+        call(tools, "Write", {"file_path": "a\0b", "content": ""}, "1")
 
 
 def test_a_cancelled_call_does_nothing(tmp_path: Path) -> None:
@@ -179,5 +180,5 @@ def test_a_cancelled_call_does_nothing(tmp_path: Path) -> None:
     stop = cancel()
     stop.set()
     with pytest.raises(Cancelled):
-        tools.run(ToolCall("1", "Write", {"file_path": "a", "content": ""}), ToolContext("1", stop))
+        call(tools, "Write", {"file_path": "a", "content": ""}, "1", stop=stop)
     assert list(tmp_path.iterdir()) == []

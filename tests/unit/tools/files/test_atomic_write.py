@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.fakes import cancel
-from tests.helpers.tool_cases import ROOT, toolbox
+from tests.helpers.tool_cases import ROOT, call, toolbox
+from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.files import atomic_write, text_files
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import ToolFailed
@@ -169,8 +170,8 @@ def test_what_was_swapped_after_it_was_judged_is_not_touched(
     (workspace / "sub" / "f").write_bytes(b"mine")
     (outside / "f").write_bytes(b"secret")
     tools = toolbox(workspace, tmp_path / "scratch", add_dirs=(str(outside),))
-    call = tools.complete(ToolCall("1", tool, {"file_path": "sub/f", **more}))
-    tools.check(call)
+    box = Toolbox((tools,))
+    prepared = box.prepare(box.complete(ToolCall("1", tool, {"file_path": "sub/f", **more})))
     if where == "file":
         (workspace / "sub" / "f").unlink()
         (workspace / "sub" / "f").symlink_to(outside / "f")
@@ -178,7 +179,7 @@ def test_what_was_swapped_after_it_was_judged_is_not_touched(
         (workspace / "sub").rename(workspace / "old")
         (workspace / "sub").symlink_to(outside)
     with pytest.raises(ToolFailed, match=r"led somewhere else when permission for it was given\.$"):
-        tools.run(call, ToolContext("1", cancel()))
+        box.run(prepared, ToolContext("1", cancel()))
     assert (outside / "f").read_bytes() == b"secret"
 
 
@@ -186,6 +187,4 @@ def test_a_link_that_stays_as_judged_is_followed(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x\n")
     (tmp_path / "l").symlink_to("f")
     tools = toolbox(tmp_path, tmp_path / "scratch")
-    call = ToolCall("1", "Read", {"file_path": "l"})
-    tools.check(call)
-    assert tools.run(call, ToolContext("1", cancel())).content == "1\tx\n2\t"
+    assert call(tools, "Read", {"file_path": "l"}).content == "1\tx\n2\t"

@@ -16,9 +16,7 @@ from yume_shim.tools.grep import ripgrep_argv
 from yume_shim.tools.search import walk
 from yume_shim.tools.search.fallback import FILE_TYPES
 from yume_shim.tools.shell.processes import find_program
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +43,7 @@ def stopped_after(folder: Path, name: str, given: dict[str, Any], seconds: float
 
     threading.Timer(seconds, set_it).start()
     with pytest.raises(Cancelled):
-        tools.run(ToolCall("1", name, given), ToolContext("1", stop))
+        call(tools, name, given, "1", stop=stop)
     return time.monotonic() - set_at[0]
 
 

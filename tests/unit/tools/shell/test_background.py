@@ -13,35 +13,33 @@ from tests.helpers.fakes import cancel
 from tests.helpers.timing import soon, wait_until
 from tests.helpers.tool_cases import call, toolbox, without_ripgrep
 from yume_shim.tools import bash_output
-from yume_shim.tools.dispatch.builtin import open_toolbox
-from yume_shim.types.blocks import ToolCall
+from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import TaskEnded, TaskStarted
-from yume_shim.types.outputs import ToolContext
 from yume_shim.types.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from yume_shim.tools.dispatch.builtin import BuiltinTools
     from yume_shim.types.outputs import ToolOutput
-    from yume_shim.types.ports import Toolbox
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is spoken here")
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Iterator[Toolbox]:
+def tools(tmp_path: Path) -> Iterator[BuiltinTools]:
     made = toolbox(tmp_path, tmp_path / "scratch")
     yield made
     made.close()
 
 
-def start(tools: Toolbox, command: str) -> None:
+def start(tools: BuiltinTools, command: str) -> None:
     call(tools, "Bash", {"command": command, "run_in_background": True})
 
 
-def look(tools: Toolbox, **more: str) -> ToolOutput:
+def look(tools: BuiltinTools, **more: str) -> ToolOutput:
     return call(tools, "BashOutput", {"bash_id": "bash_1", **more})
 
 
@@ -51,7 +49,7 @@ def wait_for_output(tmp_path: Path, end: bytes) -> None:
     wait_until(lambda: saved.exists() and saved.read_bytes().endswith(end), f"output that ends with {end!r}")
 
 
-def look_until(tools: Toolbox, wanted: str) -> str:
+def look_until(tools: BuiltinTools, wanted: str) -> str:
     """All output until it holds `wanted`."""
     seen: list[str] = []
 
@@ -63,7 +61,7 @@ def look_until(tools: Toolbox, wanted: str) -> str:
     return "".join(seen)
 
 
-def test_only_what_is_new(tools: Toolbox, tmp_path: Path) -> None:
+def test_only_what_is_new(tools: BuiltinTools, tmp_path: Path) -> None:
     start(tools, "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; while :; do sleep 0.1; done")
     assert look_until(tools, "one") == "one"
     assert look(tools).content == "<status>running</status>\n\n(no new output)"
@@ -75,7 +73,7 @@ def test_only_what_is_new(tools: Toolbox, tmp_path: Path) -> None:
         call(tools, "KillShell", {"shell_id": "bash_1"})
 
 
-def test_only_the_newest_of_very_much(tools: Toolbox, tmp_path: Path) -> None:
+def test_only_the_newest_of_very_much(tools: BuiltinTools, tmp_path: Path) -> None:
     start(tools, "seq 1 200000")
     wait_for_output(tmp_path, b"\n200000\n")
     text = look(tools).structured["stdout"]
@@ -91,24 +89,24 @@ def test_a_filter_that_would_take_for_ever_can_be_stopped(tmp_path: Path) -> Non
     stop = cancel()
     threading.Timer(0.5, stop.set).start()
     with soon(), pytest.raises(Cancelled):
-        tools.run(ToolCall("1", "BashOutput", {"bash_id": "bash_1", "filter": "^(a+)+$"}), ToolContext("1", stop))
+        call(tools, "BashOutput", {"bash_id": "bash_1", "filter": "^(a+)+$"}, "1", stop=stop)
     tools.close()
 
 
-def test_a_bad_filter(tools: Toolbox) -> None:
+def test_a_bad_filter(tools: BuiltinTools) -> None:
     start(tools, "echo x")
     with pytest.raises(ToolFailed, match="regex parse error"):
         look(tools, filter="(")
 
 
-def test_filtered_lines_are_dropped(tools: Toolbox, tmp_path: Path) -> None:
+def test_filtered_lines_are_dropped(tools: BuiltinTools, tmp_path: Path) -> None:
     start(tools, "echo one; echo two; echo three")
     wait_for_output(tmp_path, b"three\n")
     assert look(tools, filter="t").structured["stdout"] == "two\nthree"
     assert look(tools).structured["stdout"] == ""
 
 
-def test_killing_ends_the_whole_group(tools: Toolbox, tmp_path: Path) -> None:
+def test_killing_ends_the_whole_group(tools: BuiltinTools, tmp_path: Path) -> None:
     start(tools, "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 0.1; done'")
     pid = tmp_path / "pid"
     wait_until(lambda: pid.exists() and pid.read_text().endswith("\n"), "the start of the command")
@@ -131,10 +129,10 @@ def test_killing_ends_the_whole_group(tools: Toolbox, tmp_path: Path) -> None:
 def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, words: str) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
     try:
         given = {"command": command, "description": "try it", "run_in_background": True}
-        tools.run(ToolCall("c1", "Bash", given), ToolContext("c1", cancel()))
+        call(tools, "Bash", given, "c1")
         wait_until(lambda: len(news) == 2, "the report of its end")
     finally:
         tools.close()
@@ -149,8 +147,8 @@ def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, wo
 def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
-    tools.run(ToolCall("c1", "Bash", {"command": "sleep 30", "run_in_background": True}), ToolContext("c1", cancel()))
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    call(tools, "Bash", {"command": "sleep 30", "run_in_background": True}, "c1")
     tools.close()
     time.sleep(0.3)
     assert [type(item) for item in news] == [TaskStarted]
@@ -159,14 +157,14 @@ def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
 def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
     try:
         given = {"command": "sleep 30", "run_in_background": True}
-        tools.run(ToolCall("c1", "Bash", given), ToolContext("c1", cancel()))
-        assert not tools.stop_task("bash_9")
-        assert tools.stop_task("bash_1")
+        call(tools, "Bash", given, "c1")
+        assert not tools.stop("bash_9")
+        assert tools.stop("bash_1")
         wait_until(lambda: len(news) == 2, "the report of its end")
-        assert not tools.stop_task("bash_1")
+        assert not tools.stop("bash_1")
     finally:
         tools.close()
     ended = news[1]
@@ -177,10 +175,10 @@ def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
 def test_a_command_that_is_waited_for_long_is_told_too(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_toolbox(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
     try:
-        tools.run(ToolCall("c1", "Bash", {"command": "true"}), ToolContext("c1", cancel()))
-        tools.run(ToolCall("c2", "Bash", {"command": "sleep 3.5"}), ToolContext("c2", cancel()))
+        call(tools, "Bash", {"command": "true"}, "c1")
+        call(tools, "Bash", {"command": "sleep 3.5"}, "c2")
     finally:
         tools.close()
     assert news == [

@@ -18,21 +18,19 @@ from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools.shell import processes
 from yume_shim.tools.shell.orphan_watcher import GREETING
 from yume_shim.tools.shell.processes import Sink, shell_argv
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from yume_shim.types.ports import Toolbox
+    from yume_shim.tools.dispatch.builtin import BuiltinTools
 
 resource = pytest.importorskip("resource", reason="these processes and signals are POSIX's own")
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Iterator[Toolbox]:
+def tools(tmp_path: Path) -> Iterator[BuiltinTools]:
     (tmp_path / "ws").mkdir()
     made = toolbox(tmp_path / "ws", tmp_path / "scratch")
     yield made
@@ -63,7 +61,7 @@ def pid_in(path: Path) -> int:
     return int(path.read_text())
 
 
-def timed_out(tools: Toolbox, command: str, started: Callable[[str], bool]) -> str:
+def timed_out(tools: BuiltinTools, command: str, started: Callable[[str], bool]) -> str:
     """The message of a command that ran into its time limit. On a busy machine half a second may not be enough for the
     command to get going: then it gets more."""
     for milliseconds in (500, 3_000, 15_000):
@@ -74,7 +72,7 @@ def timed_out(tools: Toolbox, command: str, started: Callable[[str], bool]) -> s
     raise AssertionError("the command did not start")
 
 
-def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: BuiltinTools, tmp_path: Path) -> None:
     with soon():
         output = call(tools, "Bash", {"command": "sleep 30 & echo $! > pid; echo hi"})
     assert output.content == "hi"
@@ -84,7 +82,7 @@ def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: Toolbox, tmp_
     assert gone(child)
 
 
-def test_a_child_that_prints_on_is_not_stopped_by_a_closed_pipe(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_child_that_prints_on_is_not_stopped_by_a_closed_pipe(tools: BuiltinTools, tmp_path: Path) -> None:
     command = "(trap '' TERM; until [ -e go ]; do sleep 0.05; done; echo more; echo more; echo ok > done) & echo hi"
     assert call(tools, "Bash", {"command": command}).content == "hi"
     (tmp_path / "ws" / "go").touch()
@@ -92,7 +90,7 @@ def test_a_child_that_prints_on_is_not_stopped_by_a_closed_pipe(tools: Toolbox, 
     wait_until(lambda: done.exists() and done.read_text() == "ok\n", "the child to print to its end")
 
 
-def test_fifty_megabytes(tools: Toolbox, tmp_path: Path) -> None:
+def test_fifty_megabytes(tools: BuiltinTools, tmp_path: Path) -> None:
     before = peak_megabytes()
     output = call(tools, "Bash", {"command": "yes 0123456789 | head -c 50000000"}, "big/../id")
     assert peak_megabytes() - before < 30
@@ -109,7 +107,7 @@ def test_fifty_megabytes(tools: Toolbox, tmp_path: Path) -> None:
     assert stat.S_IMODE(saved.parent.stat().st_mode) == 0o700
 
 
-def test_long_output_of_a_failing_command_shows_both_ends(tools: Toolbox) -> None:
+def test_long_output_of_a_failing_command_shows_both_ends(tools: BuiltinTools) -> None:
     with pytest.raises(ToolFailed) as failed:
         call(tools, "Bash", {"command": "seq 1 100000; echo the reason; exit 7"})
     text = failed.value.message
@@ -119,12 +117,12 @@ def test_long_output_of_a_failing_command_shows_both_ends(tools: Toolbox) -> Non
     assert len(text) < 31_000
 
 
-def test_the_saved_output_is_clean(tools: Toolbox, tmp_path: Path) -> None:
+def test_the_saved_output_is_clean(tools: BuiltinTools, tmp_path: Path) -> None:
     call(tools, "Bash", {"command": "for i in $(seq 20000); do printf '\\033[1mbold\\033[0m\\000\\n'; done"}, "c")
     assert (tmp_path / "scratch" / "c.txt").read_bytes() == b"bold\n" * 20_000
 
 
-def test_binary_output(tools: Toolbox) -> None:
+def test_binary_output(tools: BuiltinTools) -> None:
     output = call(tools, "Bash", {"command": "head -c 20000 /dev/urandom"})
     assert isinstance(output.content, str)
     output.content.encode("utf-8")
@@ -132,7 +130,7 @@ def test_binary_output(tools: Toolbox) -> None:
     assert "\x1b" not in output.content
 
 
-def test_a_line_without_end(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_line_without_end(tools: BuiltinTools, tmp_path: Path) -> None:
     call(tools, "Bash", {"command": "head -c 3000000 /dev/zero | tr '\\0' x"}, "c")
     assert (tmp_path / "scratch" / "c.txt").stat().st_size == 3_000_000
 
@@ -148,7 +146,7 @@ def test_nowhere_to_save(tmp_path: Path) -> None:
         call(tools, "Bash", {"command": "seq 20000"})
 
 
-def test_cancel_ends_a_stubborn_group(tools: Toolbox, tmp_path: Path) -> None:
+def test_cancel_ends_a_stubborn_group(tools: BuiltinTools, tmp_path: Path) -> None:
     stop = cancel()
     child: list[int] = []
     set_at: list[float] = []
@@ -161,19 +159,19 @@ def test_cancel_ends_a_stubborn_group(tools: Toolbox, tmp_path: Path) -> None:
     threading.Thread(target=set_when_running).start()
     command = "trap '' TERM; sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 1; done'"
     with pytest.raises(Cancelled):
-        tools.run(ToolCall("1", "Bash", {"command": command}), ToolContext("1", stop))
+        call(tools, "Bash", {"command": command}, "1", stop=stop)
     assert time.monotonic() - set_at[0] < SOON
     assert gone(child[0])
 
 
-def test_cancel_ends_a_command_that_stopped_itself(tools: Toolbox, tmp_path: Path) -> None:
+def test_cancel_ends_a_command_that_stopped_itself(tools: BuiltinTools, tmp_path: Path) -> None:
     stop = cancel()
     set_when(stop, (tmp_path / "ws" / "begun").exists, after=0.1)
     with soon(), pytest.raises(Cancelled):
-        tools.run(ToolCall("1", "Bash", {"command": "touch begun; kill -STOP $$"}), ToolContext("1", stop))
+        call(tools, "Bash", {"command": "touch begun; kill -STOP $$"}, "1", stop=stop)
 
 
-def test_the_time_limit_ends_grandchildren(tools: Toolbox, tmp_path: Path) -> None:
+def test_the_time_limit_ends_grandchildren(tools: BuiltinTools, tmp_path: Path) -> None:
     command = "bash -c 'bash -c \"echo \\$\\$ > pid; sleep 60; true\"; true'; true"
     pid = tmp_path / "ws" / "pid"
     message = timed_out(tools, command, lambda _: pid.exists() and pid.read_text().endswith("\n"))
@@ -181,7 +179,7 @@ def test_the_time_limit_ends_grandchildren(tools: Toolbox, tmp_path: Path) -> No
     assert gone(int(pid.read_text()))
 
 
-def test_endless_output_meets_the_time_limit(tools: Toolbox) -> None:
+def test_endless_output_meets_the_time_limit(tools: BuiltinTools) -> None:
     message = timed_out(tools, "yes", lambda message: "\ny\n" in message)
     assert re.match(r"Exit code 143\nCommand timed out after (0\.5|3|15)s\ny\ny\n", message)
 
@@ -209,7 +207,7 @@ def test_time_limits(tmp_path: Path, asked: float | None, env: dict[str, str], m
         assert time_limit_ms(asked, state) == milliseconds
 
 
-def test_background(tools: Toolbox, tmp_path: Path) -> None:
+def test_background(tools: BuiltinTools, tmp_path: Path) -> None:
     with soon():
         output = call(tools, "Bash", {"command": "printf begun; echo $$ > pid; sleep 60", "run_in_background": True})
     assert output.structured["backgroundTaskId"] == "bash_1"
@@ -220,13 +218,13 @@ def test_background(tools: Toolbox, tmp_path: Path) -> None:
     assert (tmp_path / "scratch" / "bash_1.output").read_text() == "begun"
 
 
-def test_background_output_is_complete_when_it_ends(tools: Toolbox, tmp_path: Path) -> None:
+def test_background_output_is_complete_when_it_ends(tools: BuiltinTools, tmp_path: Path) -> None:
     call(tools, "Bash", {"command": "echo one; printf two", "run_in_background": True})
     path = tmp_path / "scratch" / "bash_1.output"
     wait_until(lambda: path.read_bytes() == b"one\ntwo", "all of the output")
 
 
-def test_the_folder_persists_but_not_outside(tools: Toolbox, tmp_path: Path) -> None:
+def test_the_folder_persists_but_not_outside(tools: BuiltinTools, tmp_path: Path) -> None:
     ws = tmp_path / "ws"
     (ws / "sub").mkdir()
     (tmp_path / "ws-sibling").mkdir()
@@ -239,14 +237,14 @@ def test_the_folder_persists_but_not_outside(tools: Toolbox, tmp_path: Path) -> 
         assert call(tools, "Bash", {"command": "cd sub; pwd"}).content == str(ws / "sub")
 
 
-def test_a_failing_command_still_moves_the_shell(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_failing_command_still_moves_the_shell(tools: BuiltinTools, tmp_path: Path) -> None:
     (tmp_path / "ws" / "it's").mkdir()
     with pytest.raises(ToolFailed, match=r"^Exit code 4$"):
         call(tools, "Bash", {"command": 'cd "it\'s"; exit 4'})
     assert call(tools, "Bash", {"command": "pwd"}).content == str(tmp_path / "ws" / "it's")
 
 
-def test_a_deleted_folder(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_deleted_folder(tools: BuiltinTools, tmp_path: Path) -> None:
     ws = tmp_path / "ws"
     call(tools, "Bash", {"command": "mkdir d; cd d"})
     (ws / "d").rmdir()
@@ -256,7 +254,7 @@ def test_a_deleted_folder(tools: Toolbox, tmp_path: Path) -> None:
         call(tools, "Bash", {"command": "pwd"})
 
 
-def test_messages_quote_the_command_and_not_our_wrapping(tools: Toolbox) -> None:
+def test_messages_quote_the_command_and_not_our_wrapping(tools: BuiltinTools) -> None:
     with pytest.raises(ToolFailed) as failed:
         call(tools, "Bash", {"command": "echo one\nif then"})
     assert "line 2" in failed.value.message
@@ -278,11 +276,11 @@ def test_messages_quote_the_command_and_not_our_wrapping(tools: Toolbox) -> None
         ("sleep 0.2 & wait; echo waited", "waited"),
     ],
 )
-def test_commands_of_all_kinds(tools: Toolbox, command: str, shown: str) -> None:
+def test_commands_of_all_kinds(tools: BuiltinTools, command: str, shown: str) -> None:
     assert call(tools, "Bash", {"command": command}).content == shown
 
 
-def test_a_command_longer_than_an_argument_may_be(tools: Toolbox, tmp_path: Path) -> None:
+def test_a_command_longer_than_an_argument_may_be(tools: BuiltinTools, tmp_path: Path) -> None:
     text = "0123456789\n" * 40_000
     output = call(tools, "Bash", {"command": f"cat > big.txt <<'END'\n{text}END\nmkdir sub; cd sub; echo [$#]"})
     assert (output.content, (tmp_path / "ws" / "big.txt").read_text()) == ("[0]", text)

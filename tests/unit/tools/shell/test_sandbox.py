@@ -14,9 +14,7 @@ from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools.shell.sandbox import GUARDED, sandbox_argv, wrapper
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +97,7 @@ def test_a_sandboxed_command_can_be_stopped(place: Path) -> None:
         set_when(stop, (place / "ws" / "begun").exists)
         command = "trap '' TERM; sleep 300 & touch begun; sleep 300"
         with soon(), pytest.raises(Cancelled):
-            tools.run(ToolCall("1", "Bash", {"command": command}), ToolContext("1", stop))
+            call(tools, "Bash", {"command": command}, "1", stop=stop)
 
         def nothing_left() -> bool:
             return subprocess.run(["pgrep", "-f", str(place)], capture_output=True, check=False).stdout == b""

@@ -20,15 +20,13 @@ from yume_shim.net.url import Url
 from yume_shim.tools import web_fetch
 from yume_shim.tools.web import client
 from yume_shim.tools.web.addresses import why_refused
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from yume_shim.types.ports import Toolbox
+    from yume_shim.tools.dispatch.builtin import BuiltinTools
 
 HTML = ("text/html; charset=utf-8", "<title>T</title><h1>Grün</h1><p>Text".encode())
 PAGES: dict[str, tuple[str, bytes]] = {
@@ -151,11 +149,11 @@ def serve(context: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         server.server_close()
 
 
-def box(folder: Path, *hosts: str, env: dict[str, str] | None = None) -> Toolbox:
+def box(folder: Path, *hosts: str, env: dict[str, str] | None = None) -> BuiltinTools:
     return toolbox(folder, folder / "scratch", env, web_allow_private=hosts or ("127.0.0.1", "localhost"))
 
 
-def get(tools: Toolbox, url: str, **more: Any) -> str:
+def get(tools: BuiltinTools, url: str, **more: Any) -> str:
     content = call(tools, "WebFetch", {"url": url, "prompt": "?", **more}).content
     assert isinstance(content, str)
     return content
@@ -334,7 +332,7 @@ def test_cancel_ends_the_wait(tmp_path: Path, served: tuple[str, list[tuple[str,
     set_when(stop, lambda: served[1], after=0.1)
     given = {"url": f"http://{served[0]}{path}", "prompt": "?"}
     with soon(), pytest.raises(Cancelled):
-        tools.run(ToolCall("1", "WebFetch", given), ToolContext("1", stop))
+        call(tools, "WebFetch", given, "1", stop=stop)
 
 
 def test_the_time_limit_cuts_a_drip(served: tuple[str, list[tuple[str, str]]]) -> None:

@@ -7,8 +7,9 @@ import re
 
 from yume_shim.providers.fitting.schema import object_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
-from yume_shim.providers.wire.thinking import asked_effort, nearest_effort, switched_off
+from yume_shim.providers.wire.thinking import asked_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import WireRequest
 
 TYPE_CHECKING = False

@@ -6,8 +6,9 @@ import re
 
 from yume_shim.providers.fitting.schema import object_schema, openapi_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
-from yume_shim.providers.wire.thinking import least_effort, nearest_effort, switched_off
+from yume_shim.providers.wire.thinking import least_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import WireRequest
 
 TYPE_CHECKING = False
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.types.blocks import Block, Json, Message
-    from yume_shim.types.models import Credential, Effort, Request, ToolSpec
+    from yume_shim.types.effort import Effort
+    from yume_shim.types.models import Credential, Request, ToolSpec
 
 API = "google-genai"
 

@@ -14,8 +14,9 @@ from yume_shim.providers.wire.openai_parts import (
     wire_name,
     with_extra,
 )
-from yume_shim.providers.wire.thinking import nearest_effort, switched_off
+from yume_shim.providers.wire.thinking import switched_off
 from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import WireRequest
 
 TYPE_CHECKING = False

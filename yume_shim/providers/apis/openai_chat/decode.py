@@ -7,7 +7,7 @@ from yume_shim.providers.wire.block_assembler import Assembler
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
 from yume_shim.providers.wire.openai_parts import OwnIds, count, own_names, relax
 from yume_shim.text import codec
-from yume_shim.text.partial_json import parse_arguments
+from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
 from yume_shim.types.models import Usage

@@ -12,7 +12,7 @@ import re
 
 from yume_shim.providers.fitting.text_tools.scanner import MAX_CALLS, CallScanner, Written
 from yume_shim.text import codec
-from yume_shim.text.partial_json import parse_arguments
+from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import Text, ToolCall
 from yume_shim.types.events import (
     BlockDelta,

@@ -136,7 +136,7 @@ def test_names_cannot_break_out() -> None:
 def test_what_is_told_can_be_read_again(call: ToolCall) -> None:
     from yume_shim.providers.fitting.text_tools.calls import read_calls
     from yume_shim.providers.fitting.text_tools.scanner import CallScanner
-    from yume_shim.text.partial_json import parse_arguments
+    from yume_shim.text.tool_arguments import parse_arguments
 
     scanner = CallScanner()
     written = [*scanner.feed(call_text(call)), *scanner.finish(cut=False)]

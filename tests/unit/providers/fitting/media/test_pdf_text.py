@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tests.helpers.media_files import encrypted_pdf, pdf
-from yume_shim.providers.fitting import pdf_text as limits
-from yume_shim.providers.fitting.pdf_text import PdfText, is_encrypted, is_pdf, page_count, pdf_text
+from yume_shim.providers.fitting.media import pdf_text as limits
+from yume_shim.providers.fitting.media.pdf_text import PdfText, is_encrypted, is_pdf, page_count, pdf_text
 
 
 def test_pages_are_told_apart() -> None:

@@ -9,13 +9,21 @@ import zlib
 
 import pytest
 
-from tests.helpers.media_files import animated, b64, image, noise, opened, picture, saved
-from yume_shim.providers.fitting.images import MAX_SCANS, Limits, MediaRefused, fit_image
+from tests.helpers.media_files import animated, b64, image, noise, opened, picture, saved, slow_jpeg_file
+from yume_shim.providers.fitting.media import images
+from yume_shim.providers.fitting.media.convert_image import MAX_SCANS, convert_image
+from yume_shim.providers.fitting.media.images import Limits, MediaRefused
 from yume_shim.text.image_head import dimensions, image_kind
 from yume_shim.types.blocks import Image
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+"""The worker process runs with -W ignore."""
 COMMON = ("image/png", "image/jpeg", "image/gif", "image/webp")
 ANY = Limits(COMMON, 0, 0)
+
+
+def fit_image(image: Image, limits: Limits) -> Image:
+    return images.fit_image(image, limits, convert_image)
 
 
 @pytest.mark.parametrize(
@@ -206,17 +214,10 @@ def test_what_stands_behind_the_end_does_not_count(form: str) -> None:
     assert fit_image(followed, ANY) is followed
 
 
-def scans(count: int) -> bytes:
-    """A progressive JPEG whose last scan is there again and again: each costs a pass over all its pixels."""
-    data = saved(picture(3000, 3000), "JPEG", progressive=True)
-    last = data.rfind(b"\xff\xda")
-    return data[:-2] + data[last:-2] * count + b"\xff\xd9"
-
-
 def test_a_photograph_is_not_decoded_again_and_again() -> None:
     with pytest.raises(MediaRefused, match="too many scans"):
-        fit_image(Image("image/jpeg", b64(scans(MAX_SCANS))), Limits(COMMON, 0, 2000))
-    assert opened(fit_image(Image("image/jpeg", b64(scans(3))), Limits(COMMON, 0, 2000))).size == (2000, 2000)
+        fit_image(Image("image/jpeg", b64(slow_jpeg_file(MAX_SCANS))), Limits(COMMON, 0, 2000))
+    assert opened(fit_image(Image("image/jpeg", b64(slow_jpeg_file(3))), Limits(COMMON, 0, 2000))).size == (2000, 2000)
 
 
 def test_words_for_what_is_no_image() -> None:

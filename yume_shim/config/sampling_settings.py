@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.types.effort import ALL_LEVELS
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
@@ -9,34 +10,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from yume_shim.config.setting_sources import Wishes
+    from yume_shim.config.setting_sources import SettingSources
 
 RANGES = {"temperature": (0.0, 2.0), "top_p": (0.0, 1.0)}
 VARIABLES = {"temperature": "YUME_TEMPERATURE"}
 WHOLE = ("window", "max_output")
 SWITCHES = ("tools", "streaming", "images", "forced_choice", "sampling")
 STYLES = ("", "adaptive", "budget", "effort", "level")
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 PRICES = 4
 """USD per million tokens: input, output, cache read, cache write."""
 MAX_STOPS = 64
 
 
-def sampling_settings(wishes: Wishes) -> dict[str, Any]:
-    """`temperature`, `top_p`, `stop_sequences` and `models` as Settings hold them. Raises BadInvocation."""
+def sampling_settings(sources: SettingSources) -> dict[str, Any]:
+    """Fields of ModelSettings: `temperature`, `top_p`, `stop_sequences`, `overrides`. Raises BadInvocation."""
     found: dict[str, Any] = {}
     for name in RANGES:
         variable = VARIABLES.get(name, "")
-        if text := wishes.env.get(variable):
+        if text := sources.env.get(variable):
             found[name] = _in_range(_number(text), name, f"${variable}", text)
-        elif name in wishes.config:
-            given = wishes.config[name]
-            found[name] = _in_range(given, name, f"{wishes.config_path}: `{name}`", given)
-    if "stop_sequences" in wishes.config:
-        found["stop_sequences"] = _stops(wishes.config["stop_sequences"], f"{wishes.config_path}: `stop_sequences`")
-    rows = wishes.table("models")
+        elif name in sources.config:
+            given = sources.config[name]
+            found[name] = _in_range(given, name, f"{sources.config_path}: `{name}`", given)
+    if "stop_sequences" in sources.config:
+        found["stop_sequences"] = _stops(sources.config["stop_sequences"], f"{sources.config_path}: `stop_sequences`")
+    rows = sources.table("models")
     if rows:
-        found["models"] = {name: _row(row, f'{wishes.config_path}: [models."{name}"]') for name, row in rows.items()}
+        found["overrides"] = {
+            name: _row(row, f'{sources.config_path}: [models."{name}"]') for name, row in rows.items()
+        }
     return found
 
 
@@ -56,7 +58,11 @@ def _field(key: str, item: Any, what: str) -> Any:
     elif key == "thinking":
         _need(item in STYLES, what, f"one of {', '.join(STYLES[1:])}, or empty for a model that does not think")
     elif key == "efforts":
-        _need(isinstance(item, list) and all(one in EFFORTS for one in item), what, f"a list of {', '.join(EFFORTS)}")
+        _need(
+            isinstance(item, list) and all(one in ALL_LEVELS for one in item),
+            what,
+            f"a list of {', '.join(ALL_LEVELS)}",
+        )
         return tuple(item)
     elif key == "stop_sequences":
         return _stops(item, what)

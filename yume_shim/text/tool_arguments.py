@@ -1,4 +1,4 @@
-"""Tool arguments: gathered as text, parsed once, at the end of the block."""
+"""Parses the arguments of a tool call, once, when their text is complete."""
 
 # pyright: reportUnknownVariableType=false
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any], str | None]:
-    """(input, None), or ({}, raw) when the text is not a JSON object. "" and "null" mean no arguments.
+    """(input, None), or ({}, raw) if the text is not a JSON object. "" and "null" mean no arguments.
 
     A JSON string that itself holds an object is unwrapped: some models send their arguments stringified twice.
     """

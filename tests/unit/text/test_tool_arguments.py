@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from yume_shim.text.partial_json import parse_arguments
+from yume_shim.text.tool_arguments import parse_arguments
 
 
 @pytest.mark.parametrize(

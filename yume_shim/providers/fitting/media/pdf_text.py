@@ -1,4 +1,7 @@
-"""The text of a PDF, for endpoints that take none: bounded in pages, characters and time. Never raises."""
+"""The text of a PDF, for endpoints that take no PDFs: limited in pages, characters and time. Never raises.
+
+`page_count` and `pdf_text` run in the worker process.
+"""
 
 from __future__ import annotations
 
@@ -15,37 +18,38 @@ MAX_CHARACTERS = 400_000
 """About 100,000 tokens."""
 MAX_SECONDS = 20.0
 HEAD = 1_024
-"""A PDF's mark may stand anywhere in so many bytes (ISO 32000 readers take it so)."""
+"""A PDF's mark may be anywhere in the first so many bytes (readers accept that, says ISO 32000)."""
 
 
 @value
 class PdfText:
-    """What was found: the text, and what has to be said about it ("" = it is all there)."""
+    """The text that was found, and a note about what is missing ("" = nothing)."""
 
     text: str
     note: str = ""
 
 
 def is_pdf(data: bytes) -> bool:
-    """Does it begin as PDFs do?"""
+    """Is it a PDF, by its first bytes?"""
     return b"%PDF-" in data[:HEAD]
 
 
 def is_encrypted(data: bytes) -> bool:
-    """Its trailer names a dictionary of keys: no API takes such a file ("standard PDF, no passwords or encryption")."""
+    """Does its trailer name an encryption dictionary? No API takes such a file ("standard PDF, no passwords or
+    encryption")."""
     return b"/Encrypt" in data
 
 
 def page_count(data: bytes) -> int:
-    """How many pages it has; 0 if that cannot be told."""
+    """How many pages it has; 0 if that cannot be read."""
     try:
         return len(_opened(data).pages)
-    except Exception:  # as below; whoever is sent it may read it all the same
+    except Exception:  # as below; the endpoint may be able to read the file all the same
         return 0
 
 
 def pdf_text(data: bytes, seconds: float = MAX_SECONDS) -> PdfText:
-    """The text, page by page, as far as the time goes."""
+    """The text, page by page, as far as the time allows."""
     from pypdf.errors import PyPdfError
 
     try:
@@ -55,7 +59,7 @@ def pdf_text(data: bytes, seconds: float = MAX_SECONDS) -> PdfText:
         return _pages(reader, seconds)
     except PyPdfError as error:
         return PdfText("", f"it is broken ({type(error).__name__})")
-    except Exception as error:  # broken files make the reader raise anything at all, and none of it is ours to mend
+    except Exception as error:  # broken files make the reader raise anything
         return PdfText("", f"it cannot be read ({type(error).__name__})")
 
 
@@ -65,7 +69,7 @@ def _opened(data: bytes) -> Any:
 
     from pypdf import PdfReader
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every flaw it mends, on stderr
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs every flaw that it repairs
     return PdfReader(BytesIO(data))
 
 

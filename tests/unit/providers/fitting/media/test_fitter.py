@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.helpers.fakes import cancel
-from tests.helpers.media_files import b64, encrypted_pdf, image, noise, opened, pdf, pdf_block, saved
+from tests.helpers.media_files import (
+    b64,
+    encrypted_pdf,
+    image,
+    noise,
+    opened,
+    pdf,
+    pdf_block,
+    saved,
+    slow_jpeg_file,
+    slow_pdf_file,
+)
 from tests.helpers.timing import cheap, soon, wait_until
-from yume_shim.providers.fitting import media
-from yume_shim.providers.fitting.media import MediaFitter
+from yume_shim.providers.fitting.media import fitter as fitting
+from yume_shim.providers.fitting.media.fitter import MediaFitter
+from yume_shim.providers.fitting.media.worker_pool import POOL, WorkerPool
 from yume_shim.types.blocks import Document, Image, Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import Notice
@@ -160,12 +174,12 @@ def test_each_is_worked_on_once() -> None:
 def test_what_is_remembered_is_bounded() -> None:
     fitter = MediaFitter(max_kept=10)
     for number in range(1, 40):
-        fitter.fit(request(image("BMP", number, 2)))
+        fitter.fit(request(image("PNG", number, 2)))
     assert len(fitter._kept) == 10
     fitter = MediaFitter(max_chars=2_000)
     for number in range(1, 40):
-        fitter.fit(request(image("BMP", number, 2)))
-        kept = sum(media._size(key[0]) + media._size(fitted.part) for key, fitted in fitter._kept.items())
+        fitter.fit(request(image("PNG", number, 2)))
+        kept = sum(fitting._size(key[0]) + fitting._size(fitted.part) for key, fitted in fitter._kept.items())
         assert fitter._chars == kept <= 2_000
 
 
@@ -173,7 +187,7 @@ def test_the_oldest_give_way_in_steps() -> None:
     """100 images that together are far more than a request may hold: the cut moves now and then, not every time."""
     pictures = [image("PNG", 40 + number, 40) for number in range(100)]
     size = sum(len(picture.data) for picture in pictures) // 100
-    limit = round(size * 20 / media.MEDIA_SHARE)
+    limit = round(size * 20 / fitting.MEDIA_SHARE)
     fitter = MediaFitter()
     cuts: list[int] = []
     for count in range(1, 101):
@@ -182,7 +196,9 @@ def test_the_oldest_give_way_in_steps() -> None:
         gone = sum(isinstance(block, Text) for block in blocks)
         assert all(isinstance(block, Text) for block in blocks[:gone])
         assert blocks[gone:] == pictures[gone:count]
-        assert sum(len(block.data) for block in blocks[gone:] if isinstance(block, Image)) <= limit * media.MEDIA_SHARE
+        assert (
+            sum(len(block.data) for block in blocks[gone:] if isinstance(block, Image)) <= limit * fitting.MEDIA_SHARE
+        )
         assert bool(notices) == bool(gone)
         cuts.append(gone)
     assert cuts[-1] >= 80
@@ -192,7 +208,7 @@ def test_the_oldest_give_way_in_steps() -> None:
 
 def test_the_newest_is_spared_while_it_fits() -> None:
     small, large = image("PNG", 5, 5), Image("image/png", b64(saved(noise(40, 40), "PNG")))
-    limit = round((len(large.data) + 10) / media.MEDIA_SHARE)
+    limit = round((len(large.data) + 10) / fitting.MEDIA_SHARE)
     found, _ = fit(request(small, large, request_bytes=limit))
     assert found == [Text("[An image is left out: the request would be too large.]"), large]
     found, _ = fit(request(large, request_bytes=round(len(large.data) / 2)))
@@ -200,18 +216,44 @@ def test_the_newest_is_spared_while_it_fits() -> None:
 
 
 def slow_pdf() -> Document:
-    """One page whose text takes ten seconds to put together."""
-    return Document("application/pdf", b64(pdf("w) Tj 0 -1 Td (" * 200_000)), "slow.pdf")
+    """One page whose text takes half a minute to extract."""
+    return Document("application/pdf", b64(slow_pdf_file()), "slow.pdf")
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_stop_is_heard_while_a_document_is_read_and_nobody_reads_on() -> None:
-    """The word to end may come up inside hypothesis's callback of the collector, where it is lost and sent again."""
-    stop = cancel()
-    threading.Timer(0.1, stop.set).start()
-    with soon(5.0), pytest.raises(Cancelled):
-        MediaFitter().fit(request(slow_pdf(), documents=False), stop)
-    wait_until(lambda: all(thread.name != "media" for thread in threading.enumerate()), "the end of the reading")
+def test_a_stop_ends_the_decoding_of_a_document() -> None:
+    stop, pool = cancel(), WorkerPool()
+    threading.Timer(0.5, stop.set).start()
+    with soon(), pytest.raises(Cancelled):
+        MediaFitter(workers=pool).fit(request(slow_pdf(), documents=False), stop)
+    assert_nothing_runs(pool)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "code"),
+    [
+        (slow_pdf(), "slow.pdf", "document_left_out"),
+        (Image("image/jpeg", b64(slow_jpeg_file())), "An image", "images_left_out"),
+    ],
+)
+def test_a_file_that_takes_too_long_is_left_out(part: Document | Image, name: str, code: str) -> None:
+    pool = WorkerPool()
+    fitter = MediaFitter(max_seconds=0.5, workers=pool)
+    with soon():
+        ready, notices = fitter.fit(request(part, image("BMP"), documents=False, image_side=1000))
+    words = f"{name} is left out: reading it takes too long."
+    assert ready.messages[0].blocks == (Text(f"[{words}]"),)
+    assert notices[:1] == (Notice(code, words),)
+    assert_nothing_runs(pool)
+
+
+def assert_nothing_runs(pool: WorkerPool) -> None:
+    """No thread decodes any more, and no child process is left, not even as a zombie."""
+    pool.end()
+    POOL.end()
+    wait_until(lambda: all(thread.name != "media" for thread in threading.enumerate()), "the end of the threads")
+    if sys.platform == "linux":
+        stats = [path.read_text("utf-8", "replace") for path in Path("/proc/self/task").glob("*/children")]
+        assert " ".join(stats).split() == []
 
 
 def test_a_stop_is_heard_between_many_small_ones() -> None:

@@ -1,0 +1,35 @@
+"""Sends the events of a child loop to the session's output, with the parent's call id, and to its own transcript."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.host.event_output import EventOutput
+    from yume_shim.store.jsonl import JsonlStore
+    from yume_shim.types.children import Child
+    from yume_shim.types.events import Event
+    from yume_shim.types.ports import ChildOutput, Emit, Store
+
+
+class _Output:
+    """Implements `types.ports.ChildOutput`."""
+
+    def __init__(self, emit: Emit, store: Store | None) -> None:
+        self._emit, self._store = emit, store
+
+    def emit(self, event: Event) -> str:
+        return self._emit(event)
+
+    def close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+
+
+def open_child(child: Child, events: EventOutput, session_store: JsonlStore | None) -> ChildOutput:
+    """The output of one child. Sessions that are not stored have no transcripts of their children either."""
+    store: Store | None = None
+    if session_store is not None:
+        from yume_shim.store.children import open_child_transcript
+
+        store = open_child_transcript(session_store, child)
+    return _Output(events.child(child.call_id, store), store)

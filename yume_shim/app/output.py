@@ -1,0 +1,88 @@
+"""stdout of a session: the dialect of its form, the longest line, the writer, the order of events."""
+
+from __future__ import annotations
+
+from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.host.event_output import EventOutput
+from yume_shim.host.latch import Latch
+from yume_shim.host.writer import STDOUT, LineWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yume_shim.app.resume import OpenedSession
+    from yume_shim.host.event_output import Listener
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import ModelUsage
+    from yume_shim.types.ports import Clock, Dialect, Ids
+    from yume_shim.types.settings import Settings
+
+FLAT_LINE_BYTES = 98_304
+NESTED_LINE_BYTES = 1_000_000
+"""The Python SDK dies above 1 MiB."""
+
+
+class Output:
+    """The output of one session. `host_gone` is set when the host no longer reads."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        opened: OpenedSession,
+        clock: Clock,
+        ids: Ids,
+        *,
+        flat: bool,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self._transcript = opened.transcript if settings.session.persist else ""
+        cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
+        used = opened.stored.used if opened.stored is not None else ()
+        self.host_gone = Latch()
+        self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
+        self.events = EventOutput(clock, ids, make_dialect(settings, ids, cap, used), self.writer, listeners)
+        self.emit = self.events.emit
+
+    def _gone(self) -> None:
+        self.host_gone.set("gone")
+
+    def _shrink(self, line: Json, limit: int) -> Json:
+        from yume_shim.dialects.line_shrinking import shrink
+
+        return shrink(line, limit, self._transcript)
+
+
+def output_of_refusal(settings: Settings | None, clock: Clock, ids: Ids) -> EventOutput:
+    """The output of a process that cannot start; None = in the flat dialect."""
+    if settings is None:
+        writer = LineWriter(STDOUT, FLAT_LINE_BYTES, wide_escapes=False)
+        return EventOutput(clock, ids, flat_dialect(ids, FLAT_LINE_BYTES), writer)
+    writer = LineWriter(STDOUT, NESTED_LINE_BYTES, wide_escapes=True)
+    return EventOutput(clock, ids, make_dialect(settings, ids, NESTED_LINE_BYTES), writer)
+
+
+def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage, ...] = ()) -> Dialect:
+    """The dialect of the output format. `used` is what a resumed session has used before."""
+    output_format = settings.host.output_format
+    if output_format == "flat":
+        return flat_dialect(ids, cap)
+    if output_format == "text":
+        from yume_shim.dialects.plain import TextDialect
+
+        return TextDialect()
+    from yume_shim.dialects.nested import NestedDialect
+
+    nested = NestedDialect(CLAUDE_VERSION, ids, partial=settings.host.partial_messages, spent_before=used)
+    if output_format == "json":
+        from yume_shim.dialects.plain import JsonDialect
+
+        return JsonDialect(nested, verbose=settings.host.verbose)
+    return nested
+
+
+def flat_dialect(ids: Ids, cap: int) -> Dialect:
+    """The flat dialect, which cuts long values itself."""
+    from yume_shim.dialects.flat import FlatDialect
+
+    return FlatDialect(__version__, ids, cap)

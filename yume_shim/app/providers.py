@@ -1,0 +1,150 @@
+"""Makes the provider of a model: with its keys, recorded or replayed where that is asked for."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from yume_shim.app.models import CASSETTE_SCHEME
+from yume_shim.types.errors import Failure
+from yume_shim.types.events import ResponseFailed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from yume_shim.app.models import EndpointKeys
+    from yume_shim.providers.discovery.limits_cache import LimitsCache
+    from yume_shim.types.events import ModelEvent
+    from yume_shim.types.models import Credential, ModelSpec, Request
+    from yume_shim.types.ports import Cancel, Clock, Ids, KeySource, Provider
+    from yume_shim.types.settings import Settings
+
+    Log = Callable[[str, str], None]
+
+
+class Providers:
+    """One provider for each endpoint and API, made at its first request.
+
+    `provider_for` and `refine` run on the session's thread; `use_profile` on the reader's; `asked` on any thread that
+    emits an event; `close` on the main thread at the end. The lock guards the providers, the
+    models asked so far and the cache of limits.
+    """
+
+    def __init__(self, settings: Settings, keys: EndpointKeys, ids: Ids, clock: Clock, log: Log) -> None:
+        self._settings, self._keys, self._ids, self._clock, self._log = settings, keys, ids, clock, log
+        self._lock = threading.Lock()
+        self._current: dict[str, Provider] = {}
+        self._retired: list[Provider] = []
+        """Providers of profiles used before: a request that is under way may still use them."""
+        self._asked: dict[str, ModelSpec] = {}
+        self._limits: LimitsCache | None = None
+
+    @property
+    def profile(self) -> str:
+        """The chosen profile ("" = none)."""
+        return self._keys.profile
+
+    def use_profile(self, name: str) -> None:
+        """Use another profile from the next request on. Raises BadInvocation."""
+        with self._lock:
+            self._keys.use_profile(name)
+            self._retired += self._current.values()
+            self._current = {}
+
+    def provider_for(self, spec: ModelSpec) -> Provider:
+        """The provider of a model; without a key one that fails every request."""
+        key = f"{spec.endpoint.name} {spec.origin}"
+        with self._lock:
+            self._asked[spec.id] = spec
+            if key not in self._current:
+                sources = self._sources(spec)
+                if not sources:
+                    return MissingKeyProvider(self._keys.missing(spec.endpoint).message)
+                self._current[key] = self._make(spec, sources)
+            return self._current[key]
+
+    def asked(self, model: str) -> ModelSpec | None:
+        """The model of this id, if it was asked in this process."""
+        with self._lock:
+            return self._asked.get(model)
+
+    def refine(self, spec: ModelSpec, cancel: Cancel) -> ModelSpec:
+        """A model that the catalogue does not know, as its endpoint describes it, where the endpoint can be asked."""
+        if spec.known or not spec.endpoint.tells_limits:
+            return spec
+        credential = self._keys.get(spec.endpoint, cancel)
+        if credential is None:
+            return spec
+        return self._limits_cache().refine(spec, credential, cancel)
+
+    def close(self) -> None:
+        """Close all providers ever made."""
+        with self._lock:
+            providers = [*self._current.values(), *self._retired]
+        for provider in providers:
+            provider.close()
+
+    def _limits_cache(self) -> LimitsCache:
+        from yume_shim.providers.discovery.limits_cache import LimitsCache
+
+        with self._lock:
+            if self._limits is None:
+                home = self._settings.env.get("HOME") or os.path.expanduser("~")
+                path = os.path.join(home, ".yume", "limits.json")
+                self._limits = LimitsCache(path, self._settings, self._clock.now, self._log)
+            return self._limits
+
+    def _sources(self, spec: ModelSpec) -> tuple[KeySource, ...]:
+        found = self._keys.at(spec.endpoint)
+        if len(found) > 1:
+            places = ", ".join(key.known().source for key in found)
+            self._log("info", f"{len(found)} keys for {spec.endpoint.name}, used in this order: {places}")
+        for note in self._keys.take_notes():
+            self._log("warning", note)
+        return found
+
+    def _make(self, spec: ModelSpec, sources: tuple[KeySource, ...]) -> Provider:
+        make = self._maker(spec)
+        if len(sources) == 1 and sources[0].fixed:
+            return make(sources[0].known())
+        from yume_shim.providers.keys.keyring import KeyringProvider
+
+        return KeyringProvider(sources, make, spec.endpoint, self._clock, self._log)
+
+    def _maker(self, spec: ModelSpec) -> Callable[[Credential], Provider]:
+        """Makes the provider of an endpoint, once per key; one recorder records them all."""
+        settings, ids, recorder = self._settings, self._ids, None
+        if settings.network.record:
+            from yume_shim.providers.cassettes.record import Recorder
+
+            quirks = spec.endpoint.quirks
+            recorder = Recorder(
+                settings.network.record,
+                spec.endpoint.api,
+                spec.id,
+                self._keys.secrets,
+                self._log,
+                native_tools=spec.tools and quirks.tools,
+                streaming=spec.streaming and quirks.streaming,
+            )
+        if spec.endpoint.base_url.startswith(CASSETTE_SCHEME):
+            from yume_shim.providers.cassettes.replay import ReplayProvider
+
+            return lambda credential: ReplayProvider(settings.network.cassette, ids, self._log, recorder)
+        from yume_shim.providers.load import provider_maker
+
+        return provider_maker(spec, settings, ids, self._log, recorder)
+
+
+class MissingKeyProvider:
+    """The provider of a Claude form without a key: it sends nothing and fails every request as a missing login does."""
+
+    def __init__(self, message: str) -> None:
+        self._failure = Failure("auth", message)
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
+        yield ResponseFailed(self._failure)
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,208 @@
+"""One process: from parsed argv to the exit code. What is needed before the first line loads nothing heavy."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.app.models import EndpointKeys, ModelChoice
+from yume_shim.app.output import Output, output_of_refusal
+from yume_shim.app.resume import NoConversation, open_session
+from yume_shim.config.build import build_settings
+from yume_shim.config.credentials import secrets_of
+from yume_shim.host.clock import FixedClock, SystemClock
+from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
+from yume_shim.host.latch import Latch
+from yume_shim.host.log import Log
+from yume_shim.store.layout import projects_dir
+from yume_shim.tools.dispatch.builtin import chosen_specs
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.events import ResumeFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.shapes import timestamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from yume_shim.host.event_output import Listener
+    from yume_shim.types.events import TurnEnded
+    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import Clock, Ids
+    from yume_shim.types.settings import Settings
+
+    Values = Mapping[str, str | bool | tuple[str, ...]]
+
+LOCAL_COMMANDS = ("clear", "compact")
+SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
+FLAT_REFUSED = 2
+CLAUDE_REFUSED = 1
+
+
+def run(
+    values: Values,
+    words: tuple[str, ...],
+    errors: tuple[str, ...],
+    *,
+    flat: bool,
+    env: Mapping[str, str],
+    listeners: Sequence[Listener] = (),
+) -> int:
+    """Run one process; returns its exit code. `listeners` receive every event before it is printed."""
+    settings = None
+    try:
+        if errors:
+            raise BadInvocation(errors[0])
+        early_log = Log("-", env.get("YUME_LOG", "warning"))
+        settings = build_settings(values, words, flat=flat, env=env, cwd=os.getcwd(), log=early_log)
+        startup = Startup(settings, flat, listeners)
+    except BadInvocation as error:
+        return refuse(error, flat=flat, settings=settings)
+    signals = EarlySignals()
+    signals.start(settings.limits.timeouts.shutdown)  # a host that has read the first line may send a signal at once
+    if flat:
+        startup.output.emit(SessionReady(startup.first_info()))
+    try:
+        from yume_shim.app.program import Program
+
+        program = Program(startup, lambda: bool(signals.received))
+        signals.forward_to(program.on_signal)
+        if not flat:
+            startup.output.emit(SessionReady(program.info()))
+        program.run()
+    except BadInvocation as error:
+        return refuse(error, flat=flat, settings=settings)
+    return exit_code(signals.received, program.last_end(), flat=flat, host_gone=startup.output.writer.gone)
+
+
+class Startup:
+    """What exists before the first line: session, keys, model, log, output. Raises BadInvocation.
+
+    `YUME_TEST_CLOCK` and `YUME_TEST_IDS` in the environment select a fixed clock and counted ids, for byte-exact
+    transcripts.
+    """
+
+    def __init__(self, settings: Settings, flat: bool, listeners: Sequence[Listener] = ()) -> None:
+        self.settings, self.flat = settings, flat
+        env = settings.env
+        counted = bool(env.get("YUME_TEST_IDS"))
+        self.ids: Ids = CountedIds() if counted else RandomIds()
+        self.clock: Clock = FixedClock() if env.get("YUME_TEST_CLOCK") else SystemClock()
+        self.opened = open_session(
+            settings,
+            projects_dir(env, settings.session.folder),
+            self.ids.uuid if counted else random_uuid,
+            lambda: timestamp(self.clock.now()),
+        )
+        self.keys = EndpointKeys(settings)
+        self.models = ModelChoice(settings, self.keys)
+        self.spec = self.models.first(self.opened.stored)
+        self.log = self._open_log()
+        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, listeners=listeners)
+
+    def first_info(self) -> SessionInfo:
+        """The session before anything has happened."""
+        settings = self.settings
+        mode = settings.permissions.mode
+        specs = chosen_specs(
+            settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings, mode)
+        )
+        tools = tuple(spec.name for spec in specs)
+        return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
+
+    def describe(
+        self, spec: ModelSpec, session_id: str, mode: str, tools: tuple[str, ...], folders: tuple[str, ...]
+    ) -> SessionInfo:
+        """What init lines report."""
+        credential = self.keys.known(spec.endpoint)
+        return SessionInfo(
+            session_id=session_id,
+            cwd=self.settings.cwd,
+            provider=spec.endpoint.name,
+            model=spec.id,
+            permission_mode=mode,
+            tools=tools,
+            api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
+            additional_directories=folders,
+            slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
+            resumed=self.opened.stored is not None and session_id == self.opened.session_id,
+        )
+
+    def _open_log(self) -> Log:
+        settings, endpoint = self.settings, self.spec.endpoint
+        credential = self.keys.known(endpoint)
+        if credential is None and self.flat:
+            raise self.keys.missing(endpoint)
+        self.keys.secrets[:0] = secrets_of(settings, credential)
+        log = Log(endpoint.name, settings.log.level, self.keys.secrets, debug_file=settings.log.debug_file)
+        source = credential.source if credential is not None else "nowhere"
+        log("info", f"{self.spec.id} at {_shown(endpoint.base_url)}, key from {source}")
+        for note in (*self.opened.notes, *self.keys.take_notes()):
+            log("warning", note)
+        return log
+
+
+class EarlySignals:
+    """Receives signals from the first moment on; one that comes before the program exists waits for it."""
+
+    def __init__(self) -> None:
+        self._latch = Latch()
+
+    @property
+    def received(self) -> str:
+        """The name of the signal; "" = none yet."""
+        return self._latch.value
+
+    def start(self, shutdown: float) -> None:
+        """Install the handlers; `shutdown` is how many seconds an orderly end may take."""
+        from yume_shim.host.signals import Signals
+
+        Signals(self.receive, shutdown).install()
+
+    def receive(self, name: str) -> None:
+        """A signal has come; on the thread of signals. Only the first counts."""
+        self._latch.set(name)
+
+    def forward_to(self, on_signal: Callable[[str], None]) -> None:
+        """Call `on_signal` with the signal's name, at once if it has come."""
+        self._latch.then(on_signal)
+
+
+def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool) -> int:
+    """The exit code of a process that did its work."""
+    if signal:
+        # as in the Claude CLI, whose print mode does not count an interrupt from the terminal as a failure
+        return 0 if not flat and signal == "SIGINT" else SIGNAL_CODES[signal]
+    return 1 if last_end is not None and last_end.outcome != "success" and not host_gone else 0
+
+
+def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
+    """Report that nothing can start; returns the exit code. One message goes to stderr. The flat dialect also prints a
+    `system/error` line in place of init; a Claude form that finds no session to continue prints a `result`."""
+    from yume_shim.text.redact import redact
+
+    # a key may be in the wrong place: `--api-key-env sk-…`
+    message = redact(error.message, secrets_of(settings, None) if settings is not None else ())
+    try:
+        os.write(2, (message + "\n").encode("utf-8", "replace"))
+    except OSError:
+        pass  # stderr is closed: only the exit code is left
+    clock, ids = SystemClock(), RandomIds()
+    if flat:
+        output_of_refusal(None, clock, ids).emit(StartFailed(message, error.kind))
+        return FLAT_REFUSED
+    if isinstance(error, NoConversation) and settings is not None:
+        output_of_refusal(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
+    return CLAUDE_REFUSED
+
+
+def host_answers(settings: Settings, mode: str) -> bool:
+    """Does the host answer questions in this permission mode? It says so by flag, or by the flat mode made for it."""
+    asked = settings.permissions.prompt_tool == "stdio" or mode == "interactive"
+    return asked and settings.host.input_format == "lines" and not settings.permissions.never_ask
+
+
+def _shown(address: str) -> str:
+    if "@" not in address and "?" not in address:
+        return address
+    from yume_shim.text.redact import shown_address
+
+    return shown_address(address)

@@ -1,0 +1,89 @@
+"""Builds HostSettings, LogSettings and SessionSettings: what we exchange with the host, log and store."""
+
+from __future__ import annotations
+
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.settings import HostSettings, LogSettings, SessionSettings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.config.setting_sources import SettingSources
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+def host_settings(sources: SettingSources) -> HostSettings:
+    """Formats, the first prompt, and the messages that a host can turn on. Raises BadInvocation."""
+    stream_in = sources.text("input-format") == "stream-json"
+    output = "flat" if sources.flat else sources.text("output-format") or "text"
+    one_shot = bool(sources.words) or sources.on("print")
+    _check_formats(sources, output, stream_in)
+    return HostSettings(
+        output_format=output,  # type: ignore[arg-type]  # the flag table checked the choice
+        input_format="lines" if stream_in or (sources.flat and not one_shot) else "text",
+        prompt=sources.words[0] if sources.words and not stream_in else None,
+        verbose=sources.on("verbose"),
+        partial_messages=sources.on("include-partial-messages"),
+        replay_user_messages=sources.on("replay-user-messages"),
+        max_line_bytes=sources.whole("max-line-bytes", "YUME_MAX_LINE_BYTES", least=1024) or 0,
+        session_states=sources.is_true("CLAUDE_CODE_SDK_READS_SESSION_STATE")
+        or sources.is_true("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
+        session_mirror=sources.on("session-mirror"),
+        slash_commands=not sources.on("disable-slash-commands"),
+        join_continuations=sources.flat,
+        merge_waiting=not sources.flat,
+    )
+
+
+def _check_formats(sources: SettingSources, output: str, stream_in: bool) -> None:
+    """Refuse the combinations that the Claude CLI refuses."""
+    if output == "stream-json" and not sources.on("verbose"):
+        raise BadInvocation("Error: When using --print, --output-format=stream-json requires --verbose")
+    if stream_in and output not in ("stream-json", "flat"):
+        raise BadInvocation("Error: --input-format=stream-json requires output-format=stream-json.")
+    if sources.on("include-partial-messages") and output != "stream-json" and not sources.flat:
+        raise BadInvocation("Error: --include-partial-messages requires --print and --output-format=stream-json.")
+    if sources.on("replay-user-messages") and not (stream_in and output == "stream-json") and not sources.flat:
+        raise BadInvocation(
+            "Error: --replay-user-messages requires both --input-format=stream-json and --output-format=stream-json."
+        )
+
+
+def log_settings(sources: SettingSources) -> LogSettings:
+    """`--debug` goes before YUME_LOG and the config file's `log`. Raises BadInvocation."""
+    debug = sources.on("debug") or sources.on("debug-to-stderr")
+    level = "debug" if debug else sources.env.get("YUME_LOG", "") or sources.conf("log") or "warning"
+    if level not in LOG_LEVELS:
+        raise BadInvocation(f"log level '{level}' is not one of {', '.join(LOG_LEVELS)}")
+    return LogSettings(level, sources.text("debug-file") or "")
+
+
+def session_settings(sources: SettingSources) -> SessionSettings:
+    """The session's id, the session to resume, and the folder of the transcripts. Raises BadInvocation."""
+    return SessionSettings(
+        id=_session_id(sources),
+        persist=not sources.on("no-session-persistence"),
+        folder=sources.text("session-dir") or sources.env.get("YUME_SESSION_DIR", "") or sources.conf("session_dir"),
+        entrypoint=sources.env.get("CLAUDE_CODE_ENTRYPOINT", "sdk-cli"),
+        resume=_resume(sources),
+        resume_newest=sources.on("continue"),
+        resume_at=sources.text("resume-session-at") or "",
+        fork=sources.on("fork-session"),
+    )
+
+
+def _session_id(sources: SettingSources) -> str:
+    import re
+
+    given = sources.text("session-id") or ""
+    if given and not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", given):
+        raise BadInvocation("Error: Invalid session ID. Must be a valid UUID.")
+    return given
+
+
+def _resume(sources: SettingSources) -> str:
+    """The flag's value is optional, but only an interactive program could ask which session is meant."""
+    given = sources.text("resume")
+    if sources.on("resume") and not given:
+        raise BadInvocation("Error: --resume needs a session ID or a session title when nobody can be asked.")
+    return given or ""

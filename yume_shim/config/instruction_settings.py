@@ -1,0 +1,59 @@
+"""Builds InstructionSettings: system prompt, memory files, and the schema of the answer."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.settings import InstructionSettings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from yume_shim.config.setting_sources import SettingSources
+
+
+def instruction_settings(sources: SettingSources) -> InstructionSettings:
+    """Raises BadInvocation."""
+    return InstructionSettings(
+        system_prompt=_text_or_file(sources, "system-prompt", "System prompt"),
+        append_system_prompt=_text_or_file(sources, "append-system-prompt", "Append system prompt") or "",
+        memory=not sources.on("bare"),
+        json_schema=_json_schema(sources),
+    )
+
+
+def _text_or_file(sources: SettingSources, flag: str, what: str) -> str | None:
+    """`--FLAG-file` goes before `--FLAG`."""
+    path = sources.text(flag + "-file")
+    if path is None:
+        return sources.text(flag)
+    try:
+        with open(os.path.join(sources.cwd, path), encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        raise BadInvocation(f"Error: {what} file not found: {path}") from None
+
+
+def _json_schema(sources: SettingSources) -> Mapping[str, Any] | None:
+    raw = sources.text("json-schema")
+    if raw is None:
+        return None
+    from yume_shim.text import codec
+
+    try:
+        schema = codec.loads(raw)
+    except ValueError as error:
+        raise BadInvocation(f"Error: --json-schema is not valid JSON: {error}") from None
+    if not isinstance(schema, dict):
+        raise BadInvocation("Error: --json-schema must be a JSON object")
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        validator_for(schema).check_schema(schema)
+    except SchemaError as error:
+        raise BadInvocation(f"Error: --json-schema is not a valid JSON Schema: {error.message}") from None
+    return schema

@@ -1,0 +1,83 @@
+"""Builds LimitSettings and HistorySettings: turns, money, time, and the size of the history."""
+
+from __future__ import annotations
+
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.settings import HistorySettings, LimitSettings, Timeouts
+from yume_shim.types.value import fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.config.setting_sources import SettingSources
+
+LEAST_COMPACT_TOKENS = 1_000
+
+
+def limit_settings(sources: SettingSources) -> LimitSettings:
+    """Raises BadInvocation."""
+    return LimitSettings(
+        max_turns=sources.whole("max-turns", ""), max_budget_usd=_budget(sources), timeouts=_timeouts(sources)
+    )
+
+
+def _budget(sources: SettingSources) -> float | None:
+    raw = sources.text("max-budget-usd")
+    if raw is None:
+        return None
+    try:
+        amount = float(raw)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise BadInvocation(f"Error: --max-budget-usd must be a positive number, not '{raw}'")
+    return amount
+
+
+def _timeouts(sources: SettingSources) -> Timeouts:
+    seconds: dict[str, Any] = dict(sources.table_of("timeouts", fields(Timeouts)))
+    for field, flag, variable in (
+        ("idle", "idle-timeout", "YUME_IDLE_TIMEOUT"),
+        ("total", "response-timeout", "YUME_RESPONSE_TIMEOUT"),
+        ("approval", "approval-timeout", "YUME_APPROVAL_TIMEOUT"),
+    ):
+        given = sources.number(flag, variable, least=0.001)
+        if given is not None:
+            seconds[field] = given
+    return Timeouts(**seconds)
+
+
+def history_settings(sources: SettingSources) -> HistorySettings:
+    """Raises BadInvocation."""
+    keep = sources.conf_number("keep_recent_user_turns_in_chained_tool_calls")
+    return HistorySettings(
+        trimming=sources.config.get("history_trimming", True) is not False,
+        max_tokens=sources.conf_number("max_history_tokens"),
+        keep_recent_user_turns_in_chained_tool_calls=keep or 1,
+        auto_compact=_auto_compact(sources),
+        compact_tokens=_compact_tokens(sources),
+    )
+
+
+def _auto_compact(sources: SettingSources) -> bool:
+    if sources.is_true("DISABLE_AUTO_COMPACT"):
+        return False
+    in_layers = [layer.data["autoCompactEnabled"] for layer in sources.layers if "autoCompactEnabled" in layer.data]
+    return sources.config.get("auto_compact", in_layers[-1] if in_layers else True) is not False
+
+
+def _compact_tokens(sources: SettingSources) -> int | None:
+    """`--autocompact`: "auto", or a size such as 200000 or 200k."""
+    raw = sources.text("autocompact")
+    if raw is None or raw == "auto":
+        return None
+    factor = {"k": 1_000, "m": 1_000_000}.get(raw[-1:].lower(), 1)
+    digits = raw if factor == 1 else raw[:-1]
+    try:
+        tokens = round(float(digits) * factor)
+    except (ValueError, OverflowError):
+        tokens = 0
+    if tokens < LEAST_COMPACT_TOKENS:
+        raise BadInvocation(f"--autocompact must be auto or a number of tokens such as 200k, not '{raw}'")
+    return tokens

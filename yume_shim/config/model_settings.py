@@ -1,0 +1,103 @@
+"""Builds ModelSettings, EndpointSettings and NetworkSettings: which model answers, and how it is reached."""
+
+from __future__ import annotations
+
+from yume_shim.types.effort import EFFORTS
+from yume_shim.types.settings import EndpointSettings, ModelSettings, NetworkSettings, RetrySettings
+from yume_shim.types.value import fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.config.setting_sources import SettingSources
+
+SAMPLING = ("temperature", "top_p", "stop_sequences", "models")
+"""Keys of the config file that are read by a module of their own, loaded when one of them is there."""
+
+
+def model_settings(sources: SettingSources) -> ModelSettings:
+    """The model, its thinking and its sampling. Raises BadInvocation."""
+    text = sources.text
+    return ModelSettings(
+        provider=text("provider") or "",
+        default_provider=sources.env.get("YUME_PROVIDER", "") or sources.conf("provider"),
+        name=_model(sources),
+        provider_model=sources.env.get("YUME_MODEL", "") or sources.conf("model"),
+        chosen_by_flag=bool(text("model") or text("provider")),
+        aliases=sources.table("aliases"),
+        fallback=text("fallback-model") or ",".join(sources.conf_texts("fallback")),
+        effort=_effort(sources),  # type: ignore[arg-type]  # checked there
+        thinking=text("thinking") or "default",  # type: ignore[arg-type]  # the flag table checked the choice
+        thinking_budget=sources.whole("max-thinking-tokens", "MAX_THINKING_TOKENS"),
+        thinking_display=text("thinking-display") or "",
+        max_output_tokens=sources.whole("", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
+        **_sampling(sources),
+    )
+
+
+def _model(sources: SettingSources) -> str:
+    env = sources.env
+    named = sources.text("model") or env.get("YUME_MODEL") or env.get("ANTHROPIC_MODEL") or sources.conf("model")
+    if named:
+        return named
+    return next((str(layer.data["model"]) for layer in reversed(sources.layers) if layer.data.get("model")), "")
+
+
+def _effort(sources: SettingSources) -> str | None:
+    asked = sources.text("effort")
+    if asked is not None and asked not in EFFORTS:
+        sources.log("warning", f"--effort '{asked}' is not one of {', '.join(EFFORTS)}: the default is used")
+        return None
+    return asked
+
+
+def _sampling(sources: SettingSources) -> dict[str, Any]:
+    if not sources.env.get("YUME_TEMPERATURE") and not any(key in sources.config for key in SAMPLING):
+        return {}
+    from yume_shim.config.sampling_settings import sampling_settings
+
+    return sampling_settings(sources)
+
+
+def endpoint_settings(sources: SettingSources) -> EndpointSettings:
+    """Rows of the config file, and the flags for the endpoint of the chosen model. Raises BadInvocation."""
+    return EndpointSettings(
+        rows=sources.table("endpoints"),
+        api=sources.text("api") or sources.env.get("YUME_API", ""),
+        api_base=sources.text("api-base") or sources.env.get("YUME_API_BASE", ""),
+        api_key_env=sources.text("api-key-env") or "",
+        compat=tuple((sources.text("compat") or sources.env.get("YUME_COMPAT", "")).replace(",", " ").split()),
+        custom_headers=_headers(sources.env.get("ANTHROPIC_CUSTOM_HEADERS", "")),
+    )
+
+
+def _headers(text: str) -> dict[str, str]:
+    """ANTHROPIC_CUSTOM_HEADERS: one `Name: value` per line."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): given.strip() for name, colon, given in pairs if colon and name.strip()}
+
+
+def network_settings(sources: SettingSources) -> NetworkSettings:
+    """Transport, retries, cassettes. Raises BadInvocation."""
+    return NetworkSettings(
+        transport=sources.text("transport") or sources.conf("transport"),  # type: ignore[arg-type]  # checked by the flag table
+        retry=_retry(sources),
+        on_cut=sources.text("on-cut") or ("continue" if sources.flat else "restart"),  # type: ignore[arg-type]  # likewise
+        cassette=sources.text("cassette") or "",
+        record=sources.text("record") or "",
+    )
+
+
+def _retry(sources: SettingSources) -> RetrySettings:
+    table = sources.table_of("retry", fields(RetrySettings))
+    initial = sources.number("retry-initial", "YUME_RETRY_INITIAL", least=0)
+    cap = sources.number("retry-max-wait", "YUME_RETRY_MAX_WAIT", least=0)
+    retries = sources.whole("max-retries", "CLAUDE_CODE_MAX_RETRIES")
+    return RetrySettings(
+        initial=table.get("initial") if initial is None else initial,
+        multiplier=table.get("multiplier"),
+        cap=table.get("cap") if cap is None else cap,
+        jitter=table.get("jitter"),
+        retries=table.get("retries") if retries is None else retries,
+    )

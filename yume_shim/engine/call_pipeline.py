@@ -1,0 +1,241 @@
+"""One tool call in named steps: prepare, before-hooks, decide, ask, run, after-hooks, finish. Each step is done once.
+
+`judge` does the first three and changes nothing outside; `complete` does the rest and returns the one result. Between
+them the calls that may run side by side are chosen (`engine/calls.py`).
+"""
+
+from __future__ import annotations
+
+from yume_shim.engine.heartbeat import Heartbeat
+from yume_shim.engine.scrub import scrub
+from yume_shim.text.clean import repair_mojibake
+from yume_shim.types.blocks import ToolResult
+from yume_shim.types.calls import BeforeCall
+from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, ToolFinished
+from yume_shim.types.outputs import Decision, ToolContext, ToolOutput
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from yume_shim.engine.services import EngineServices
+    from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.outputs import Answer
+    from yume_shim.types.ports import Cancel, Spawn
+
+ALLOWED = Decision("allow")
+UNCHANGED = BeforeCall()
+
+
+class HostStopped(Exception):
+    """The host denied a call and asked to stop the turn with it. `call` is the denied call; None if a child's loop has
+    recorded it already."""
+
+    def __init__(self, call: ToolCall | None) -> None:
+        super().__init__()
+        self.call = call
+
+
+@value
+class JudgedCall:
+    """A call after `judge`: prepared and decided on, or failed before it could be."""
+
+    call: ToolCall
+    prepared: PreparedCall | None = None
+    decision: Decision = ALLOWED
+    failed: ToolFailed | None = None
+
+    @property
+    def asks(self) -> bool:
+        """The host must be asked before it may run."""
+        return self.failed is None and self.decision.verdict == "ask"
+
+
+class CallPipeline:
+    """The steps, for the calls of one loop. `notes` collects what hooks add for the model."""
+
+    def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
+        self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
+        self.notes: list[str] = []
+
+    # ------------------------------------------------------------ the two halves
+
+    def judge(self, call: ToolCall) -> JudgedCall:
+        """Prepare, before-hooks, decide. Raises Cancelled, nothing else."""
+        try:
+            prepared = self._toolbox.prepare(call)
+            before = self._before(prepared)
+            if before.input is not None and before.input != prepared.call.input:
+                prepared = self._prepare_again(prepared.call, before.input)
+            return JudgedCall(call, prepared, self._decide(prepared, before))
+        except ToolFailed as failed:
+            return JudgedCall(call, failed=failed)
+        except Cancelled:
+            raise
+        except Exception as error:
+            return JudgedCall(call, failed=self._broke(call, error))
+
+    def complete(self, judged: JudgedCall) -> ToolFinished:
+        """Ask, run, after-hooks, finish. Raises Cancelled or HostStopped, nothing else."""
+        begun = self._services.clock.monotonic()
+        call, prepared = judged.call, judged.prepared
+        if judged.failed is not None or prepared is None:
+            return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
+        call = prepared.call
+        try:
+            permitted = self._permit(prepared, judged.decision)
+            if isinstance(permitted, ToolFinished):
+                return permitted
+            call, prepared = permitted.call, permitted
+            output = self._run(prepared)
+        except ToolFailed as failed:
+            return self._after_failure(prepared, failed_result(call, failed))
+        except (Cancelled, HostStopped):
+            raise
+        except Exception as error:
+            return self._after_failure(prepared, failed_result(call, self._broke(call, error)))
+        took = round((self._services.clock.monotonic() - begun) * 1000)
+        output = self._after(prepared, self._clean(call, output))
+        return self._finish(call, output, took)
+
+    # ------------------------------------------------------------ before, decide
+
+    def _before(self, prepared: PreparedCall) -> BeforeCall:
+        hooks = self._services.hooks
+        if hooks is None:
+            return UNCHANGED
+        before = hooks.before(prepared, self._cancel)
+        self._note(before.notes)
+        return before
+
+    def _prepare_again(self, call: ToolCall, given: Json) -> PreparedCall:
+        """Input that a hook or the host changed is completed and validated like the model's."""
+        return self._toolbox.prepare(self._toolbox.complete_for_host(replace(call, input=given)))
+
+    def _decide(self, prepared: PreparedCall, before: BeforeCall) -> Decision:
+        """The gate's decision and the hooks' as one: what denies wins, then what asks."""
+        if not prepared.spec.gated:
+            return ALLOWED
+        decision = self._services.gate.decide(prepared.call, prepared.spec)
+        hooked = before.decision
+        return decision if hooked is None or decision.verdict == "deny" else hooked
+
+    # ------------------------------------------------------------ ask
+
+    def _permit(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
+        """The call to run, or its refusal."""
+        call = prepared.call
+        if decision.verdict == "allow":
+            return prepared
+        if decision.verdict == "ask" and self._services.asker.can_ask():
+            return self._ask(prepared, decision)
+        self._services.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
+        return denied_result(call, decision.message)
+
+    def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
+        services, call = self._services, prepared.call
+        self._report_state("requires_action")
+        answer = services.asker.ask(call, decision, self._cancel, emit=services.emit)
+        self._report_state("running")
+        if answer.verdict != "allow":
+            return _refusal(call, answer)
+        gate, mode = services.gate, services.gate.mode()
+        gate.apply(answer.updates)
+        if answer.remember:
+            gate.apply((gate.exact_rule_for(call, prepared.spec),))
+        if gate.mode() != mode:
+            services.emit(ModeChanged(gate.mode()))
+        unchanged = answer.input is None or answer.input == call.input
+        return prepared if unchanged else self._prepare_again(call, answer.input or {})
+
+    def _report_state(self, state: Literal["running", "requires_action"]) -> None:
+        if self._services.settings.host.session_states:
+            self._services.emit(StateChanged(state))
+
+    # ------------------------------------------------------------ run, after, finish
+
+    def _run(self, prepared: PreparedCall) -> ToolOutput:
+        self._cancel.check()
+        with Heartbeat(self._services, prepared):
+            return self._toolbox.run(prepared, ToolContext(prepared.call.id, self._cancel, spawn=self._spawn))
+
+    def _after(self, prepared: PreparedCall, output: ToolOutput) -> ToolOutput:
+        hooks = self._services.hooks
+        if hooks is None:
+            return output
+        after = hooks.after(prepared, output, self._cancel)
+        self._note(after.notes)
+        return output if after.output is output else self._clean(prepared.call, after.output)
+
+    def _after_failure(self, prepared: PreparedCall, finished: ToolFinished) -> ToolFinished:
+        if self._services.hooks is None:
+            return finished
+        failure = ToolOutput(finished.result.content, finished.structured, is_error=True)
+        after = self._after(prepared, failure)
+        if after is failure:
+            return finished
+        result = ToolResult(finished.call.id, after.content, after.is_error)
+        return ToolFinished(finished.call, result, after.structured)
+
+    def _clean(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
+        """The output without mojibake and without keys, where the settings ask for that."""
+        settings = self._services.settings
+        if settings.tools.repair_mojibake and isinstance(output.content, str):
+            output = replace(output, content=repair_mojibake(output.content))
+        if settings.credentials.redact_output:
+            output, count = scrub(output, self._services.secrets)
+            if count:
+                self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")
+        return output
+
+    def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
+        self._change_mode(output.mode)
+        result = ToolResult(call.id, output.content, output.is_error)
+        return ToolFinished(call, result, output.structured, duration_ms=took)
+
+    def _change_mode(self, mode: str) -> None:
+        """Plan mode begins and ends by tools; an end is void if the host's answer has set another mode already."""
+        gate = self._services.gate
+        if mode and gate.mode() != mode and "plan" in (mode, gate.mode()):
+            gate.set_mode(mode)
+            self._services.emit(ModeChanged(gate.mode()))
+
+    def _note(self, notes: tuple[str, ...]) -> None:
+        for note in notes:
+            self._services.emit(NoteAdded(note, counts=False))
+        self.notes += notes
+
+    def _broke(self, call: ToolCall, error: Exception) -> ToolFailed:
+        self._services.log("error", f"tool {call.name} broke: {type(error).__name__}: {error}")
+        return ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}")
+
+
+def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:
+    """Failures found before running are wrapped, as clients of the Claude CLI know them."""
+    text = f"<tool_use_error>{failed.message}</tool_use_error>" if failed.before_run else failed.message
+    structured = failed.structured or f"Error: {failed.message}"
+    return ToolFinished(call, ToolResult(call.id, text, is_error=True), structured)
+
+
+def denied_result(call: ToolCall, message: str) -> ToolFinished:
+    """The result of a call that was not permitted."""
+    return ToolFinished(call, ToolResult(call.id, message, is_error=True), f"Error: {message}", denied=True)
+
+
+def _refusal(call: ToolCall, answer: Answer) -> ToolFinished:
+    """The result of a call that the host did not allow. Raises HostStopped."""
+    match answer.verdict:
+        case "deny":
+            if answer.interrupt:
+                raise HostStopped(call)
+            text = answer.message or "The host denied this tool use."
+        case "timeout":
+            text = f"Nobody answered the permission request for {call.name} in time, so it was not run."
+        case "closed":
+            text = "Tool permission request failed: AbortError: Tool permission stream closed before response received"
+        case _:
+            text = f"Tool permission request failed: Error: {answer.message}"
+    return denied_result(call, text)

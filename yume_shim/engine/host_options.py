@@ -1,0 +1,51 @@
+"""What the host may set by control request for the turns to come: prompts, output schema, thinking budget.
+
+Threads: the reader's thread sets them, the session's thread reads them; the lock is here.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from yume_shim.types.settings import Settings
+
+
+@value
+class Options:
+    """One state of them."""
+
+    system_prompt: str | None = None
+    append_system_prompt: str = ""
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema that answers must fit; None = free text."""
+    thinking_budget: int | None = None
+
+
+class HostOptions:
+    """The options in force."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._lock = threading.Lock()
+        self._now = Options(
+            settings.instructions.system_prompt,
+            settings.instructions.append_system_prompt,
+            settings.instructions.json_schema,
+            settings.model.thinking_budget,
+        )
+
+    def get(self) -> Options:
+        """The options as they are now."""
+        with self._lock:
+            return self._now
+
+    def change(self, **changes: Any) -> None:
+        """Set some of them."""
+        with self._lock:
+            self._now = replace(self._now, **changes)

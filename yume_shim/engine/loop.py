@@ -1,0 +1,332 @@
+"""The loop of a prompt or of a child: request, answer, calls, again, until the model has finished or a limit is hit."""
+
+from __future__ import annotations
+
+from yume_shim.engine.budget import BudgetUsedUp
+from yume_shim.engine.call_pipeline import HostStopped
+from yume_shim.engine.calls import CallRunner
+from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, Stopped
+from yume_shim.engine.requests import Requests
+from yume_shim.engine.structured import MAX_TRIES, NUDGE, TOOL_NAME, StructuredOutput
+from yume_shim.text.codec import dumps
+from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
+from yume_shim.types.errors import Cancelled, Failure
+from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
+from yume_shim.types.models import Usage
+from yume_shim.types.value import replace, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from yume_shim.engine.conversation import Conversation
+    from yume_shim.engine.model_client import ModelAnswer
+    from yume_shim.engine.services import EngineServices
+    from yume_shim.types.blocks import AssistantBlock, Block
+    from yume_shim.types.children import ChildRequest, ChildResult
+    from yume_shim.types.commands import UserInput
+    from yume_shim.types.events import Denial, Outcome, Phase, ToolFinished
+    from yume_shim.types.models import Request
+    from yume_shim.types.ports import Cancel
+
+MAX_CONTINUATIONS = 3
+"""How often an answer that hit the output limit is asked to continue."""
+MAX_PAUSES = 10
+"""How often a provider's own pause is resumed."""
+MAX_CUTS = 5
+"""How often a cut answer is asked to continue where it broke off."""
+
+_GO_ON = "Your answer hit the output limit. Go on directly where it stopped; do not repeat or comment on it."
+_CUT = "Your answer was cut off by the connection. Go on directly where it stopped; do not repeat what was said."
+
+
+@value
+class LoopEnd:
+    """How a loop ended. `phase` says where an interrupt struck; `limit` is the limit that was hit, in words."""
+
+    outcome: Outcome
+    limit: str = ""
+    phase: Phase = "idle"
+    failure: Failure | None = None
+
+
+class Loop:
+    """Runs once, on one thread. Messages enter the history as they come to be, so that an interrupt loses nothing.
+
+    It emits what happens inside; whoever started it says how it ended: a turn with `TurnEnded`, a child with the result
+    of its call. `interrupted` is called once when the cancel signal stopped it, after open calls have got their results
+    and before the abandoned answer is closed; what it returns is added to the history as the user's words.
+    """
+
+    def __init__(
+        self,
+        services: EngineServices,
+        conversation: Conversation,
+        cancel: Cancel,
+        *,
+        interrupted: Callable[[Phase], str],
+        max_turns: int | None = None,
+        inject: Callable[[], Sequence[UserInput]] | None = None,
+        depth: int = 0,
+    ) -> None:
+        """`depth` is 0 for a prompt, 1 for its children, and so on."""
+        schema = conversation.options.get().schema
+        self._structured = StructuredOutput(schema) if schema is not None else None
+        alone = self._structured is not None and not services.toolbox.specs()
+        if self._structured is not None:
+            services = replace(services, toolbox=services.toolbox.with_source(self._structured))
+        self._services, self._conversation, self._cancel = services, conversation, cancel
+        self._spec = conversation.models.refined(cancel)  # a chain of calls stays on the model that began it
+        self._interrupted, self._inject, self._max_turns, self._depth = interrupted, inject, max_turns, depth
+        self._client = ModelClient(
+            services, cancel, conversation.used_ids, has_fallback=lambda: conversation.models.has_fallback(self._spec)
+        )
+        self._calls = CallRunner(services, cancel, self._start_child if services.open_child is not None else None)
+        self._requests = Requests(services, conversation, self._spec, cancel)
+        if alone:
+            self._requests.wanted = TOOL_NAME  # nothing else can be called
+        self._fed_back = 0
+        self._earlier_text = ""
+        """Text of this answer from before a cut or the output limit."""
+        self.requests = 0
+        self.tool_calls = 0
+        self.usage = Usage()
+        self.stop_reason: str | None = None
+        self.text = ""
+        """The answer so far."""
+
+    # ------------------------------------------------------------ what its starter reads afterwards
+
+    @property
+    def num_turns(self) -> int:
+        """Turns as the Claude CLI counts them."""
+        return 1 + self._fed_back + self._requests.compactions
+
+    @property
+    def api_seconds(self) -> float:
+        """How long models were waited for."""
+        return self._client.api_seconds + self._requests.compactor.api_seconds
+
+    @property
+    def denials(self) -> list[Denial]:
+        """Calls that were not permitted."""
+        return self._calls.denials
+
+    @property
+    def structured_output(self) -> Any:
+        """The delivered output; None if there is none."""
+        return self._structured.value if self._structured is not None else None
+
+    # ------------------------------------------------------------ the loop
+
+    def run(self) -> LoopEnd:
+        """The whole loop; never raises. Every call that the model made has a result in the history afterwards."""
+        try:
+            return self._run()
+        except Stopped as stopped:
+            self._close_streaming(stopped)
+            return LoopEnd("cancelled", phase="streaming")
+        except (Cancelled, HostStopped):
+            self._note_interrupt("tools")
+            return LoopEnd("cancelled", phase="tools")
+        except BudgetUsedUp as used_up:
+            return LoopEnd("max_budget", used_up.limit)
+        except GaveUp as gave_up:
+            failure = gave_up.failure
+            return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
+        except Exception as error:
+            self._services.log("error", f"the turn broke: {type(error).__name__}: {error}")
+            failure = Failure("internal", f"internal error: {type(error).__name__}: {error}")
+            return LoopEnd("execution_error", failure=failure)
+
+    def _run(self) -> LoopEnd:
+        continuations = pauses = cuts = 0
+        while True:
+            if self._cancel.is_set():
+                raise Stopped((), Usage(), None)
+            self._conversation.budget.check()
+            answer = self._ask()
+            if answer.cut:
+                cuts += 1
+                if cuts > MAX_CUTS:
+                    broken = "the connection kept breaking in the middle of the answer"
+                    raise GaveUp(Failure("stream_interrupted", broken))
+                self._continue(answer.nudge or _CUT)
+            elif calls := [block for block in answer.blocks if isinstance(block, ToolCall)]:
+                end = self._after_calls(calls)
+                if end is not None:
+                    return end
+            elif continuations < MAX_CONTINUATIONS and self._can_continue(answer):
+                continuations += 1
+                self._continue(_GO_ON, join=self._services.settings.host.join_continuations)
+            elif answer.stop == "pause" and pauses < MAX_PAUSES:
+                pauses += 1
+            elif self._structured is not None and not self._structured.nudged and answer.stop == "end":
+                self._structured.nudged = True
+                self._requests.wanted = TOOL_NAME
+                self._note(NUDGE)
+            else:
+                self._warn_about(answer)
+                return LoopEnd("success")
+
+    # ------------------------------------------------------------ requests
+
+    def _ask(self) -> ModelAnswer:
+        request = self._requests.next()
+        self.requests += 1
+        answer = self._send(request)
+        self._book(answer.usage)
+        self.stop_reason = answer.stop_reason or self.stop_reason
+        self._remember(answer.blocks)
+        self._requests.learn(answer.usage)
+        said = "\n".join(block.text for block in answer.blocks if isinstance(block, Text))
+        self.text = self._earlier_text + said
+        self._earlier_text = ""
+        return answer
+
+    def _send(self, request: Request) -> ModelAnswer:
+        while True:
+            self._services.emit(RequestStarted(self._spec.id, self._spec.origin))
+            try:
+                return self._client.ask(request)
+            except GaveUp as gave_up:
+                again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
+                if again is None:
+                    raise
+                request = again
+            finally:
+                self._book(self._client.take_lost())
+
+    def _fall_back(self, gave_up: GaveUp) -> Request | None:
+        """The next model of the chain takes over, if nothing of the answer was visible yet; None if there is none."""
+        kind, models = gave_up.failure.kind, self._conversation.models
+        spec = None if gave_up.shown or kind not in FAILOVER_KINDS else models.next_fallback(self._spec)
+        if spec is None:
+            return None
+        before, self._spec = self._spec, self._services.refine(spec, self._cancel)
+        models.take_over(before, self._spec)
+        self._client.start_over()
+        reason = "model_not_found" if kind == "not_found" else kind
+        self._services.emit(ModelChanged(self._spec.endpoint.name, self._spec.id, reason))
+        return self._requests.for_model(self._spec)
+
+    # ------------------------------------------------------------ calls
+
+    def _after_calls(self, calls: list[ToolCall]) -> LoopEnd | None:
+        """Run the calls; the end of the loop, if it ends here."""
+        try:
+            self._conversation.budget.check()
+        except BudgetUsedUp:
+            self._close_unrun(calls)
+            raise
+        self._run_calls(calls)
+        if self._structured is not None:
+            if self._structured.delivered:
+                self.text = dumps(self._structured.value).decode("utf-8")
+                return LoopEnd("success")
+            if self._structured.failures >= MAX_TRIES:
+                return LoopEnd("structured_output_retries", str(MAX_TRIES))
+        if self._max_turns and self.requests >= self._max_turns:
+            return LoopEnd("max_turns", str(self._max_turns))
+        return None
+
+    def _run_calls(self, calls: list[ToolCall]) -> None:
+        done: list[ToolFinished] = []
+        try:
+            self._calls.run_all(calls, done)
+        except Exception:  # whatever happened, every call gets its result
+            finished = {entry.call.id for entry in done}
+            for call in calls:
+                if call.id not in finished:
+                    self._calls.reject(call, done)
+            self._feed_back(done, ())
+            raise
+        self._feed_back(done, self._inject() if self._inject is not None else ())
+
+    def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
+        blocks: list[Block] = [entry.result for entry in done]
+        blocks += [Text(note) for note in self._calls.take_notes()]
+        for prompt in injected:
+            blocks.extend(prompt.blocks)
+        self._fed_back += len(done)
+        self.tool_calls += len(done)
+        if blocks:
+            self._conversation.history.append(Message("user", tuple(blocks)))
+
+    def _start_child(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult:
+        """Implements `types.ports.Spawn` for the tools of this loop."""
+        from yume_shim.engine.children import run_child
+
+        return run_child(
+            self._services,
+            self._conversation,
+            request,
+            call_id,
+            cancel,
+            spec=self._spec,
+            depth=self._depth + 1,
+            denials=self._calls.denials,
+        )
+
+    def _close_unrun(self, calls: list[ToolCall]) -> None:
+        """Calls that a limit kept from running still get their result, in the history only: they were never started."""
+        results = tuple(ToolResult(call.id, "Not run: the budget is used up.", is_error=True) for call in calls)
+        if results:
+            self._conversation.history.append(Message("user", results))
+
+    # ------------------------------------------------------------ small steps
+
+    def _can_continue(self, answer: ModelAnswer) -> bool:
+        """The answer was cut off by a limit, and there is room for the rest of it: a full window needs a summary."""
+        return answer.stop == "length" or (answer.stop == "window" and self._requests.after_full_window())
+
+    def _note(self, text: str) -> None:
+        self._fed_back += 1
+        self._conversation.history.append(Message("user", (Text(text),)))
+        self._services.emit(NoteAdded(text))
+
+    def _continue(self, note: str, *, join: bool = True) -> None:
+        self._earlier_text = self.text if join else ""
+        self._note(note)
+
+    def _book(self, usage: Usage) -> None:
+        if usage == Usage():
+            return
+        self.usage = self.usage + usage
+        self._conversation.tally.add(self._spec, usage)
+        self._conversation.budget.warn()
+
+    def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
+        if blocks:
+            self._conversation.history.append(Message("assistant", blocks, self._spec.origin))
+
+    def _warn_about(self, answer: ModelAnswer) -> None:
+        match answer.stop:
+            case "length" | "window":
+                self._services.emit(Notice("max_tokens", "The answer ended at the output limit and may be incomplete."))
+            case "refusal":
+                self._services.emit(Notice("refusal", "The model declined to answer."))
+            case _:
+                pass
+
+    # ------------------------------------------------------------ interrupts
+
+    def _close_streaming(self, stopped: Stopped) -> None:
+        self._remember(stopped.blocks)
+        self._book(stopped.usage)
+        calls = [block for block in stopped.blocks if isinstance(block, ToolCall)]
+        done: list[ToolFinished] = []
+        for call in calls:
+            self._calls.reject(call, done)
+        self._feed_back(done, ())
+        self._note_interrupt("streaming")
+        if stopped.dropped is not None:
+            self._services.emit(stopped.dropped)
+        self.stop_reason = None
+
+    def _note_interrupt(self, phase: Phase) -> None:
+        marker = self._interrupted(phase)
+        if marker:
+            self._fed_back += 1
+            self._conversation.history.append(Message("user", (Text(marker),)))

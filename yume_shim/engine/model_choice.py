@@ -1,0 +1,82 @@
+"""Which model a conversation uses next, and which ones take over when it fails.
+
+Threads: the host changes the model on the reader's thread while a turn runs on the session's; every access goes through
+the lock here.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.engine.services import EngineServices
+    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import Cancel
+
+
+class ModelChoice:
+    """The current model and its fallback chain. Each fallback is used up when it takes over."""
+
+    def __init__(
+        self, services: EngineServices, spec: ModelSpec, fallback: Callable[[str], ModelSpec] | None = None
+    ) -> None:
+        self._services, self._fallback = services, fallback
+        self._lock = threading.Lock()
+        self._spec = spec
+        self._chain = self._names()
+
+    def current(self) -> ModelSpec:
+        """The model of the next turn."""
+        with self._lock:
+            return self._spec
+
+    def choose(self, spec: ModelSpec) -> None:
+        """The host wants another model; the whole fallback chain is available again."""
+        with self._lock:
+            self._spec, self._chain = spec, self._names()
+
+    def refined(self, cancel: Cancel) -> ModelSpec:
+        """The current model with the limits that its endpoint reports."""
+        spec = self.current()
+        known = self._services.refine(spec, cancel)
+        self.take_over(spec, known)
+        return known
+
+    def take_over(self, before: ModelSpec, spec: ModelSpec) -> None:
+        """`spec` replaces `before`, unless the host has chosen another model meanwhile."""
+        with self._lock:
+            if self._spec is before:
+                self._spec = spec
+
+    def has_fallback(self, now: ModelSpec) -> bool:
+        """Is there another model that could really be asked?"""
+        return self._next(now, use=False) is not None
+
+    def next_fallback(self, now: ModelSpec) -> ModelSpec | None:
+        """The next model of the chain that is another one and can be resolved."""
+        return self._next(now, use=True)
+
+    def _names(self) -> list[str]:
+        return self._services.settings.model.fallback.replace(",", " ").split()
+
+    def _next(self, now: ModelSpec, *, use: bool) -> ModelSpec | None:
+        """Resolving may look for keys and take a while, so it is done outside the lock."""
+        with self._lock:
+            chain = self._chain  # `choose` puts another list in its place
+        while chain and self._fallback is not None:
+            try:
+                spec = self._fallback(chain[0])
+            except BadInvocation as error:
+                self._services.log("warning", f"fallback model {chain[0]}: {error.message}")
+            else:
+                if (spec.origin, spec.endpoint.base_url) != (now.origin, now.endpoint.base_url):
+                    if use:
+                        chain.pop(0)
+                    return spec
+            chain.pop(0)
+        return None

@@ -1,0 +1,110 @@
+"""The tools of a session, joined from their sources: found by name, completed, prepared, run."""
+
+from __future__ import annotations
+
+from yume_shim.types.errors import ToolFailed
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.models import ToolSpec
+    from yume_shim.types.outputs import ToolContext, ToolOutput
+    from yume_shim.types.ports import ToolSource
+
+
+class Toolbox:
+    """Where two sources offer the same name, the earlier source wins. `only` limits it to some names (a child's tools).
+    It keeps nothing itself, so that a source may change what it offers between two requests."""
+
+    def __init__(self, sources: Sequence[ToolSource], only: frozenset[str] | None = None) -> None:
+        self._sources = tuple(sources)
+        self._only = only
+
+    def with_source(self, source: ToolSource) -> Toolbox:
+        """The same tools and those of one more source."""
+        return Toolbox((*self._sources, source), self._only)
+
+    def limited_to(self, names: Sequence[str]) -> Toolbox:
+        """Only the tools with these names or aliases."""
+        chosen = frozenset(spec.name for spec in self.specs() if spec.name in names or set(spec.aliases) & set(names))
+        return Toolbox(self._sources, chosen)
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """What the model is offered, in a stable order."""
+        if len(self._sources) == 1 and self._only is None:  # nearly always
+            return self._sources[0].specs()
+        found: dict[str, ToolSpec] = {}
+        for source in self._sources:
+            for spec in source.specs():
+                if self._only is None or spec.name in self._only:
+                    found.setdefault(spec.name, spec)
+        return tuple(found.values())
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.specs())
+
+    def find(self, name: str) -> ToolSpec | None:
+        """By name or alias; None if this session does not have it."""
+        found = self._find(name)
+        return None if found is None else found[1]
+
+    def complete(self, call: ToolCall, *, fix_arguments: bool = False) -> ToolCall:
+        """The call with defaults applied, without fields that only the host fills; unchanged if the tool is unknown."""
+        found = self._find(call.name)
+        if found is None:
+            return call
+        source, spec = found
+        if any(name in call.input for name in spec.host_fields):
+            call = replace(call, input={k: v for k, v in call.input.items() if k not in spec.host_fields})
+        return source.complete(call, spec, fix_arguments=fix_arguments)
+
+    def complete_for_host(self, call: ToolCall) -> ToolCall:
+        """As `complete`, for input that the host has changed: it may fill its own fields."""
+        found = self._find(call.name)
+        return call if found is None else found[0].complete(call, found[1])
+
+    def prepare(self, call: ToolCall) -> PreparedCall:
+        """Find the tool and validate the input; raises ToolFailed(before_run=True)."""
+        found = self._find(call.name)
+        if found is None:
+            raise self._missing(call.name)
+        source, spec = found
+        if not source.own_schemas:
+            check_foreign_input(call, spec)
+        return source.prepare(call, spec)
+
+    def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
+        """Run it; raises ToolFailed or Cancelled."""
+        return prepared.source.run(prepared, context)
+
+    def _find(self, name: str) -> tuple[ToolSource, ToolSpec] | None:
+        for source in self._sources:
+            spec = source.find(name)
+            if spec is not None and (self._only is None or spec.name in self._only):
+                return source, spec
+        return None
+
+    def _missing(self, name: str) -> ToolFailed:
+        text = f"Error: No such tool available: {name}"
+        why = next((why for source in self._sources if (why := source.why_missing(name))), "")
+        more = f". {why}" if why else f". There are: {', '.join(self.names()) or 'none'}"
+        return ToolFailed(text + more, before_run=True, structured=text)
+
+
+def check_foreign_input(call: ToolCall, spec: ToolSpec) -> None:
+    """Validate input against a schema that another program wrote; raises ToolFailed(before_run=True)."""
+    from yume_shim.text.json_schema import schema_problems
+
+    problems = (
+        ["the input is not one complete JSON object"]
+        if call.broken is not None
+        else schema_problems(spec.schema, call.input, trusted=False)
+    )
+    if problems:
+        lines = "\n".join(problems)
+        message = f"InputValidationError: {spec.name} failed due to the following issue(s):\n{lines}"
+        raise ToolFailed(message, before_run=True, structured=f"InputValidationError: {'; '.join(problems)}")

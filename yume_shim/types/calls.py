@@ -1,0 +1,45 @@
+"""A tool call on its way through the pipeline: prepared, judged by hooks, run. Values that the steps pass on."""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.models import ToolSpec
+    from yume_shim.types.outputs import Decision, ToolOutput
+    from yume_shim.types.ports import ToolSource
+
+
+@value
+class PreparedCall:
+    """A call that was found, completed and validated. Later steps decide on exactly this value and run it."""
+
+    call: ToolCall
+    spec: ToolSpec
+    source: ToolSource
+    path: str = ""
+    """The absolute path that the call names; "" if its tool takes no path."""
+    real_path: str = ""
+    """Where that path led, links resolved, when the call was prepared. The tool opens this and nothing else."""
+
+
+@value
+class BeforeCall:
+    """What the before-hooks say about a call. The default value changes nothing."""
+
+    decision: Decision | None = None
+    """Deny and ask hold in every mode; allow replaces a question but never a rule that denies."""
+    input: Json | None = None
+    """Input to use instead; it is validated again."""
+    notes: tuple[str, ...] = ()
+    """Text that the model reads together with the results."""
+
+
+@value
+class AfterCall:
+    """What the after-hooks make of a finished call: its output, possibly replaced, and text for the model."""
+
+    output: ToolOutput
+    notes: tuple[str, ...] = ()
