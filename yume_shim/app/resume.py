@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from yume_shim.store.layout import session_path
 from yume_shim.types.errors import BadInvocation
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from yume_shim.store.lock import SessionLock
     from yume_shim.types.settings import Settings
     from yume_shim.types.stored_session import StoredSession
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class NoConversation(BadInvocation):
@@ -99,7 +96,9 @@ def _find(settings: Settings, projects: str) -> str:
     if not settings.session.resume:
         return newest(projects, settings.cwd)
     path = find(projects, settings.session.resume, settings.cwd)
-    if not path and not _UUID.fullmatch(settings.session.resume):
+    from yume_shim.text.uuids import is_uuid
+
+    if not path and not is_uuid(settings.session.resume):
         path = next(iter(by_title(projects, settings.session.resume, settings.cwd)), "")
     if not path:
         raise _unknown(settings.session.resume)
