@@ -18,6 +18,7 @@ from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.imports import one_at_a_time
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
+from yume_shim.types.folders import home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Program:
         self._output, self._emit = startup.output, startup.output.emit
         self._signalled = signalled
         settings, opened = startup.settings, startup.opened
-        home = settings.env.get("HOME") or os.path.expanduser("~")
+        home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
         self._tools = open_builtin_tools(
             settings,

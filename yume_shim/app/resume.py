@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from yume_shim.store.layout import session_path
 from yume_shim.types.errors import BadInvocation
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from yume_shim.store.lock import SessionLock
     from yume_shim.types.settings import Settings
     from yume_shim.types.stored_session import StoredSession
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class NoConversation(BadInvocation):
@@ -97,12 +94,13 @@ def _new_session(settings: Settings, projects: str, fresh_id: Callable[[], str])
 def _find(settings: Settings, projects: str) -> str:
     """The transcript to continue; "" if `--continue` finds none."""
     from yume_shim.store.index import by_title, find, newest
+    from yume_shim.text.uuids import is_uuid
 
     name = settings.session.resume
     if not name:
         return newest(projects, settings.cwd)
     path = find(projects, name, settings.cwd)
-    if not path and not _UUID.fullmatch(name):
+    if not path and not is_uuid(name):
         path = next(iter(by_title(projects, name, settings.cwd)), "")
     if not path:
         raise _unknown(name)

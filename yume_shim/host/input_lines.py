@@ -7,6 +7,8 @@ in the Claude forms, whose hosts send types of other releases.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
+
 from yume_shim.host.content import assistant_blocks, user_blocks
 from yume_shim.text import codec
 from yume_shim.text.clean import clean_model_text
@@ -42,14 +44,12 @@ MAX_QUOTE = 200
 MAX_NESTING = 200
 """Levels of arrays and objects in a line. The encoder that writes lines goes to 254."""
 
-BOM = b"\xef\xbb\xbf"
-
 
 def parse_line(line: bytes, dialect: InputDialect) -> Command:
     """The command that this line holds."""
     stripped = line.strip()
-    if stripped.startswith(BOM):
-        stripped = stripped[len(BOM) :].lstrip()
+    if stripped.startswith(BOM_UTF8):
+        stripped = stripped[len(BOM_UTF8) :].lstrip()
     if not stripped or (stripped == b"$" and dialect == "flat"):
         return Nothing()
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from codecs import BOM_UTF8
 
 from yume_shim.host.descriptors import claim
 
@@ -23,8 +24,6 @@ LONG_LINE_HEAD = 1024
 """Bytes of a line that is too long that are kept for the message about it."""
 WAIT_FOR_INPUT = 1.0
 """Seconds between looks at a stdin that another process has set to non-blocking."""
-
-BOM = b"\xef\xbb\xbf"
 
 
 class LineReader:
@@ -103,7 +102,7 @@ class LineReader:
             line = line[:-1]
         if self._at_start:
             self._at_start = False
-            line = line.removeprefix(BOM)
+            line = line.removeprefix(BOM_UTF8)
         if self._long_head is None and len(line) > self._max_line:
             self._mark_long(line)
         if self._long_head is not None:

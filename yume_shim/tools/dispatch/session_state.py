@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.shell.orphan_watcher import Keeper
     from yume_shim.tools.shell.processes import Shells
-    from yume_shim.tools.web.client import PageCache
+    from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.ports import Cancel
@@ -162,7 +162,7 @@ class ToolState:
         """Web pages fetched a short while ago."""
         with self._lock:
             if self._pages is None:
-                from yume_shim.tools.web.client import PageCache
+                from yume_shim.tools.web.pages import PageCache
 
                 self._pages = PageCache()
             return self._pages
