@@ -55,7 +55,7 @@ class Program:
             tool_environment(settings),
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
-            tell=self._emit,
+            on_task=self._emit,
         )
         self._gate = Permissions(
             settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder
