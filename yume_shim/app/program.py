@@ -1,4 +1,4 @@
-"""The composition root: joins every part behind its port, and owns the order of work and shutdown."""
+"""The composition root: joins all parts through their ports, and owns the order of work and shutdown."""
 
 from __future__ import annotations
 
