@@ -1,4 +1,4 @@
-"""The composition root: joins every part behind its port, and owns the order of work and shutdown."""
+"""The composition root: joins all parts through their ports, and owns the order of work and shutdown."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Program:
             tool_environment(settings),
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
-            tell=self._emit,
+            on_task=self._emit,
         )
         self._gate = Permissions(
             settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder

@@ -1,8 +1,8 @@
 """One stdin line -> one Command. Pure; raises BadLine and nothing else.
 
 Both dialects take both kinds of line: the flat ones (`{"type":"interrupt"}`) and the Claude CLI's
-(`{"type":"control_request",…}`). They differ in what an unknown type means: nonsense in the flat dialect, nothing in
-the Claude forms, where hosts send types of other releases.
+(`{"type":"control_request",…}`). They differ in what an unknown type means: an error in the flat dialect, nothing
+in the Claude forms, whose hosts send types of other releases.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MAX_NESTING = 200
 
 
 def parse_line(line: bytes, dialect: InputDialect) -> Command:
-    """What the host asks for with this line."""
+    """The command that this line holds."""
     stripped = line.strip()
     if stripped.startswith(BOM_UTF8):
         stripped = stripped[len(BOM_UTF8) :].lstrip()
@@ -179,7 +179,7 @@ def _text(line: Json, field: str) -> str:
 
 
 def _control_ask(line: Json) -> Command:
-    """Never refused here: a request without a usable body gets an error answer of its own."""
+    """Never refused here: a request without a usable body gets an error answer."""
     body = line.get("request")
     if not isinstance(body, dict):
         body = {}
