@@ -48,7 +48,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     url: str = given["url"]
     page = state.pages.get(url)
     if page is None:
-        reply = fetch(url, state.web_allow_private, state.wish("SSL_CERT_FILE"), context.cancel)
+        reply = fetch(url, state.web_allow_private, state.env_setting("SSL_CERT_FILE"), context.cancel)
         if reply.moved_to:
             return _moved(url, reply, began)
         page = as_page(reply, context.cancel)
