@@ -77,6 +77,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.settings import FLAT_LINE_BYTES
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -85,8 +86,6 @@ if TYPE_CHECKING:
     from yume_shim.types.events import SessionInfo, Tagged
     from yume_shim.types.ports import Ids
 
-MAX_LINE_BYTES = 98_304
-"""The cap of a line, newline included."""
 LINE_OVERHEAD = 512
 """Bytes reserved for the other fields of a `text` or `thinking` line."""
 SMALLEST_PIECE = 64
@@ -98,7 +97,7 @@ WORST_ESCAPE = 6
 class FlatDialect:
     """Renders events as flat lines."""
 
-    def __init__(self, info_version: str, ids: Ids, max_line: int = MAX_LINE_BYTES) -> None:
+    def __init__(self, info_version: str, ids: Ids, max_line: int = FLAT_LINE_BYTES) -> None:
         self._version = info_version
         self._ids = ids
         self._room = max(max_line - LINE_OVERHEAD, SMALLEST_PIECE)

@@ -12,7 +12,7 @@ from yume_shim.dialects.records.nested_records import (
 from yume_shim.dialects.results import error_text, nested_error_category
 from yume_shim.types.message_records import TextBlock
 from yume_shim.types.models import Usage
-from yume_shim.types.shapes import message_usage, timestamp
+from yume_shim.types.shapes import SYNTHETIC_MODEL, message_usage, timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import Tagged
     from yume_shim.types.ports import Ids
-
-SYNTHETIC = "<synthetic>"
-"""The model of messages that this program wrote; usage counters ignore it."""
 
 
 class Messages:
@@ -121,7 +118,7 @@ def _synthetic_message(text: str, tagged: Tagged) -> AssistantMessage:
     """Its id is that of the transcript entry."""
     return AssistantMessage(
         id=tagged.uuid,
-        model=SYNTHETIC,
+        model=SYNTHETIC_MODEL,
         content=[TextBlock(text=text)],
         stop_reason="stop_sequence",
         stop_sequence="",

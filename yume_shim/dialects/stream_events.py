@@ -18,8 +18,8 @@ from yume_shim.dialects.records.stream_records import (
 )
 from yume_shim.types.blocks import Other, Text, Thinking, ToolCall
 from yume_shim.types.message_records import RedactedThinkingBlock, TextBlock, ThinkingBlock, ToolUseBlock
-from yume_shim.types.models import Usage
-from yume_shim.types.shapes import SHAPE_API, message_usage
+from yume_shim.types.models import ANTHROPIC_MESSAGES, Usage
+from yume_shim.types.shapes import message_usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ def empty_block(block: AssistantBlock) -> Json | None:
         case Text():
             return TextBlock(text="")
         case Thinking():
-            data = (block.opaque.get(SHAPE_API) or {}).get("data")
+            data = (block.opaque.get(ANTHROPIC_MESSAGES) or {}).get("data")
             if block.redacted and data is not None:
                 return RedactedThinkingBlock(data=data)
             return ThinkingBlock(thinking="", signature="")
         case ToolCall():
             return ToolUseBlock(id=block.id, name=block.name, input={})
         case Other():
-            return dict(block.data) if block.api == SHAPE_API else None
+            return dict(block.data) if block.api == ANTHROPIC_MESSAGES else None
 
 
 def _message_delta(stop_reason: str | None, stop_sequence: str | None, usage: Usage) -> Json:

@@ -20,6 +20,7 @@ from yume_shim.types.message_records import (
     ToolUseBlock,
     UrlSource,
 )
+from yume_shim.types.models import ANTHROPIC_MESSAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Phase
     from yume_shim.types.models import Usage
 
-SHAPE_API = "anthropic-messages"
-"""The wire API whose form this is: its opaque data is shown, that of other APIs is not."""
+SYNTHETIC_MODEL = "<synthetic>"
+"""The `model` of messages that this program wrote: usage counters skip them, and they are not history."""
 NO_CONTENT = "(no content)"
 """The model reads this in place of an empty prompt, as with the Claude CLI: APIs refuse empty messages."""
 
@@ -55,11 +56,11 @@ def assistant_block(block: AssistantBlock) -> Json | None:
         case ToolCall():
             return ToolUseBlock(id=block.id, name=block.name, input=call_input(block))
         case Other():
-            return dict(block.data) if block.api == SHAPE_API else None
+            return dict(block.data) if block.api == ANTHROPIC_MESSAGES else None
 
 
 def _thinking(block: Thinking) -> Json:
-    private: Json = block.opaque.get(SHAPE_API) or {}
+    private: Json = block.opaque.get(ANTHROPIC_MESSAGES) or {}
     if block.redacted and "data" in private:
         return RedactedThinkingBlock(data=private["data"])
     # The Python Agent SDK raises on a thinking block without `signature`, so providers that have none show "".
