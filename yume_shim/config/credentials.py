@@ -9,6 +9,7 @@ touched.
 from __future__ import annotations
 
 from yume_shim.config.key_places import FixedKey, Look, learn_nothing
+from yume_shim.text.redact import LEAST_SECRET
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Credential
 
@@ -112,8 +113,6 @@ SECRET_NAMES = (
 )
 SECRET_HEADERS = ("key", "token", "secret", "auth", "cookie")
 """What is in the name of a header that holds a key."""
-LEAST_SECRET = 8
-"""Shorter values are placeholders."""
 
 
 def is_secret_name(name: str) -> bool:

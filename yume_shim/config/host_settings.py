@@ -73,10 +73,12 @@ def session_settings(sources: SettingSources) -> SessionSettings:
 
 
 def _session_id(sources: SettingSources) -> str:
-    import re
+    given = sources.text("session-id")
+    if not given:
+        return ""
+    from yume_shim.text.uuids import is_uuid
 
-    given = sources.text("session-id") or ""
-    if given and not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", given):
+    if not is_uuid(given):
         raise BadInvocation("Error: Invalid session ID. Must be a valid UUID.")
     return given
 

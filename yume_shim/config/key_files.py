@@ -10,6 +10,7 @@ import stat
 import threading
 
 from yume_shim.config.key_places import Look, clean_key
+from yume_shim.types.folders import home_folder
 from yume_shim.types.models import Credential
 
 TYPE_CHECKING = False
@@ -88,7 +89,7 @@ def look_at_vendor_files(endpoint: Endpoint, env: Mapping[str, str], learn: Lear
 def at_home(path: str, env: Mapping[str, str]) -> str:
     """`~/x` in the home folder that the environment names."""
     if path == "~" or path.startswith("~/"):
-        return (env.get("HOME") or os.path.expanduser("~")) + path[1:]
+        return home_folder(env) + path[1:]
     return path
 
 

@@ -6,6 +6,7 @@ import os
 
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.folders import claude_folder, home_folder
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -43,7 +44,7 @@ def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -
 
 
 def read_layers(
-    sources: tuple[str, ...], extra: str | None, cwd: str, config_dir: str, home: str, log: Callable[[str, str], None]
+    sources: tuple[str, ...], extra: str | None, cwd: str, env: Mapping[str, str], log: Callable[[str, str], None]
 ) -> list[Layer]:
     """The settings.json layers, weakest first: user, project, local, then `--settings`.
 
@@ -52,14 +53,14 @@ def read_layers(
     """
     layers: list[Layer] = []
     if "user" in sources:
-        layers += _file_layer("user", os.path.join(config_dir, "settings.json"), trusted=True)
+        layers += _file_layer("user", os.path.join(claude_folder(env), "settings.json"), trusted=True)
     project: list[Layer] = []
     if "project" in sources:
         project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), trusted=False)
     if "local" in sources:
         project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), trusted=False)
     if project:
-        trusted = _folder_trusted(cwd, home)
+        trusted = _folder_trusted(cwd, home_folder(env))
         if not trusted and any(_allows(layer.data) for layer in project):
             log("warning", "this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
         layers += [Layer(layer.name, layer.data, trusted) for layer in project]

@@ -1,4 +1,4 @@
-"""How full the context is, told to hosts that ask (`get_context_usage`)."""
+"""How full the context is: the answer to `get_context_usage`."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class LoopEnd:
 class Loop:
     """Runs once, on one thread. Messages enter the history as they come to be, so that an interrupt loses nothing.
 
-    It emits what happens inside; whoever started it says how it ended: a turn with `TurnEnded`, a child with the result
+    It emits what happens inside; its starter says how it ended: a turn with `TurnEnded`, a child with the result
     of its call. `interrupted` is called once when the cancel signal stopped it, after open calls have got their results
     and before the abandoned answer is closed; what it returns is added to the history as the user's words.
     """
@@ -85,7 +85,7 @@ class Loop:
         self._calls = CallRunner(services, cancel, self._start_child if services.open_child is not None else None)
         self._requests = Requests(services, conversation, self._spec, cancel)
         if alone:
-            self._requests.wanted = TOOL_NAME  # nothing else can be called
+            self._requests.forced_tool = TOOL_NAME  # nothing else can be called
         self._fed_back = 0
         self._earlier_text = ""
         """Text of this answer from before a cut or the output limit."""
@@ -164,7 +164,7 @@ class Loop:
                 pauses += 1
             elif self._structured is not None and not self._structured.nudged and answer.stop == "end":
                 self._structured.nudged = True
-                self._requests.wanted = TOOL_NAME
+                self._requests.forced_tool = TOOL_NAME
                 self._note(NUDGE)
             else:
                 self._warn_about(answer)

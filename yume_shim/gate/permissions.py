@@ -11,6 +11,7 @@ from yume_shim.gate.paths import native
 from yume_shim.gate.workspace import Workspace
 from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.outputs import Decision
+from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.settings import Settings
 
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")
-FLAT_MODES = ("interactive", "deny")
-"""Modes that exist only in the flat dialect."""
-MODE_ALIASES = {"manual": "default"}
+MODES = (*CLAUDE_MODES, AUTO_MODE)
 FILE_KINDS = ("read", "edit", "search")
 
 
@@ -94,10 +92,10 @@ class Permissions:
         return ", ".join(MODES + FLAT_MODES if self._flat else MODES)
 
     def _bypasses(self, mode: str) -> bool:
-        return mode == "bypassPermissions" or (mode == "auto" and self._flat)
+        return mode == "bypassPermissions" or (mode == AUTO_MODE and self._flat)
 
     def _effective(self) -> str:
-        if self._mode == "auto":
+        if self._mode == AUTO_MODE:
             return "bypassPermissions" if self._flat else "acceptEdits"
         return self._mode
 

@@ -67,8 +67,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
 
 def time_limit_ms(asked: float | None, state: ToolState) -> int:
     """The requested limit, else the default, never above the maximum. The environment can set default and maximum."""
-    default = _number(state.wish("BASH_DEFAULT_TIMEOUT_MS"), DEFAULT_TIMEOUT_MS)
-    highest = max(_number(state.wish("BASH_MAX_TIMEOUT_MS"), MAX_TIMEOUT_MS), default)
+    default = _number(state.env_setting("BASH_DEFAULT_TIMEOUT_MS"), DEFAULT_TIMEOUT_MS)
+    highest = max(_number(state.env_setting("BASH_MAX_TIMEOUT_MS"), MAX_TIMEOUT_MS), default)
     return min(int(asked) if asked is not None and asked >= 1 else default, highest)
 
 
@@ -153,7 +153,7 @@ def _start_background(command: str, state: ToolState, description: str, call_id:
         "backgroundTaskId": made.id,
     }
     path = made.running.sink.path
-    state.tell(TaskStarted(made.id, call_id, description))
+    state.on_task(TaskStarted(made.id, call_id, description))
     threading.Thread(target=_report_end, args=(made, state, description, call_id), daemon=True).start()
     text = f"Command running in background with ID: {made.id}. Output is being written to: {path}"
     return ToolOutput(text, structured, is_error=False)
@@ -179,13 +179,13 @@ class _LongRun:
             self._over = True
             if self._reported:
                 summary = f'Command "{self._description}" {status}'
-                self._state.tell(TaskEnded(f"run_{self._call_id}", self._call_id, status, "", summary))
+                self._state.on_task(TaskEnded(f"run_{self._call_id}", self._call_id, status, "", summary))
 
     def _report(self) -> None:
         with self._lock:
             if not self._over:
                 self._reported = True
-                self._state.tell(
+                self._state.on_task(
                     TaskStarted(f"run_{self._call_id}", self._call_id, self._description, backgrounded=False)
                 )
 
@@ -199,7 +199,7 @@ def _report_end(made: BackgroundCommand, state: ToolState, description: str, cal
     status: Literal["completed", "failed", "stopped"] = "stopped" if made.killed else "failed" if code else "completed"
     words = {"stopped": "was stopped", "failed": f"failed with exit code {code}", "completed": "completed"}[status]
     summary = f'Background command "{description}" {words}'
-    state.tell(TaskEnded(made.id, call_id, status, made.running.sink.path or "", summary))
+    state.on_task(TaskEnded(made.id, call_id, status, made.running.sink.path or "", summary))
 
 
 # ---------------------------------------------------------------- output

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.processes import ShellSession
-    from yume_shim.tools.web.client import PageCache
+    from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.ports import Cancel
@@ -29,7 +29,7 @@ MAX_TRIES = 10_000
 
 
 class Scratch:
-    """The folder for outputs too long to show. Made with mode 0700 when something is first put there."""
+    """The folder for outputs too long to show. Created with mode 0700 when the first file is written."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class ToolState:
         scratch_dir: str,
         env: Mapping[str, str],
         log: Log,
-        wishes: Mapping[str, str] = NOTHING,
+        session_env: Mapping[str, str] = NOTHING,
         web_allow_private: tuple[str, ...] = (),
         sandbox: str = "",
         search: Search | None = None,
@@ -67,7 +67,7 @@ class ToolState:
         self.cwd = os.path.abspath(cwd)
         self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
         self.env = env
-        self.wishes = wishes
+        self.session_env = session_env
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
         self.log = log
         self.ledger = ReadLedger()
@@ -81,10 +81,10 @@ class ToolState:
         self._watcher: OrphanWatcher | None = None
         self._pages: PageCache | None = None
         self.closed = False
-        self.tell: Callable[[TaskStarted | TaskEnded], object] = _nobody
-        """Who hears of commands that run on beside the conversation."""
+        self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
+        """Called when a command starts or ends in the background."""
         self.checkpoints: Checkpoints | None = None
-        """Set where the host wants to be able to rewind files."""
+        """Set if the host wants to rewind files."""
 
     def resolve(self, path: str) -> str:
         """The absolute, normalised path; relative ones start at the session's working directory."""
@@ -97,13 +97,13 @@ class ToolState:
         return shown.replace(os.sep, "/") if os.sep != "/" else shown
 
     def inside(self, path: str) -> bool:
-        """Does the path, symlinks resolved, lie in the working directory or an added one? By components."""
+        """Is the path, with links resolved, inside the working directory or an added one? Compares whole components."""
         real = os.path.realpath(path)
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def wish(self, name: str) -> str:
+    def env_setting(self, name: str) -> str:
         """A setting from the environment; "" if there is none."""
-        return self.wishes.get(name) or self.env.get(name) or ""
+        return self.session_env.get(name) or self.env.get(name) or ""
 
     @property
     def orphan_watcher(self) -> OrphanWatcher:
@@ -117,7 +117,7 @@ class ToolState:
 
     @property
     def shells(self) -> ShellSession:
-        """The shells of this session, made on first use. Raises ToolFailed if the sandbox asked for is not there."""
+        """The session's shells, created on first use. Raises ToolFailed if the requested sandbox is not available."""
         with self._lock:
             if self._shells is None:
                 from yume_shim.tools.shell.processes import ShellSession
@@ -131,7 +131,7 @@ class ToolState:
             return self._shells
 
     def keep_checkpoints(self, folder: str) -> None:
-        """From now on, what the file tools change can be put back."""
+        """From now on, what the file tools change can be restored."""
         from yume_shim.tools.files.atomic_write import write_file, write_target
         from yume_shim.tools.files.checkpoints import Checkpoints
 
@@ -141,7 +141,7 @@ class ToolState:
         self.checkpoints = Checkpoints(folder, put)
 
     def stop_background(self, task_id: str) -> bool:
-        """End a background command; False if it does not run."""
+        """End a background command; False if it is not running."""
         shells = self._shells
         shell = shells.background.get(task_id) if shells is not None else None
         if shell is None or shell.status() != "running":
@@ -159,10 +159,10 @@ class ToolState:
 
     @property
     def pages(self) -> PageCache:
-        """Web pages fetched a short while ago."""
+        """Recently fetched web pages."""
         with self._lock:
             if self._pages is None:
-                from yume_shim.tools.web.client import PageCache
+                from yume_shim.tools.web.pages import PageCache
 
                 self._pages = PageCache()
             return self._pages
@@ -179,5 +179,5 @@ class ToolState:
             watcher.close()
 
 
-def _nobody(news: object) -> None:
-    """Nobody listens."""
+def _ignore(event: object) -> None:
+    """No one is notified."""

@@ -202,8 +202,8 @@ def test_time_limits(tmp_path: Path, asked: float | None, env: dict[str, str], m
     from yume_shim.tools.bash import time_limit_ms
     from yume_shim.tools.dispatch.session_state import ToolState
 
-    for wishes, shell_env in ((env, {}), ({}, env)):
-        state = ToolState(str(tmp_path), (), str(tmp_path), shell_env, lambda *_: None, wishes)
+    for session_env, shell_env in ((env, {}), ({}, env)):
+        state = ToolState(str(tmp_path), (), str(tmp_path), shell_env, lambda *_: None, session_env)
         assert time_limit_ms(asked, state) == milliseconds
 
 
