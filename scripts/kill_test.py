@@ -36,9 +36,7 @@ def main() -> int:
             print(f"point {seed}, after {verdict.after:.3f} s: {problem}")
     acknowledged = sum(verdict.acknowledged for verdict in verdicts)
     bad = sum(bool(verdict.problems) for verdict in verdicts)
-    print(
-        f"{len(verdicts)} kills, {acknowledged} acknowledged blocks and results; {bad} points with problems; {dict(found)}"
-    )
+    print(f"{len(verdicts)} kills, {acknowledged} acknowledged blocks and results; {bad} bad points; {dict(found)}")
     return 1 if bad else 0
 
 
