@@ -1,7 +1,7 @@
 """Keep the tables of the documents in step with the code: rewrites them, or with `--check` only looks.
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
-yume_shim/types/models.py and yume_shim/catalog/endpoints.json.
+yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def main() -> int:
     tables = {
         "README.md": {"flags": flags()},
         os.path.join("docs", "providers.md"): {"endpoints": endpoints(), "quirks": quirks()},
+        os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
     }
     wrong = 0
     for name, sections in tables.items():
@@ -124,6 +125,36 @@ def quirk_fields() -> Iterator[tuple[str, str, str]]:
             told = after.value if isinstance(after, ast.Expr) else None
             meaning = told.value if isinstance(told, ast.Constant) and isinstance(told.value, str) else ""
             yield field.target.id, ast.unparse(field.value), meaning
+
+
+def vendor_quirks() -> str:
+    """What vendors do, what we do, and the goldens that prove it."""
+    import tomllib
+
+    with open(os.path.join(_venv.ROOT, "docs", "quirks.toml"), "rb") as file:
+        rows = tomllib.load(file)["quirk"]
+    goldens = goldens_by_quirk()
+    lines: list[str] = []
+    for row in rows:
+        code = [f"`{path}`" for path in row["code"]] + [f"`Quirks.{field}`" for field in row.get("quirks", ())]
+        shown = [f"[{name}](../golden/{name})" for name in goldens.get(row["name"], ())]
+        lines += ["", f"### {row['name']}", "", f"{row['who']}: {row['vendor']}", "", f"- **Here:** {row['ours']}"]
+        lines += [f"- **Code:** {', '.join(code)}", f"- **Goldens:** {', '.join(shown)}"]
+    return "\n".join(lines) + "\n\n"
+
+
+def goldens_by_quirk() -> dict[str, list[str]]:
+    """Quirk -> the folders below golden/ whose case.toml names it."""
+    import tomllib
+    from pathlib import Path
+
+    top = Path(_venv.ROOT) / "golden"
+    found: dict[str, list[str]] = {}
+    for path in sorted([*top.glob("providers/*/*/case.toml"), *top.glob("sessions/*/case.toml")]):
+        name = tomllib.loads(path.read_text("utf-8")).get("quirk")
+        if name:
+            found.setdefault(name, []).append(path.parent.relative_to(top).as_posix())
+    return found
 
 
 if __name__ == "__main__":

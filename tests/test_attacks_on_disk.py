@@ -1,7 +1,7 @@
-"""The attack tables once more, through the whole way of a call: gate, tools, nobody to ask. Judged by what is on disk.
+"""The attack tables again, through the whole call pipeline (gate, tools, no host to ask), tested by what is on disk.
 
-`tests/unit/gate/test_attacks.py` holds the rows and asks the gate for its word; here each row is really called, in
-every mode in which it must not work, and the workspace and the folders beside it must be as they were, to the byte.
+`tests/unit/gate/test_attacks.py` has the rows and checks the gate's verdict. Here each row is really called, in every
+mode in which it must not work; afterwards the workspace and the folders next to it must be unchanged, to the byte.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EVERY = (*CAREFUL, "acceptEdits", "bypassPermissions")
 
 
 class World:
-    """A workspace, a folder beside it, and the real parts of a call."""
+    """A workspace, a folder next to it, and the real parts of the call pipeline."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.space, self.outside = base, base / "work", base / "outside"
@@ -100,12 +100,12 @@ def survive(world: World, runner: CallRunner, rows: list[str]) -> None:
 
 
 @pytest.mark.parametrize("mode", CAREFUL)
-def test_nothing_rides_on_an_allowed_prefix(world: World, mode: str) -> None:
+def test_nothing_is_smuggled_behind_an_allowed_prefix(world: World, mode: str) -> None:
     survive(world, world.runner(mode, Rules(allow=("Bash(git status:*)",))), BEHIND_AN_ALLOWED_PREFIX)
 
 
 @pytest.mark.parametrize("mode", CAREFUL)
-def test_nothing_is_taken_for_reading_that_is_more(world: World, mode: str) -> None:
+def test_no_command_that_does_more_counts_as_reading(world: World, mode: str) -> None:
     survive(world, world.runner(mode, Rules()), NOT_READ_ONLY)
 
 
@@ -115,7 +115,7 @@ def test_a_denied_command_never_runs(world: World, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", [*CAREFUL, "acceptEdits"])
-def test_edits_never_leave_the_workspace_nor_touch_what_is_protected(world: World, mode: str) -> None:
+def test_edits_stay_in_the_workspace_and_off_protected_files(world: World, mode: str) -> None:
     lay_links(world.space, world.outside)
     runner, before = world.runner(mode, Rules()), world.snapshot()
     for number, path in enumerate(EDITS_KEPT_IN):
@@ -125,7 +125,7 @@ def test_edits_never_leave_the_workspace_nor_touch_what_is_protected(world: Worl
         assert world.snapshot() == before, path
 
 
-def test_the_same_way_lets_harmless_calls_through(world: World) -> None:
+def test_harmless_calls_pass_the_same_pipeline(world: World) -> None:
     """The tables above would also pass if nothing ever ran."""
     runner = world.runner("acceptEdits", Rules(allow=("Bash(git status:*)",)))
     assert call(runner, 1, "Bash", command="git status --short").result.is_error is False

@@ -1,4 +1,4 @@
-"""A vendor that nobody here has heard of: an entry in the config file is all it takes."""
+"""An unknown vendor: an entry in the config file is all it needs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_tool_turn(tmp_path: Path) -> None:
     assert "alpha" in answer["content"]
 
 
-def test_its_errors_are_understood_and_its_backoff_is_kept(tmp_path: Path) -> None:
+def test_its_errors_are_understood_and_its_backoff_is_used(tmp_path: Path) -> None:
     busy: list[Json] = [{"!status": 503, "body": {"error": {"message": "Acme is busy."}}}]
     with FakeServer("openai-chat", [busy]) as server:
         ended = turn(tmp_path, server)
@@ -119,14 +119,14 @@ def test_its_errors_are_understood_and_its_backoff_is_kept(tmp_path: Path) -> No
     assert "Acme is busy." in result(ended)["result"]
 
 
-def test_a_missing_key_is_told_by_its_own_name(tmp_path: Path) -> None:
+def test_a_missing_key_is_reported_by_its_variable(tmp_path: Path) -> None:
     with FakeServer("openai-chat", [text("never")]) as server:
         ended = turn(tmp_path, server, "--model", "acme/foo-1", "--output-format", "flat", env={})
     assert server.requests == []
     assert "$ACME_KEY" in ended.lines[0]["message"]
 
 
-def test_one_body_and_tools_as_text_where_the_vendor_has_neither(tmp_path: Path) -> None:
+def test_non_streaming_and_tools_as_text_for_a_vendor_without_either(tmp_path: Path) -> None:
     whole = {
         "id": "c1",
         "model": "foo-1",
@@ -154,7 +154,7 @@ def test_one_body_and_tools_as_text_where_the_vendor_has_neither(tmp_path: Path)
         ("[endpoints.groq.quirks]\nnoStreaming = 1", "noStreaming must be true or false, not 1"),
     ],
 )
-def test_what_is_written_wrong_is_told(entry: str, words: str, tmp_path: Path) -> None:
+def test_mistakes_in_the_configuration_are_reported(entry: str, words: str, tmp_path: Path) -> None:
     with FakeServer("openai-chat", [text("never")]) as server:
         ended = turn(tmp_path, server, "--provider", "groq", "--model", "m", config=entry, env={"GROQ_API_KEY": "k"})
     assert ended.code != 0

@@ -1,4 +1,4 @@
-"""What tests of the gate share: tool specs as the toolbox gives them, a gate over a real folder, and a real shell."""
+"""Shared by tests of the gate: the tool specs, a gate for a real folder, and a real shell."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def gate(
     home: str = "/home/nobody-here",
     flat: bool = True,
     allow_bypass: bool = False,
-    told: list[str] | None = None,
+    logged: list[str] | None = None,
     shell_cwd: Callable[[], str] | None = None,
     flavour: Flavour | None = None,
 ) -> Permissions:
-    """A gate with these rules over a folder; `told` collects what it logs."""
+    """A gate with these rules for a folder; `logged` collects its log lines."""
 
     def log(level: str, message: str) -> None:
-        if told is not None:
-            told.append(f"{level}: {message}")
+        if logged is not None:
+            logged.append(f"{level}: {message}")
 
     settings = settings_with(
         permission_mode=mode, allow_bypass=allow_bypass, rules=Rules(allow, ask, deny), add_dirs=dirs
@@ -58,12 +58,12 @@ def gate(
 
 
 def decide(guard: Permissions, tool: str, **fields: Any) -> Decision:
-    """The gate's word on a call."""
+    """The gate's decision on a call."""
     return guard.decide(ToolCall("call_1", tool, fields), SPECS[tool])
 
 
 def bash(guard: Permissions, command: str) -> Decision:
-    """The gate's word on a command."""
+    """The gate's decision on a command."""
     return decide(guard, "Bash", command=command)
 
 

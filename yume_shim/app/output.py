@@ -6,6 +6,7 @@ from yume_shim import CLAUDE_VERSION, __version__
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
 from yume_shim.host.writer import STDOUT, LineWriter
+from yume_shim.types.settings import FLAT_LINE_BYTES, NESTED_LINE_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ModelUsage
     from yume_shim.types.ports import Clock, Dialect, Ids
     from yume_shim.types.settings import Settings
-
-FLAT_LINE_BYTES = 98_304
-NESTED_LINE_BYTES = 1_000_000
-"""The Python SDK dies above 1 MiB."""
 
 
 class Output:

@@ -1,4 +1,4 @@
-"""The composition root: joins every part behind its port, and owns the order of work and shutdown."""
+"""The composition root: joins all parts through their ports, and owns the order of work and shutdown."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.imports import one_at_a_time
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
+from yume_shim.types.folders import home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Program:
         self._output, self._emit = startup.output, startup.output.emit
         self._signalled = signalled
         settings, opened = startup.settings, startup.opened
-        home = settings.env.get("HOME") or os.path.expanduser("~")
+        home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
         self._tools = open_builtin_tools(
             settings,
@@ -54,7 +55,7 @@ class Program:
             tool_environment(settings),
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
-            tell=self._emit,
+            on_task=self._emit,
         )
         self._gate = Permissions(
             settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder

@@ -8,6 +8,7 @@ import threading
 from yume_shim.app.models import CASSETTE_SCHEME
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import ResponseFailed
+from yume_shim.types.folders import yume_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +91,7 @@ class Providers:
 
         with self._lock:
             if self._limits is None:
-                home = self._settings.env.get("HOME") or os.path.expanduser("~")
-                path = os.path.join(home, ".yume", "limits.json")
+                path = os.path.join(yume_folder(self._settings.env), "limits.json")
                 self._limits = LimitsCache(path, self._settings, self._clock.now, self._log)
             return self._limits
 

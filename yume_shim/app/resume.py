@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from yume_shim.store.layout import session_path
 from yume_shim.types.errors import BadInvocation
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from yume_shim.store.lock import SessionLock
     from yume_shim.types.settings import Settings
     from yume_shim.types.stored_session import StoredSession
-
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 class NoConversation(BadInvocation):
@@ -46,14 +43,15 @@ def open_session(
     settings: Settings, projects: str, fresh_id: Callable[[], str], now: Callable[[], str]
 ) -> OpenedSession:
     """Find, lock and read the session to continue, or begin a new one. Raises BadInvocation, NoConversation."""
-    continuing = bool(settings.session.resume or settings.session.resume_newest)
-    if settings.session.id and continuing and not settings.session.fork:
+    asked = settings.session
+    continuing = bool(asked.resume or asked.resume_newest)
+    if asked.id and continuing and not asked.fork:
         raise BadInvocation(
             "Error: --session-id can only be used with --continue or --resume if --fork-session is also specified."
         )
-    if settings.session.resume_at and not continuing:
+    if asked.resume_at and not continuing:
         raise BadInvocation("Error: --resume-session-at can only be used with --resume or --continue.")
-    if settings.session.id:
+    if asked.id:
         _check_unused(projects, settings)
     path = _find(settings, projects) if continuing else ""
     if not path:
@@ -68,20 +66,21 @@ def load_existing(
     from yume_shim.store.load import NoSuchMessage, load
     from yume_shim.types.errors import StoreFailed
 
+    asked = settings.session
     old_id = os.path.basename(path).removesuffix(".jsonl")
-    lock = None if settings.session.fork or not settings.session.persist else _lock(path, old_id, now)
+    lock = None if asked.fork or not asked.persist else _lock(path, old_id, now)
     try:
-        stored = load(path, settings.session.resume_at)
+        stored = load(path, asked.resume_at)
     except NoSuchMessage:
-        raise NoConversation(f"No message found with message.uuid of: {settings.session.resume_at}", old_id) from None
+        raise NoConversation(f"No message found with message.uuid of: {asked.resume_at}", old_id) from None
     except StoreFailed as error:
         raise NoConversation(f"Error: the session cannot be continued: {error}", old_id) from None
     if stored is None:
-        if settings.session.resume:
-            raise _unknown(settings.session.resume)
+        if asked.resume:
+            raise _unknown(asked.resume)
         return _new_session(settings, projects, fresh_id)
     notes = (f"{stored.skipped} unreadable lines of {path} were passed over",) if stored.skipped else ()
-    if not settings.session.fork:
+    if not asked.fork:
         return OpenedSession(old_id, path, stored, lock, notes=notes)
     new = _new_session(settings, projects, fresh_id)
     return replace(new, stored=stored, source=path, notes=notes)
@@ -95,27 +94,30 @@ def _new_session(settings: Settings, projects: str, fresh_id: Callable[[], str])
 def _find(settings: Settings, projects: str) -> str:
     """The transcript to continue; "" if `--continue` finds none."""
     from yume_shim.store.index import by_title, find, newest
+    from yume_shim.text.uuids import is_uuid
 
-    if not settings.session.resume:
+    name = settings.session.resume
+    if not name:
         return newest(projects, settings.cwd)
-    path = find(projects, settings.session.resume, settings.cwd)
-    if not path and not _UUID.fullmatch(settings.session.resume):
-        path = next(iter(by_title(projects, settings.session.resume, settings.cwd)), "")
+    path = find(projects, name, settings.cwd)
+    if not path and not is_uuid(name):
+        path = next(iter(by_title(projects, name, settings.cwd)), "")
     if not path:
-        raise _unknown(settings.session.resume)
+        raise _unknown(name)
     return path
 
 
-def _unknown(asked: str) -> NoConversation:
-    return NoConversation(f"No conversation found with session ID: {asked}", asked)
+def _unknown(name: str) -> NoConversation:
+    return NoConversation(f"No conversation found with session ID: {name}", name)
 
 
 def _check_unused(projects: str, settings: Settings) -> None:
     from yume_shim.store.index import find
 
-    path = find(projects, settings.session.id, settings.cwd)
+    session_id = settings.session.id
+    path = find(projects, session_id, settings.cwd)
     if path and os.path.getsize(path):
-        raise BadInvocation(f"Error: Session ID {settings.session.id} is already in use.")
+        raise BadInvocation(f"Error: Session ID {session_id} is already in use.")
 
 
 def _lock(path: str, session_id: str, now: Callable[[], str]) -> SessionLock | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim import CLAUDE_VERSION
 from yume_shim.types.events import EntriesWritten, Notice, SessionReady, Tagged
+from yume_shim.types.models import COST_DECIMALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec, Usage
     from yume_shim.types.ports import Clock, Emit, Ids
     from yume_shim.types.settings import Settings
-
-COST_DECIMALS = 12
-"""Digits of a price beyond these are the rounding of floats."""
 
 
 def open_transcript(

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(__file__)
 _ON = ("1", "true")
-ANSWER_SHARE = 4
-"""In a small context, an answer may take at most one part in this many."""
 
 
 class Catalog:
@@ -292,7 +290,7 @@ def _within_context(spec: ModelSpec) -> ModelSpec:
     size = spec.endpoint.quirks.context_size
     if spec.known or not 0 < size < spec.window:
         return spec
-    return replace(spec, window=size, max_output=min(spec.max_output, size // ANSWER_SHARE))
+    return spec.with_window(size)
 
 
 def _completed(base: str, row: Mapping[str, Any], api: str) -> str:

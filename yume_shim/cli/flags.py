@@ -8,6 +8,7 @@ does not begin with "-", "repeat" takes one value each time it is given.
 
 from __future__ import annotations
 
+from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -69,7 +70,7 @@ def _value(
 
 
 FORMATS = ("flat", "text", "json", "stream-json")
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto", "manual", "interactive", "deny")
+MODES = (*CLAUDE_MODES, AUTO_MODE, *MODE_ALIASES, *FLAT_MODES)
 
 FLAGS: tuple[Flag, ...] = (
     # --- input and output

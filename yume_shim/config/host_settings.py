@@ -50,7 +50,7 @@ def _check_formats(sources: SettingSources, output: str, stream_in: bool) -> Non
 
 
 def log_settings(sources: SettingSources) -> LogSettings:
-    """`--debug` goes before YUME_LOG and the config file's `log`. Raises BadInvocation."""
+    """`--debug` overrides YUME_LOG, which overrides the config file's `log`. Raises BadInvocation."""
     debug = sources.on("debug") or sources.on("debug-to-stderr")
     level = "debug" if debug else sources.env.get("YUME_LOG", "") or sources.conf("log") or "warning"
     if level not in LOG_LEVELS:
@@ -73,10 +73,12 @@ def session_settings(sources: SettingSources) -> SessionSettings:
 
 
 def _session_id(sources: SettingSources) -> str:
-    import re
+    given = sources.text("session-id")
+    if not given:
+        return ""
+    from yume_shim.text.uuids import is_uuid
 
-    given = sources.text("session-id") or ""
-    if given and not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", given):
+    if not is_uuid(given):
         raise BadInvocation("Error: Invalid session ID. Must be a valid UUID.")
     return given
 
@@ -85,5 +87,5 @@ def _resume(sources: SettingSources) -> str:
     """The flag's value is optional, but only an interactive program could ask which session is meant."""
     given = sources.text("resume")
     if sources.on("resume") and not given:
-        raise BadInvocation("Error: --resume needs a session ID or a session title when nobody can be asked.")
+        raise BadInvocation("Error: --resume needs a session ID or a session title in a non-interactive session.")
     return given or ""

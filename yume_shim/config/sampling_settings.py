@@ -1,9 +1,10 @@
-"""Sampling settings and what the config file says about single models: read, checked, and refused by name."""
+"""Builds the fields of ModelSettings for sampling and single models. Refusals name the setting."""
 
 from __future__ import annotations
 
 from yume_shim.types.effort import ALL_LEVELS
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.models import THINKING_STYLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ RANGES = {"temperature": (0.0, 2.0), "top_p": (0.0, 1.0)}
 VARIABLES = {"temperature": "YUME_TEMPERATURE"}
 WHOLE = ("window", "max_output")
 SWITCHES = ("tools", "streaming", "images", "forced_choice", "sampling")
-STYLES = ("", "adaptive", "budget", "effort", "level")
 PRICES = 4
 """USD per million tokens: input, output, cache read, cache write."""
 MAX_STOPS = 64
@@ -56,7 +56,11 @@ def _field(key: str, item: Any, what: str) -> Any:
     elif key in SWITCHES:
         _need(isinstance(item, bool), what, "true or false")
     elif key == "thinking":
-        _need(item in STYLES, what, f"one of {', '.join(STYLES[1:])}, or empty for a model that does not think")
+        _need(
+            item in THINKING_STYLES,
+            what,
+            f"one of {', '.join(THINKING_STYLES[1:])}, or empty for a model that does not think",
+        )
     elif key == "efforts":
         _need(
             isinstance(item, list) and all(one in ALL_LEVELS for one in item),
@@ -100,6 +104,6 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, int | float) and not isinstance(item, bool)
 
 
-def _need(good: bool, what: str, wanted: str) -> None:
+def _need(good: bool, what: str, expected: str) -> None:
     if not good:
-        raise BadInvocation(f"{what} must be {wanted}")
+        raise BadInvocation(f"{what} must be {expected}")

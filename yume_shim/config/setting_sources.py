@@ -10,6 +10,8 @@ import os
 from yume_shim.config.settings_files import read_config, read_layers
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.folders import yume_folder
+from yume_shim.types.settings import SETTING_SOURCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,13 +45,11 @@ class SettingSources:
     ) -> None:
         """Read the files. Raises BadInvocation."""
         self.values, self.words, self.flat, self.cwd, self.log = values, words, flat, cwd, log
-        home = env.get("HOME") or os.path.expanduser("~")
-        config_dir = env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
         named = self.text("config") or env.get("YUME_CONFIG", "")
-        self.config_path: str = named or os.path.join(home, ".yume", "config.toml")
+        self.config_path: str = named or os.path.join(yume_folder(env), "config.toml")
         self.config: Mapping[str, Any] = read_config(self.config_path, log, required=bool(named))
         self.layer_names = self._layer_names()
-        self.layers = read_layers(self.layer_names, self.text("settings"), cwd, config_dir, home, log)
+        self.layers = read_layers(self.layer_names, self.text("settings"), cwd, env, log)
         if any(layer.data.get("hooks") for layer in self.layers):
             log("warning", "hooks of the settings files are not run by this version, and guard nothing")
         self.env: Mapping[str, str] = merged_env(env, self.layers, self.table("env"))
@@ -59,7 +59,7 @@ class SettingSources:
             return ()
         asked = self.text("setting-sources")
         if asked is None:
-            return ("user", "project", "local")
+            return SETTING_SOURCES
         return tuple(name.strip() for name in asked.split(",") if name.strip())
 
     # ------------------------------------------------------------ flags

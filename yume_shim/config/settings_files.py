@@ -1,4 +1,4 @@
-"""The files that settings come from: config.toml of this program, settings.json layers of the Claude CLI."""
+"""Reads the settings files: this program's config.toml and the Claude CLI's settings.json layers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.folders import claude_folder, home_folder
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @value
 class Layer:
-    """One settings file, parsed. `trusted` = it may allow things and set the environment."""
+    """One parsed settings file. `trusted` = it may allow tool calls and set environment variables."""
 
     name: str
     data: dict[str, Any]
@@ -24,7 +25,7 @@ class Layer:
 
 
 def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -> dict[str, Any]:
-    """config.toml; {} when there is none. One that is there and cannot be read is told: keys may stand in it."""
+    """config.toml; {} if it does not exist. An unreadable file is reported, because it may hold keys."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
@@ -43,23 +44,23 @@ def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -
 
 
 def read_layers(
-    sources: tuple[str, ...], extra: str | None, cwd: str, config_dir: str, home: str, log: Callable[[str, str], None]
+    sources: tuple[str, ...], extra: str | None, cwd: str, env: Mapping[str, str], log: Callable[[str, str], None]
 ) -> list[Layer]:
     """The settings.json layers, weakest first: user, project, local, then `--settings`.
 
-    A project's own files may deny but not allow, and may not set the environment, unless the folder was trusted
-    (`hasTrustDialogAccepted` in ~/.claude.json): they come with the code that is being worked on.
+    Project files come with the code that is being worked on. Unless the folder is trusted (`hasTrustDialogAccepted` in
+    ~/.claude.json) they may deny but not allow tool calls, and may not set environment variables.
     """
     layers: list[Layer] = []
     if "user" in sources:
-        layers += _file_layer("user", os.path.join(config_dir, "settings.json"), trusted=True)
+        layers += _file_layer("user", os.path.join(claude_folder(env), "settings.json"), trusted=True)
     project: list[Layer] = []
     if "project" in sources:
         project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), trusted=False)
     if "local" in sources:
         project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), trusted=False)
     if project:
-        trusted = _folder_trusted(cwd, home)
+        trusted = _folder_trusted(cwd, home_folder(env))
         if not trusted and any(_allows(layer.data) for layer in project):
             log("warning", "this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
         layers += [Layer(layer.name, layer.data, trusted) for layer in project]
@@ -69,7 +70,7 @@ def read_layers(
 
 
 def _file_layer(name: str, path: str, *, trusted: bool) -> list[Layer]:
-    """A broken settings file is ignored, as the Claude CLI ignores it."""
+    """A broken settings file is ignored, as in the Claude CLI."""
     try:
         with open(path, "rb") as file:
             data = codec.loads(file.read())
@@ -79,7 +80,7 @@ def _file_layer(name: str, path: str, *, trusted: bool) -> list[Layer]:
 
 
 def _extra_settings(text: str) -> dict[str, Any]:
-    """`--settings`: JSON, or (text that is not JSON) the path of a file."""
+    """`--settings`: JSON, or the path of a file if it is not JSON."""
     if text.lstrip().startswith("{"):
         try:
             data = codec.loads(text)

@@ -6,7 +6,16 @@ import os
 
 from yume_shim.config.setting_sources import strings
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.settings import PermissionSettings, Rules, ToolSettings
+from yume_shim.types.settings import (
+    AUTO_MODE,
+    CLAUDE_MODES,
+    FLAT_MODES,
+    MODE_ALIASES,
+    SANDBOXES,
+    PermissionSettings,
+    Rules,
+    ToolSettings,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +25,6 @@ if TYPE_CHECKING:
 CLAUDE_CONCURRENCY = 8
 """Read-only calls that may run side by side in the Claude formats; the flat dialect runs one after another."""
 COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
-SANDBOXES = ("workspace", "workspace-nonet")
 
 
 def tool_settings(sources: SettingSources) -> ToolSettings:
@@ -70,11 +78,10 @@ def _mode(sources: SettingSources) -> str:
         asked = next(filter(None, modes), "default")
     if sources.on("dangerously-skip-permissions"):
         asked = "bypassPermissions"
-    if asked == "manual":
-        asked = "default"
-    if asked in ("interactive", "deny") and not sources.flat:
+    asked = MODE_ALIASES.get(asked, asked)
+    if asked in FLAT_MODES and not sources.flat:
         raise BadInvocation(f"permission mode '{asked}' belongs to --output-format flat")
-    if asked == "auto":
+    if asked == AUTO_MODE:
         asked = "bypassPermissions" if sources.flat else "acceptEdits"
         if not sources.flat:
             sources.log("info", "permission mode auto has no classifier here: it behaves as acceptEdits")
@@ -89,7 +96,7 @@ def _mode(sources: SettingSources) -> str:
 def _default_mode(layer: Layer) -> str:
     permissions = layer.data.get("permissions")
     mode = permissions.get("defaultMode", "") if isinstance(permissions, dict) else ""
-    return mode if mode in ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions") else ""
+    return mode if mode in CLAUDE_MODES else ""
 
 
 def _is_root() -> bool:

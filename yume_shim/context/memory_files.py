@@ -12,6 +12,8 @@ import os
 import re
 import stat
 
+from yume_shim.types.settings import SETTING_SOURCES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +24,6 @@ MAX_TOTAL_BYTES = 400_000
 """Bytes read from all files together."""
 MAX_FILES = 50
 MAX_IMPORT_DEPTH = 5
-
-ALL_SOURCES = ("user", "project", "local")
 
 INTRODUCTION = (
     "These are standing instructions from the user's and the project's files. Follow them wherever they apply, "
@@ -37,7 +37,7 @@ _TRAILING = ".,;:!?)]}'\"*_"
 """Punctuation that may follow a path in a sentence."""
 
 
-def load_memory(cwd: str, home_config_dir: str, sources: tuple[str, ...] = ALL_SOURCES) -> str:
+def load_memory(cwd: str, home_config_dir: str, sources: tuple[str, ...] = SETTING_SOURCES) -> str:
     """The note for the first user message, or "". `sources` are the setting sources to read: user, project, local."""
     found = _Found()
     users = os.path.join(home_config_dir, "CLAUDE.md")

@@ -14,6 +14,7 @@ hits.
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING, Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.models import ANTHROPIC_MESSAGES
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ MISSING_RESULT = (
 OPENING_NOTE = "[The conversation before this point is not included.]"
 """Put before a history that starts with the assistant: dropping the answer would lose its content."""
 
-SIGNED_API = "anthropic-messages"
+SIGNED_API = ANTHROPIC_MESSAGES
 """The API that checks signatures on thinking ("Invalid `signature` in `thinking` block") and refuses an assistant
 message that ends on thinking ("The final block in an assistant message cannot be `thinking`")."""
 

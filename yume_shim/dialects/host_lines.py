@@ -1,6 +1,8 @@
-"""Lines that answer the host and look the same in every JSON dialect."""
+"""Answers to the host's control requests, the same in every JSON dialect."""
 
 from __future__ import annotations
+
+from yume_shim.dialects.records.shared_records import ControlFailure, ControlResponse, ControlSuccess
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,18 +12,8 @@ if TYPE_CHECKING:
 
 def control_response(event: ControlAnswered) -> Json:
     """The answer to a control request; it lacks `request_id` when the request did."""
-    response: Json = {"subtype": "error" if event.error else "success"}
-    if event.request_id is not None:
-        response["request_id"] = event.request_id
     if event.error:
-        response["error"] = event.error
-        if event.error_code:
-            response["error_code"] = event.error_code
-    elif event.body is not None:
-        response["response"] = event.body
-    return {"type": "control_response", "response": response}
-
-
-def type_first(line: Json) -> Json:
-    """The same line with `type` as its first key."""
-    return {"type": line.get("type"), **{key: item for key, item in line.items() if key != "type"}}
+        return ControlResponse(
+            response=ControlFailure(request_id=event.request_id, error=event.error, error_code=event.error_code or None)
+        )
+    return ControlResponse(response=ControlSuccess(request_id=event.request_id, response=event.body))

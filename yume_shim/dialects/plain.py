@@ -1,4 +1,4 @@
-"""The print modes: only the answer as text, or one JSON object for the whole run."""
+"""The print modes: the answer as text, or one JSON object for the whole run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _NOT_MESSAGES = (
 
 
 class TextDialect:
-    """Prints the answer when the turn has ended, and nothing else. Failures are printed too: in this mode stdout is
-    all that a caller reads."""
+    """Prints the answer when the turn has ended, and nothing else. Failures are printed too, because in this mode
+    callers read only stdout."""
 
     def __init__(self) -> None:
         self._muted = False
@@ -40,7 +40,7 @@ class TextDialect:
 
 
 def closing_text(event: TurnEnded) -> str:
-    """What a turn comes to, as one text."""
+    """The outcome of a turn as one text."""
     match event.outcome:
         case "success":
             return event.text
@@ -68,7 +68,8 @@ class JsonDialect:
         self._messages: list[Json] = []
 
     def feed(self, tagged: Tagged) -> list[Json]:
-        """One line at the end of a turn. An array is no line object, so it comes as text that is already JSON."""
+        """One line at the end of a turn. An array is not a line object, so it is returned as text that is already
+        JSON."""
         for line in self._inner.feed(tagged):
             if line["type"] == "result":
                 line.pop("model_usage_since_last_result", None)

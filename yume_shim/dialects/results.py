@@ -1,34 +1,35 @@
-"""The closing record of a turn, and the words for failures: one table for both dialects.
+"""How a turn ends, and the texts for failures: one table for both dialects.
 
-Only this module words a Failure; the store is handed `nested_error_category` and `error_text` by whoever builds it.
+Only this module words a Failure. The store receives `nested_error_category` and `error_text` from `app`.
 """
 
 from __future__ import annotations
 
+from yume_shim.dialects.records.shared_records import ModelFigures, PermissionDenial
 from yume_shim.types.models import Usage
-from yume_shim.types.shapes import message_usage
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Literal
 
-    from yume_shim.types.blocks import Json
+    from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype, FlatSubtype
     from yume_shim.types.errors import ErrorKind, Failure
-    from yume_shim.types.events import Denial, ModelUsage, Outcome, TurnEnded
+    from yume_shim.types.events import Denial, ModelUsage, Outcome, Phase, TurnEnded
 
 
 @value
 class Ending:
-    """How one outcome is told: both dialects' `subtype`, `terminal_reason` ("" = left out), `is_error`."""
+    """How one outcome is reported: both dialects' `subtype`, `terminal_reason` ("" = left out), `is_error`."""
 
-    flat: str
-    nested: str
+    flat: FlatSubtype
+    nested: Literal["success"] | FailureSubtype
     terminal: str
     is_error: bool
 
 
-# In the nested dialect an API failure is subtype "success" with is_error true, as the Claude CLI does it.
+# In the nested dialect an API failure is subtype "success" with is_error true, as in the Claude CLI.
 ENDINGS: Mapping[Outcome, Ending] = {
     "success": Ending("success", "success", "completed", False),
     "cancelled": Ending("cancelled", "error_during_execution", "aborted_streaming", True),
@@ -45,7 +46,7 @@ ENDINGS: Mapping[Outcome, Ending] = {
     ),
 }
 
-_CATEGORIES: Mapping[ErrorKind, str] = {
+_CATEGORIES: Mapping[ErrorKind, ErrorCategory] = {
     "auth": "authentication_failed",
     "billing": "billing_error",
     "rate_limit": "rate_limit",
@@ -70,29 +71,35 @@ _CATEGORIES: Mapping[ErrorKind, str] = {
 TOO_LARGE = 413
 """HTTP status of a request body over the endpoint's limit."""
 
+_STOPPED: Mapping[Phase, str] = {
+    "tools": "while a tool ran",
+    "streaming": "while the model answered",
+    "idle": "before an answer",
+}
+
 
 def exit_code(outcome: Outcome) -> int:
-    """What the process says when this was its last result (signals have codes of their own)."""
+    """The exit code of a process whose last result this was; signals have other codes."""
     return 1 if ENDINGS[outcome].is_error else 0
 
 
 # ---------------------------------------------------------------- failures
 
 
-def nested_error_category(failure: Failure) -> str:
+def nested_error_category(failure: Failure) -> ErrorCategory:
     """`error` of a synthetic assistant line."""
     return "invalid_request" if failure.status == TOO_LARGE else _CATEGORIES[failure.kind]
 
 
-def retry_category(failure: Failure) -> str:
-    """`error` of an `api_retry` line: there overload has its own word, and what never got a status is "unknown"."""
+def retry_category(failure: Failure) -> ErrorCategory | Literal["overloaded"]:
+    """`error` of an `api_retry` line, where overload has its own name and a failure without a status is "unknown"."""
     if failure.kind == "overloaded":
         return "overloaded"
     return "unknown" if failure.status is None else nested_error_category(failure)
 
 
 def error_text(failure: Failure) -> str:
-    """What a person reads. Each begins with the words that hosts of the Claude CLI look for."""
+    """The message for people. Each begins with the text that hosts of the Claude CLI look for."""
     if failure.status == TOO_LARGE:
         return f"Request too large · {failure.message}"
     match failure.kind:
@@ -122,8 +129,7 @@ def error_list(event: TurnEnded) -> list[str]:
         case "success":
             return []
         case "cancelled":
-            where = {"tools": "while a tool ran", "streaming": "while the model answered", "idle": "before an answer"}
-            return [f"[interrupted] The turn was stopped {where[event.phase]}."]
+            return [f"[interrupted] The turn was stopped {_STOPPED[event.phase]}."]
         case "max_turns":
             return [f"Reached maximum number of turns ({event.limit})"]
         case "max_budget":
@@ -156,57 +162,22 @@ def terminal_reason(event: TurnEnded) -> str:
 # ---------------------------------------------------------------- figures
 
 
-def turn_usage(usage: Usage) -> Json:
-    """`result.usage` of the nested dialect, the full shape."""
-    return message_usage(usage) | {
-        "output_tokens_details": {"thinking_tokens": usage.reasoning},
-        "server_tool_use": {"web_search_requests": usage.web_searches, "web_fetch_requests": 0},
-        "inference_geo": "",
-        "iterations": [],
-        "speed": "standard",
-    }
-
-
-def flat_usage(usage: Usage) -> Json:
-    """The figures of a flat `usage` line and of the flat `result.usage`."""
-    shape: Json = {
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_creation_input_tokens": usage.cache_write,
-        "cache_read_input_tokens": usage.cache_read,
-    }
-    if usage.reasoning:
-        shape["reasoning_tokens"] = usage.reasoning
-    if usage.estimated:
-        shape["estimated"] = True
-    return shape
-
-
-def model_usage(models: Iterable[ModelUsage]) -> Json:
+def model_usage(models: Iterable[ModelUsage]) -> dict[str, ModelFigures]:
     """`modelUsage`: per requested model id."""
-    return {entry.model: _one_model(entry) for entry in models}
+    return {entry.model: _figures(entry) for entry in models}
 
 
-def model_usage_since(models: Iterable[ModelUsage], before: Mapping[str, ModelUsage]) -> Json:
-    """The same shape for what was used after `before`; models that were not used since are left out."""
-    shape: Json = {}
+def model_usage_since(models: Iterable[ModelUsage], before: Mapping[str, ModelUsage]) -> dict[str, ModelFigures]:
+    """The same for what was used after `before`; models that were not used since are left out."""
+    found: dict[str, ModelFigures] = {}
     for entry in models:
         old = before.get(entry.model)
         if old is None:
-            shape[entry.model] = _one_model(entry)
+            found[entry.model] = _figures(entry)
         elif old.usage != entry.usage or old.cost_usd != entry.cost_usd:
-            shape[entry.model] = _one_model(
-                type(entry)(
-                    entry.model,
-                    _difference(entry.usage, old.usage),
-                    round(entry.cost_usd - old.cost_usd, 12),
-                    entry.window,
-                    entry.max_output,
-                    entry.provider,
-                    entry.cost_known,
-                )
-            )
-    return shape
+            used = _difference(entry.usage, old.usage)
+            found[entry.model] = _figures(replace(entry, usage=used, cost_usd=round(entry.cost_usd - old.cost_usd, 12)))
+    return found
 
 
 def _difference(new: Usage, old: Usage) -> Usage:
@@ -222,32 +193,29 @@ def _difference(new: Usage, old: Usage) -> Usage:
     )
 
 
-def _one_model(entry: ModelUsage) -> Json:
+def _figures(entry: ModelUsage) -> ModelFigures:
     usage = entry.usage
-    shape: Json = {
-        "inputTokens": usage.input,
-        "outputTokens": usage.output,
-        "cacheReadInputTokens": usage.cache_read,
-        "cacheCreationInputTokens": usage.cache_write,
-        "webSearchRequests": usage.web_searches,
-        "costUSD": entry.cost_usd,
-        "contextWindow": entry.window,
-        "maxOutputTokens": entry.max_output,
-        "thinkingTokens": usage.reasoning,
-        "cacheCreationEphemeral5mInputTokens": usage.cache_write - usage.cache_write_1h,
-        "cacheCreationEphemeral1hInputTokens": usage.cache_write_1h,
-        "canonicalModel": entry.model,
-    }
-    if entry.provider:
-        shape["provider"] = entry.provider
-    if not entry.cost_known:
-        shape["costBasis"] = "unknown"
-    return shape
+    return ModelFigures(
+        inputTokens=usage.input,
+        outputTokens=usage.output,
+        cacheReadInputTokens=usage.cache_read,
+        cacheCreationInputTokens=usage.cache_write,
+        webSearchRequests=usage.web_searches,
+        costUSD=entry.cost_usd,
+        contextWindow=entry.window,
+        maxOutputTokens=entry.max_output,
+        thinkingTokens=usage.reasoning,
+        cacheCreationEphemeral5mInputTokens=usage.cache_write - usage.cache_write_1h,
+        cacheCreationEphemeral1hInputTokens=usage.cache_write_1h,
+        canonicalModel=entry.model,
+        provider=entry.provider or None,
+        costBasis=None if entry.cost_known else "unknown",
+    )
 
 
-def denial_list(denials: Iterable[Denial]) -> list[Json]:
+def denial_list(denials: Iterable[Denial]) -> list[PermissionDenial]:
     """`permission_denials`."""
     return [
-        {"tool_name": each.tool_name, "tool_use_id": each.tool_use_id, "tool_input": each.tool_input}
+        PermissionDenial(tool_name=each.tool_name, tool_use_id=each.tool_use_id, tool_input=each.tool_input)
         for each in denials
     ]

@@ -1,4 +1,4 @@
-"""Mentioned files go along with a prompt: read by the Read tool, if the gate lets it read them unasked."""
+"""Attaches files that a prompt mentions with `@`: the Read tool reads them if the gate allows that without asking."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READER = "Read"
 
 
 def attachments(services: EngineServices, blocks: Iterable[Block], cancel: Cancel) -> list[str]:
-    """One note for each mentioned file that is there and may be read; what is no file stays a word of the prompt."""
+    """One note for each mentioned file that exists and may be read; other mentions stay text of the prompt."""
     spec = services.toolbox.find(READER)
     if spec is None:
         return []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.engine.tally import DECIMALS
 from yume_shim.types.events import Notice
+from yume_shim.types.models import COST_DECIMALS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Budget:
     """One per conversation; its children share it. Used by the threads of all their loops."""
 
     def __init__(self, limit_usd: float | None, tally: Tally, emit: Emit) -> None:
-        self._limit = None if limit_usd is None else round(limit_usd, DECIMALS)
+        self._limit = None if limit_usd is None else round(limit_usd, COST_DECIMALS)
         self._tally, self._emit = tally, emit
         self._lock = threading.Lock()
         self._warned: set[str] = set()
@@ -43,7 +43,7 @@ class Budget:
         if self._limit is None:
             return
         spent = self._tally.spent_usd()
-        if round(self._limit * WARN_AT, DECIMALS) <= spent < self._limit:
+        if round(self._limit * WARN_AT, COST_DECIMALS) <= spent < self._limit:
             self._warn_once("budget", f"${spent:.4g} of the budget of ${self._limit:g} are spent.")
         for model in self._tally.unpriced():
             self._warn_once(f"price of {model}", f"No price is known for {model}: its cost counts as zero.")

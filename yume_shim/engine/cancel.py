@@ -1,4 +1,4 @@
-"""The stop signal of one piece of work: set from any thread, heard by whatever blocks."""
+"""The stop signal of one piece of work: any thread may set it; whatever blocks is woken by it."""
 
 from __future__ import annotations
 

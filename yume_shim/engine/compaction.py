@@ -1,4 +1,4 @@
-"""Summing up the history: asks the model for a summary, unseen by the host, and puts it in place of what it covers."""
+"""Compaction: asks the model for a summary, without showing it to the host, and replaces the messages it covers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 SUMMARY_TOKENS = 20_000
 """The longest answer asked for; reasoning counts towards it."""
 HEAD_SHARE = 0.75
-"""The part of the window that what is to be summed up may fill."""
+"""The part of the window that the messages to summarise may fill."""
 TRIES = 3
-"""A summary request that is itself too long is sent again with half as much, this often in all."""
+"""A summary request that is itself too long is sent again with half the messages, this often in all."""
 SUMMARY_SHARE = 8
 """A summary may take one in so many parts of the window."""
 CHARACTERS_PER_TOKEN = 3
@@ -48,7 +48,7 @@ class CompactionFailed(Exception):
 
 @value
 class Summary:
-    """A summary that came, not yet put in place."""
+    """A summary that was received and not yet applied."""
 
     trigger: Trigger
     cut: int
@@ -64,13 +64,7 @@ class Compactor:
     def __init__(
         self, services: EngineServices, conversation: Conversation, spec: ModelSpec, cancel: Cancel, build: Build
     ) -> None:
-        self._services, self._conversation, self.spec, self._cancel, self._build = (
-            services,
-            conversation,
-            spec,
-            cancel,
-            build,
-        )
+        self._services, self._conversation, self.spec, self._build = services, conversation, spec, build
         self._client = ModelClient(services, cancel, set(), emit=self._emit, on_cut="restart")
 
     @property
@@ -78,7 +72,7 @@ class Compactor:
         """How long the model was waited for."""
         return self._client.api_seconds
 
-    def sum_up(self, trigger: Trigger, cut: int, before: int, instructions: str = "") -> Summary:
+    def summarise(self, trigger: Trigger, cut: int, before: int, instructions: str = "") -> Summary:
         """Ask for a summary of the first `cut` messages; `before` is the size of the whole. Raises CompactionFailed or
         Stopped; either way nothing has changed."""
         emit, clock = self._services.emit, self._services.clock
@@ -101,8 +95,8 @@ class Compactor:
         message = rejoin(text, head, self._services.toolbox.specs())
         return Summary(trigger, cut, before, message, round((clock.monotonic() - begun) * 1000), instructions)
 
-    def put_in_place(self, summary: Summary) -> None:
-        """The history is the summary and what stands behind the cut; tell so."""
+    def apply(self, summary: Summary) -> None:
+        """Replace the messages before the cut by the summary, and announce it."""
         conversation = self._conversation
         kept = tuple(conversation.history[summary.cut :])
         gone = size_of(conversation.history[: summary.cut])
@@ -110,12 +104,12 @@ class Compactor:
         conversation.measured = None
         conversation.trimming = TrimPlan(
             (0, *conversation.trimming.caps[summary.cut :])
-        )  # the summary has no results to cut
+        )  # the summary has no results to trim
         conversation.reasoning_stale_before = len(conversation.history)
         added = size_of((summary.message,))
         conversation.dropped_tokens += max(0, gone - added)
         after = max(summary.before - gone + added, size_of(conversation.history))
-        self._services.log("info", f"history summed up ({summary.trigger}): {summary.before} -> about {after} tokens")
+        self._services.log("info", f"history compacted ({summary.trigger}): {summary.before} -> about {after} tokens")
         self._services.emit(
             Compacted(
                 trigger=summary.trigger,
@@ -163,5 +157,5 @@ class Compactor:
             self._conversation.tally.add(self.spec, usage)
 
     def _emit(self, event: Event) -> str:
-        """What the summary request says is not for the host, but that it has to wait is."""
+        """The host does not see the answer, but it sees retries and notices."""
         return self._services.emit(event) if isinstance(event, (Retrying, Notice)) else ""

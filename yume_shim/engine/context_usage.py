@@ -1,8 +1,9 @@
-"""How full the context is, told to hosts that ask (`get_context_usage`)."""
+"""How full the context is: the answer to `get_context_usage`."""
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import by_characters, frame_size, size_of
+from yume_shim.context.estimate import frame_size, size_of
+from yume_shim.types.token_estimate import by_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

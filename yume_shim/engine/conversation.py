@@ -7,7 +7,6 @@ reader may also read `history` (copied in one step), `measured` and `session_id`
 
 from __future__ import annotations
 
-import os
 import threading
 
 from yume_shim.context.estimate import Measured
@@ -17,6 +16,7 @@ from yume_shim.engine.host_options import HostOptions
 from yume_shim.engine.model_choice import ModelChoice
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import ToolCall
+from yume_shim.types.folders import claude_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,11 +98,8 @@ class Conversation:
         surroundings = facts(settings.cwd, self.services.clock.now(), settings.env)
         tools = self.services.toolbox.specs()
         self.system = build_system(surroundings, tools, options.system_prompt, options.append_system_prompt)
-        home = settings.env.get("HOME") or os.path.expanduser("~")
-        config_dir = settings.env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-        self.preamble = (
-            load_memory(settings.cwd, config_dir, settings.setting_sources) if settings.instructions.memory else ""
-        )
+        if settings.instructions.memory:
+            self.preamble = load_memory(settings.cwd, claude_folder(settings.env), settings.setting_sources)
 
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""

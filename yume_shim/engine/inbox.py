@@ -1,4 +1,4 @@
-"""What waits for its turn: commands from the reader thread, taken in order by the session. Bounded."""
+"""Commands that wait: the reader's thread adds them, the session takes them in order. Bounded."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Inbox:
             return self._items.popleft()
 
     def take_waiting(self, plain: Callable[[UserInput], bool], *, later: bool) -> list[UserInput]:
-        """The prompts at the head of the queue, all of them up to one that is not `plain`; those of priority "later"
-        only if `later`."""
+        """Take the prompts at the head of the queue up to the first that is not `plain`; those of priority "later" only
+        if `later`."""
         with self._ready:
             taken: list[UserInput] = []
             while self._items:
@@ -58,7 +58,7 @@ class Inbox:
             return taken
 
     def put_first(self, command: Command) -> None:
-        """Put one at the head, past the limit: it is to run next."""
+        """Put one at the head, beyond the limit: it runs next."""
         with self._ready:
             self._items.appendleft(command)
             self._ready.notify()
@@ -77,7 +77,7 @@ class Inbox:
             return tuple(item.uuid for item in self._items if isinstance(item, UserInput) and item.uuid)
 
     def has_work(self) -> bool:
-        """Does a prompt wait, or something else that asks the model?"""
+        """Is a prompt waiting, or another command that asks the model?"""
         with self._ready:
             return any(isinstance(item, (UserInput, Compact)) for item in self._items)
 

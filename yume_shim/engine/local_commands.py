@@ -37,14 +37,14 @@ NOTHING_TO_COMPACT = "No messages to compact"
 
 @value
 class LocalCommand:
-    """One that was recognised."""
+    """A command that was recognised."""
 
     name: Literal["compact", "clear"]
     words: str = ""
 
 
 def local_command(prompt: UserInput) -> LocalCommand | None:
-    """The command that a prompt is; None for everything that goes to the model."""
+    """The command in a prompt; None if the prompt goes to the model."""
     if len(prompt.blocks) != 1 or not isinstance(prompt.blocks[0], Text) or not prompt.should_query:
         return None
     text = prompt.blocks[0].text.strip()
@@ -80,7 +80,7 @@ class LocalCommands:
         else:
             requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
             outcome = self._compact(requests, command.words, prompt, uuids, reason)
-            api_seconds = requests.compactor.api_seconds
+            api_seconds = requests.compaction_seconds
         tally = self._conversation.tally
         ended = TurnEnded(
             outcome=outcome,
@@ -106,16 +106,16 @@ class LocalCommands:
         self._services.emit(SessionChanged(self._conversation.session_id, before))
 
     def compact_now(self, cancel: Cancel) -> None:
-        """Outside of any turn, as the flat line asks for."""
+        """Compact outside of any turn: the `compact` line of the flat dialect."""
         requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
         try:
-            summary = self._sum_up(requests, "")
+            summary = self._summarise(requests, "")
         except CompactionFailed as failed:
             self._services.emit(CommandRefused(failed.message))
         except Stopped:
             self._services.emit(CommandRefused("compacting was stopped", "cancelled"))
         else:
-            requests.compactor.put_in_place(summary)
+            requests.compactor.apply(summary)
 
     # ------------------------------------------------------------ steps
 
@@ -128,7 +128,7 @@ class LocalCommands:
         reason: Callable[[], InterruptReason],
     ) -> Outcome:
         try:
-            summary = self._sum_up(requests, instructions)
+            summary = self._summarise(requests, instructions)
         except CompactionFailed as failed:
             self._start(prompt, uuids)
             self._services.emit(LocalCommandDone("compact", f"Error: {failed.message}", failed="bad_input"))
@@ -136,25 +136,25 @@ class LocalCommands:
         except Stopped:
             self._start(prompt, uuids)
             why = reason()
-            if why != "priority":  # a prompt that takes over speaks for itself
+            if why != "priority":  # the prompt that takes over follows at once
                 self._conversation.history.append(Message("user", (Text(interrupt_marker("streaming")),)))
             self._services.emit(Interrupted(why, "streaming"))
             return "success" if why == "priority" else "cancelled"
         self._start(prompt, uuids)
-        requests.compactor.put_in_place(summary)
+        requests.compactor.apply(summary)
         self._services.emit(LocalCommandDone("compact", "Compacted "))
         return "success"
 
-    def _sum_up(self, requests: Requests, instructions: str) -> Summary:
-        """All of the history: the user asked for it, so nothing is too recent."""
+    def _summarise(self, requests: Requests, instructions: str) -> Summary:
+        """Summarise the whole history: the user asked for it, so no message is too recent."""
         history = self._conversation.history
         if not any(message.role == "assistant" for message in history):
             raise CompactionFailed(NOTHING_TO_COMPACT)
         self._conversation.prepare()
-        return requests.compactor.sum_up("manual", len(history), requests.size(), instructions)
+        return requests.compactor.summarise("manual", len(history), requests.size(), instructions)
 
     def _start(self, prompt: UserInput, uuids: tuple[str, ...]) -> None:
-        """The turn is told once it is clear what came of it: the Claude CLI prints init behind the status lines."""
+        """Announce the turn after its outcome is known: the Claude CLI prints init after the status lines."""
         self._services.emit(TurnStarted(self._describe(), uuids))
         if self._services.settings.host.replay_user_messages:
             message = Message("user", prompt.blocks)

@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 
 
 FAILOVER_KINDS = ("overloaded", "rate_limit", "server", "network", "dns", "timeout", "stream_interrupted", "not_found")
-"""Failures that another model may not have: never a wrong key, a bad request or a used-up budget."""
+"""Failures that another model may not have: never a wrong key, a bad request or an exhausted budget."""
 RETRIES_BEFORE_FALLBACK = 2
-"""As the Claude CLI does it: three tries, then the fallback model."""
+"""Three tries, then the fallback model, as in the Claude CLI."""
 QUOTING = ("message", "provider_code", "detail", "param", "nudge")
-"""The fields of a failure that hold words of the other side."""
+"""Fields of a failure that quote the server."""
 MAX_NUDGES = 2
-"""How often a model that failed by its own fault (a call that nobody can read) is told so and asked again."""
+"""How often a model that wrote an unreadable call is asked again with a note about it."""
 
 
 @value
 class ModelAnswer:
-    """A usable answer. `cut` = the stream broke after these blocks were complete or kept; more must be asked for, with
-    the `nudge` if the model itself was at fault."""
+    """A usable answer. `cut` = the stream broke after these blocks; the rest must be requested, with the `nudge` if the
+    model itself caused the failure."""
 
     blocks: tuple[AssistantBlock, ...]
     stop: Stop
@@ -68,7 +68,7 @@ class GaveUp(Exception):
 
 
 class Stopped(Exception):
-    """The answer was interrupted. `blocks` stay in the history; `dropped` (if any) tells the dialects what is void."""
+    """The answer was interrupted. `blocks` stay in the history; `dropped` says which blocks are void."""
 
     def __init__(self, blocks: tuple[AssistantBlock, ...], usage: Usage, dropped: ResponseDropped | None) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class Stopped(Exception):
 
 
 class Attempt:
-    """What of one attempt has come in so far."""
+    """What one attempt has received so far."""
 
     __slots__ = ("blocks", "ended", "failure", "open_block", "open_index", "pieces", "renamed", "started", "usage")
 
@@ -106,7 +106,7 @@ class Attempt:
 
 
 class ModelClient:
-    """Gets answers for one turn. Retries are counted over the turn's current stumble: a good answer resets them."""
+    """Gets the answers of one loop. Retries are counted since the last good answer."""
 
     def __init__(
         self,
@@ -131,11 +131,11 @@ class ModelClient:
         self.api_seconds = 0.0
 
     def start_over(self) -> None:
-        """Another model takes over: its retries are counted anew."""
+        """Another model takes over: retries are counted from zero."""
         self._retries = 0
 
     def take_lost(self) -> Usage:
-        """What answers cost that broke off and were asked again; told once."""
+        """The usage of answers that broke off and were requested again, since the last call."""
         lost, self._lost = self._lost, Usage()
         return lost
 
@@ -173,7 +173,7 @@ class ModelClient:
         return attempt
 
     def _without_keys(self, failure: Failure) -> Failure:
-        """Servers and gateways quote the key that they refuse; a failure is shown, stored and told to models."""
+        """Servers and gateways quote the key that they refuse; failures are shown, stored and sent to models."""
         from yume_shim.text.redact import redact
 
         texts = {name: redact(getattr(failure, name), self._services.secrets) for name in QUOTING}
@@ -193,7 +193,7 @@ class ModelClient:
             case BlockStarted(index, block):
                 attempt.open_index, attempt.pieces, attempt.renamed = index, [], ""
                 if isinstance(block, ToolCall) and (not block.id or block.id in self._used_ids):
-                    # some endpoints give none, or count from call_0 again in every turn
+                    # some endpoints send no id, or count from call_0 in every turn
                     attempt.renamed = self._services.ids.call_id()
                     block = replace(block, id=attempt.renamed)
                 attempt.open_block = block
@@ -215,7 +215,7 @@ class ModelClient:
             case ResponseFailed(failure):
                 attempt.failure = failure
             case Notice():
-                self._services.log("warning", event.text)  # text mode has no other place for it
+                self._services.log("warning", event.text)  # text mode shows it nowhere else
                 emit(event)
 
     # ------------------------------------------------------------ failures
@@ -223,7 +223,7 @@ class ModelClient:
     def _salvage(self, request: Request, attempt: Attempt, failure: Failure) -> ModelAnswer | None:
         """Wait and return None to send the request again, return what can be kept, or raise GaveUp."""
         if attempt.calls() and failure.retryable:
-            return self._keep(attempt)  # finished calls run, once; what was cut behind them is void
+            return self._keep(attempt)  # finished calls run, once; what was cut after them is void
         backoff = request.model.endpoint.backoff
         if failure.kind in FAILOVER_KINDS and self._has_fallback is not None and self._has_fallback():
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
@@ -263,7 +263,7 @@ class ModelClient:
 
     def _keep(self, attempt: Attempt, partial: Text | None = None) -> ModelAnswer:
         blocks = list(attempt.blocks)
-        if not attempt.calls():  # a cut answer is asked to go on: its reasoning would be replayed without its end
+        if not attempt.calls():  # a cut answer is continued: its reasoning would be replayed without its end
             blocks = [block for block in blocks if not isinstance(block, Thinking)]
         if partial is not None and attempt.open_index is not None:
             self._emit(PartialKept(partial, attempt.open_index, interrupted=False))
@@ -276,7 +276,7 @@ class ModelClient:
 
     def _stopped(self, attempt: Attempt, request: Request) -> Stopped:
         partial = attempt.partial_text()
-        if attempt.started and attempt.usage == Usage():  # most APIs tell their figures at the end only
+        if attempt.started and attempt.usage == Usage():  # most APIs send usage only at the end
             attempt.usage = _estimated(request, attempt)
         blocks = tuple(attempt.blocks)
         if partial is not None and attempt.open_index is not None:
@@ -295,7 +295,7 @@ class ModelClient:
 
 
 def _nudged(request: Request, nudge: str) -> Request:
-    """The request with a word to the model at its end, once; it is no part of the history."""
+    """The request with a note to the model at its end, once; the note is not part of the history."""
     *before, last = request.messages
     word = Text(nudge)
     if last.role != "user":
@@ -306,7 +306,7 @@ def _nudged(request: Request, nudge: str) -> Request:
 
 
 def _estimated(request: Request, attempt: Attempt) -> Usage:
-    """For endpoints that report no tokens."""
+    """The usage of endpoints that report none."""
     written = estimate_text("".join(attempt.pieces)) if attempt.open_index is not None else 0
     for block in attempt.blocks:
         match block:

@@ -1,12 +1,10 @@
-"""What goes out: the history as the model gets it, made to fit its window by trimming and, at need, by a summary."""
+"""Builds the requests of a loop: the history as it is sent, fitted to the window by trimming or by a summary."""
 
 from __future__ import annotations
 
-from yume_shim.context.compact import choose_cut
 from yume_shim.context.estimate import estimate_text, frame_size, measured, room_for_output, size_of
 from yume_shim.context.repair import repair
 from yume_shim.context.result_trimming import apply_trim, plan_step
-from yume_shim.engine.compaction import CompactionFailed, Compactor
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import Notice
 from yume_shim.types.models import Request
@@ -16,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from yume_shim.engine.compaction import Compactor
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
@@ -24,17 +23,17 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 KEEP_SHARE = 0.2
-"""The part of the window that the newest messages may take behind a summary."""
+"""The part of the window that the newest messages may take after a summary."""
 OUTPUT_RESERVE = 20_000
 """Tokens that a request leaves for its answer, if the model can write that much."""
 BOUND_REASONING = "adaptive"
-"""Models that think this way bind their reasoning to what stood before it."""
+"""Models that think this way bind their reasoning to the messages before it."""
 OVERFLOW_SHARE = 0.7
-"""What the provider called too long must come down to this part of its size to be sent again without a summary."""
+"""A request that was refused as too long must shrink to this part of its size to be sent again without a summary."""
 
 
 class Requests:
-    """Makes the requests of one turn. `compactions` counts the summaries it needed."""
+    """The requests of one loop. `compactions` counts the summaries they needed."""
 
     def __init__(
         self,
@@ -42,21 +41,23 @@ class Requests:
         conversation: Conversation,
         spec: ModelSpec,
         cancel: Cancel,
-        more_tools: tuple[ToolSpec, ...] = (),
     ) -> None:
         self._services, self._conversation, self._spec = services, conversation, spec
         self._stuck = False
-        """A summary could not be had in this turn: not tried again before each request."""
+        """No summary can be made in this loop, so none is tried before each request."""
         self._tried: Literal["", "trimming", "summary"] = ""
-        """What was done since the last answer because the provider said that a request was too long."""
-        self.compactor = Compactor(services, conversation, spec, cancel, self._for_summary)
+        """What was done since the last answer because a request was refused as too long."""
+        self._cancel = cancel
+        self._compactor: Compactor | None = None
         self.compactions = 0
-        self.wanted = ""
+        self.forced_tool = ""
         """The one tool that must be called now; "" = the model chooses."""
 
     def for_model(self, spec: ModelSpec) -> Request:
         """The next request, to another model. Raises Stopped."""
-        self._spec = self.compactor.spec = spec
+        self._spec = spec
+        if self._compactor is not None:
+            self._compactor.spec = spec
         return self.next()
 
     def next(self) -> Request:
@@ -64,11 +65,11 @@ class Requests:
         return self._request(self._make_room())
 
     def after_overflow(self, failure: Failure) -> Request | None:
-        """Another try after the provider said that it was too long; None if nothing can be done. Raises Stopped."""
+        """The next try after a request was refused as too long; None if nothing can be done. Raises Stopped."""
         settings = self._services.settings
         if failure.kind != "context_length" or not settings.history.auto_compact or self._tried == "summary":
             return None
-        size = max(self.size(), self._estimate())  # the figure that let it pass was wrong
+        size = max(self.size(), self._estimate())  # the figure by which it was sent was wrong
         if not self._tried and settings.history.trimming:
             self._tried = "trimming"
             if size - self._trim(size, round(size * OVERFLOW_SHARE)) <= size * OVERFLOW_SHARE:
@@ -81,7 +82,7 @@ class Requests:
         return self._services.settings.history.auto_compact and not self._stuck and self._compact()
 
     def learn(self, usage: Usage) -> None:
-        """Take over what the provider counted, now that its answer is in the history."""
+        """Record what the provider counted, now that its answer is in the history."""
         conversation = self._conversation
         self._tried = ""
         conversation.measured = measured(usage, len(conversation.history), self._spec.origin) or conversation.measured
@@ -95,7 +96,7 @@ class Requests:
 
     def _estimate(self) -> int:
         conversation = self._conversation
-        sent = self._sent()
+        sent = self._history()
         rough = frame_size(conversation.system, self._tools()) + size_of(sent)
         if rough * 2 < self._trim_budget():  # counting exactly loads a vocabulary: only where it matters
             return rough
@@ -116,7 +117,7 @@ class Requests:
         """One step; returns the tokens it freed."""
         conversation, settings = self._conversation, self._services.settings
         step = plan_step(
-            self._sent(),
+            self._history(),
             size,
             budget,
             keep_turns=settings.history.keep_recent_user_turns_in_chained_tool_calls,
@@ -130,22 +131,39 @@ class Requests:
             conversation.measured = replace(
                 conversation.measured, tokens=max(0, conversation.measured.tokens - step.freed)
             )
-        self._services.log("info", f"history: old tool results cut, about {step.freed} of {size} tokens freed")
+        self._services.log("info", f"history: old tool results trimmed, about {step.freed} of {size} tokens freed")
         return step.freed
 
+    @property
+    def compactor(self) -> Compactor:
+        """Created for the first summary: few conversations need one."""
+        if self._compactor is None:
+            from yume_shim.engine.compaction import Compactor
+
+            self._compactor = Compactor(self._services, self._conversation, self._spec, self._cancel, self._for_summary)
+        return self._compactor
+
+    @property
+    def compaction_seconds(self) -> float:
+        """How long summaries were waited for."""
+        return 0.0 if self._compactor is None else self._compactor.api_seconds
+
     def _compact(self) -> bool:
+        from yume_shim.context.compact import choose_cut
+        from yume_shim.engine.compaction import CompactionFailed
+
         cut = choose_cut(self._conversation.history, round(self._spec.window * KEEP_SHARE))
         if cut is None:
             self._stuck = True
-            self._services.log("info", "history: too little to sum up")
+            self._services.log("info", "history: too little to summarise")
             return False
         try:
-            summary = self.compactor.sum_up("auto", cut, self.size())
+            summary = self.compactor.summarise("auto", cut, self.size())
         except CompactionFailed as failed:
             self._stuck = True
             self._services.emit(Notice("compact", f"The history could not be summed up: {failed.message}"))
             return False
-        self.compactor.put_in_place(summary)
+        self.compactor.apply(summary)
         self.compactions += 1
         return True
 
@@ -153,14 +171,14 @@ class Requests:
         return self._services.settings.history.max_tokens or round(self._window() * self._spec.trim_at)
 
     def _compact_limit(self) -> int:
-        """Where a summary is due: at the family's share of the window, and before the answer has no room."""
+        """The size at which a summary is due: the model family's share of the window, with room left for the answer."""
         window, asked = self._window(), self._services.settings.history.compact_tokens
         limit = min(round(window * self._spec.compact_at), window - min(self._longest(), OUTPUT_RESERVE))
         limit = max(limit, window // 2)
         return limit if asked is None else min(limit, asked)
 
     def _window(self) -> int:
-        """The model's window; if the provider has taken more than that, the figure is wrong and nothing is known."""
+        """The model's window; if the provider accepted more than that, the figure is wrong and the real one unknown."""
         counted = self._conversation.measured
         if counted is not None and counted.origin == self._spec.origin and counted.tokens > self._spec.window:
             return counted.tokens * 2
@@ -173,19 +191,19 @@ class Requests:
         self._watch_beginning()
         spec = self._spec
         return replace(
-            self._of(self._sent(), longest, self._conversation.reasoning_stale_before),
-            tool_choice=self.wanted or "auto",
+            self._build(self._history(), longest, self._conversation.reasoning_stale_before),
+            tool_choice=self.forced_tool or "auto",
             temperature=spec.temperature,
             top_p=spec.top_p,
             stop_sequences=spec.stop_sequences,
         )
 
-    def _sent(self) -> tuple[Message, ...]:
-        """The history, message for message, as it is sent."""
+    def _history(self) -> tuple[Message, ...]:
+        """The history as it is sent, message for message."""
         return apply_trim(self._conversation.history, self._conversation.trimming)
 
     def _watch_beginning(self) -> None:
-        """Another system prompt or other tools: reasoning from before belongs to a beginning that is gone."""
+        """After a change of system prompt or tools, earlier reasoning belongs to a beginning that no longer exists."""
         conversation = self._conversation
         beginning = (conversation.system, conversation.preamble, self._tools())
         if conversation.beginning not in (None, beginning):
@@ -195,13 +213,13 @@ class Requests:
     def _for_summary(self, messages: tuple[Message, ...], longest: int) -> Request:
         head = messages[:-1]
         reasoning_stale_before = (
-            self._conversation.reasoning_stale_before if head == self._sent()[: len(head)] else len(head)
+            self._conversation.reasoning_stale_before if head == self._history()[: len(head)] else len(head)
         )
         return replace(
-            self._of(messages, min(longest, self._spec.max_output), reasoning_stale_before), tool_choice="none"
+            self._build(messages, min(longest, self._spec.max_output), reasoning_stale_before), tool_choice="none"
         )
 
-    def _of(self, messages: tuple[Message, ...], max_tokens: int, reasoning_stale_before: int) -> Request:
+    def _build(self, messages: tuple[Message, ...], max_tokens: int, reasoning_stale_before: int) -> Request:
         settings, conversation = self._services.settings, self._conversation
         if reasoning_stale_before and self._spec.thinking == BOUND_REASONING:
             from yume_shim.context.stale_reasoning import without_reasoning
@@ -227,7 +245,7 @@ class Requests:
         )
 
     def _report(self, notes: tuple[str, ...]) -> None:
-        """What had to be left out or made up: to the log, and once to the user where another model goes on."""
+        """Report what had to be left out or added: in the log, and once to the user where another model continues."""
         for note in notes:
             self._services.log("info", f"history: {note}")
         conversation, origin = self._conversation, self._spec.origin

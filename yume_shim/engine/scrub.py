@@ -1,4 +1,4 @@
-"""Keys do not leave a tool: its output is redacted before it is shown, stored or sent to a model."""
+"""Removes keys from tool output before it is shown, stored or sent to a model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from yume_shim.types.outputs import ToolOutput
 
 BINARY = ("base64", "data")
-"""Fields that hold encoded bytes: what looks like a key in there is chance, and taking it out would break the image."""
+"""Fields that hold encoded bytes: what looks like a key there is coincidence, and removing it would break the image."""
 MAX_DEPTH = 32
-"""How deep a tool's structured result is looked through; deeper ones are not made by any tool."""
+"""How deep a structured result is searched; no tool makes deeper ones."""
 
 
 def scrub(output: ToolOutput, secrets: Sequence[str]) -> tuple[ToolOutput, int]:
-    """(the output without keys, how many were taken out)."""
+    """(the output without keys, how many were removed)."""
     found = 0
     content = output.content
     if isinstance(content, str):

@@ -1,4 +1,4 @@
-"""A session: takes commands in order, runs a turn for each prompt, lets itself be interrupted from any thread."""
+"""A session: takes commands in order and runs a turn for each prompt; any thread may interrupt it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Session:
         self._inbox = Inbox()
         self._lock = threading.Lock()
         self._cancel: CancelSignal | None = None
-        """The stop signal of the turn that runs or is about to."""
+        """The stop signal of the turn that runs or will run next."""
         self._reason: InterruptReason = "user"
         self._running = False
         self._known_uuids: dict[str, None] = {}
@@ -71,7 +71,7 @@ class Session:
     def restore(
         self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
     ) -> None:
-        """Go on with a stored conversation, with what it had cost and how large it was; before `run`."""
+        """Continue a stored conversation with its cost and its size; called before `run`."""
         self._conversation.restore(history, spent, counted)
 
     # ------------------------------------------------------------ from any thread
@@ -82,7 +82,7 @@ class Session:
         return self._conversation.models.current()
 
     def info(self) -> SessionInfo:
-        """The session as it stands now."""
+        """The session as it is now."""
         return self._describe(self.spec, self._conversation.session_id)
 
     def submit(self, command: Command) -> bool:
@@ -180,7 +180,7 @@ class Session:
                 case UserInput():
                     prompts = [command]
                     if after_turn and self._services.settings.host.merge_waiting and command.should_query:
-                        # what waited while a turn ran becomes one turn, as hosts of the Claude CLI expect
+                        # prompts that waited during a turn become one turn, as hosts of the Claude CLI expect
                         prompts += self._inbox.take_waiting(self._is_plain, later=True)
                     after_turn = self._take(prompts)
                 case HistoryInput(blocks):
@@ -203,7 +203,7 @@ class Session:
         except BadInvocation as error:
             self._services.emit(CommandRefused(error.message, "config"))
 
-    # ------------------------------------------------------------ commands of ours
+    # ------------------------------------------------------------ local commands
 
     def _command_of(self, prompt: UserInput) -> LocalCommand | None:
         first = prompt.blocks[0] if prompt.blocks else None
@@ -218,7 +218,7 @@ class Session:
         return local_command(prompt)
 
     def _local(self) -> LocalCommands:
-        """Made at the first use: few sessions have any."""
+        """Created at the first use: few sessions need it."""
         if self._locals is None:
             from yume_shim.engine.local_commands import LocalCommands
 
@@ -229,14 +229,14 @@ class Session:
         return self._command_of(prompt) is None
 
     def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
-        """As `_take`, for a prompt that the model does not get."""
+        """As `_take`, for a command that the model does not see."""
         fresh = self._is_new(prompt)
         if fresh:
-            self._tell_state("running")
+            self._report_state("running")
             self.last_end = self._local().run(command, prompt, self._begin(), lambda: self._reason)
         self._rest()
         if fresh:
-            self._tell_state("idle")
+            self._report_state("idle")
         return fresh
 
     # ------------------------------------------------------------ turns
@@ -249,8 +249,8 @@ class Session:
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         info = self.info()
-        self._tell_state("running")
-        self._conversation.history.append(self._accept(fresh))  # stored before anybody reads that its turn has begun
+        self._report_state("running")
+        self._conversation.history.append(self._accept(fresh))  # stored before the host reads that its turn has begun
         self._services.emit(TurnStarted(info, uuids))
         self._attach(fresh)
         if fresh[0].should_query:
@@ -259,16 +259,16 @@ class Session:
             self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._conversation.tally.total_usd(), info=info)
             self._services.emit(self.last_end)
         self._rest()
-        self._tell_state("idle")
+        self._report_state("idle")
         return True
 
-    def _tell_state(self, state: Literal["running", "idle"]) -> None:
+    def _report_state(self, state: Literal["running", "idle"]) -> None:
         if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
         from yume_shim.engine.turn import (
-            Turn,  # late: the turn's first line is out, and most of the engine is behind it
+            Turn,  # imported late: the first line of the turn is printed before most of the engine loads
         )
 
         self._conversation.prepare()
@@ -276,14 +276,14 @@ class Session:
         return turn.run(uuids)
 
     def _begin(self) -> CancelSignal:
-        """Something that can be interrupted runs from here on; returns its stop signal."""
+        """From here on work runs that can be interrupted; returns its stop signal."""
         with self._lock:
             self._running = True
             self._cancel = self._cancel or CancelSignal()
             return self._cancel
 
     def _rest(self) -> None:
-        """The turn is over: a stop signal from here on belongs to the next prompt, if one waits."""
+        """The turn is over: a later stop signal belongs to the next prompt, if one waits."""
         with self._lock:
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
@@ -303,7 +303,7 @@ class Session:
         return Message("user", tuple(blocks))
 
     def _attach(self, prompts: Sequence[UserInput]) -> None:
-        """Files mentioned with `@` are given to the model beside the prompt."""
+        """Files mentioned with `@` are sent to the model with the prompt."""
         blocks = [block for prompt in prompts if prompt.expand for block in prompt.blocks]
         if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
             return
@@ -316,7 +316,7 @@ class Session:
         self._conversation.history[-1] = replace(said, blocks=(*said.blocks, *(Text(note) for note in notes)))
 
     def _injected(self) -> Sequence[UserInput]:
-        """Prompts that arrived while tools ran go along with the results, as the Claude CLI does."""
+        """Prompts that arrived while tools ran are sent with the results, as the Claude CLI does."""
         if not self._services.settings.host.merge_waiting:
             return ()
         waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._is_new(prompt)]
@@ -327,7 +327,7 @@ class Session:
         return waiting
 
     def _is_new(self, prompt: UserInput) -> bool:
-        """A prompt whose uuid was seen before is echoed (where echoing is on) and not run again."""
+        """A prompt whose uuid was seen before is echoed (if echoing is on) and not run again."""
         if not prompt.uuid:
             return True
         if prompt.uuid in self._known_uuids:
@@ -342,7 +342,7 @@ class Session:
 
 
 def _joined(before: list[Block], more: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Two texts in a row are kept apart by a newline."""
+    """Two texts in a row are joined by a newline."""
     if before and more and isinstance(before[-1], Text) and isinstance(more[0], Text):
         before[-1] = Text(before[-1].text + "\n" + more[0].text)
         return more[1:]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.types.events import ModelUsage
+from yume_shim.types.models import COST_DECIMALS
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec, Usage
 
 
-DECIMALS = 12
-"""A token of the cheapest model costs 1e-8 dollars; digits beyond these are float rounding."""
 MAX_UNPRICED = 1_000
 """Responses that wait for a price; older ones stay at zero."""
 
@@ -47,7 +46,13 @@ class Tally:
         if before is not None:
             usage, spent, known = before.usage + usage, before.cost_usd + spent, before.cost_known and known
         self._models[spec.id] = ModelUsage(
-            spec.id, usage, round(spent, DECIMALS), spec.window, spec.max_output, spec.endpoint.name, cost_known=known
+            spec.id,
+            usage,
+            round(spent, COST_DECIMALS),
+            spec.window,
+            spec.max_output,
+            spec.endpoint.name,
+            cost_known=known,
         )
 
     def carry(self, models: Iterable[ModelUsage]) -> None:
@@ -63,12 +68,12 @@ class Tally:
         """What everything cost so far."""
         with self._lock:
             self._price_late()
-            return round(sum(entry.cost_usd for entry in self._models.values()), DECIMALS)
+            return round(sum(entry.cost_usd for entry in self._models.values()), COST_DECIMALS)
 
     def spent_usd(self) -> float:
         """What this process spent."""
         with self._lock:
-            return round(self.total_usd() - self._carried, DECIMALS)
+            return round(self.total_usd() - self._carried, COST_DECIMALS)
 
     def unpriced(self) -> tuple[str, ...]:
         """The models of this process that no price is known for."""
@@ -90,6 +95,6 @@ class Tally:
                 self._unpriced.append((spec, usage))
                 continue
             entry = self._models[spec.id]
-            self._models[spec.id] = replace(entry, cost_usd=round(entry.cost_usd + spent, DECIMALS))
+            self._models[spec.id] = replace(entry, cost_usd=round(entry.cost_usd + spent, COST_DECIMALS))
         for name in {spec.id for spec, _ in waiting}.difference(self.unpriced(), self._never_known):
             self._models[name] = replace(self._models[name], cost_known=True)

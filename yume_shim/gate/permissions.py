@@ -11,6 +11,7 @@ from yume_shim.gate.paths import native
 from yume_shim.gate.workspace import Workspace
 from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.outputs import Decision
+from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.settings import Settings
 
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "auto")
-FLAT_MODES = ("interactive", "deny")
-"""Modes that exist only in the flat dialect."""
-MODE_ALIASES = {"manual": "default"}
+MODES = (*CLAUDE_MODES, AUTO_MODE)
 FILE_KINDS = ("read", "edit", "search")
 
 
@@ -94,10 +92,10 @@ class Permissions:
         return ", ".join(MODES + FLAT_MODES if self._flat else MODES)
 
     def _bypasses(self, mode: str) -> bool:
-        return mode == "bypassPermissions" or (mode == "auto" and self._flat)
+        return mode == "bypassPermissions" or (mode == AUTO_MODE and self._flat)
 
     def _effective(self) -> str:
-        if self._mode == "auto":
+        if self._mode == AUTO_MODE:
             return "bypassPermissions" if self._flat else "acceptEdits"
         return self._mode
 
@@ -195,14 +193,14 @@ class Permissions:
 
         command = text_at(call, spec.command_field)
         if spec.kind == "shell" and command is not None:
-            return wording.add_rule(spec.name, escape_command(command.strip()), "session")
+            return wording.add_rule(spec.name, escape_command(command.strip()), destination="session")
         if _judged_by_path(spec):
             path = text_at(call, spec.path_field)
             path = self._space.absolute(path) if path else self._space.cwd
-            return wording.add_rule(spec.name, escape_path(path, self._space.flavour), "session")
+            return wording.add_rule(spec.name, escape_path(path, self._space.flavour), destination="session")
         from yume_shim.gate.other_calls import web_domain
 
-        return wording.add_rule(spec.name, web_domain(call), "session")
+        return wording.add_rule(spec.name, web_domain(call), destination="session")
 
 
 def _judged_by_path(spec: ToolSpec) -> bool:

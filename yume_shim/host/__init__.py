@@ -1,1 +1,1 @@
-"""The process's edges: stdin lines in, stdout lines out, control requests, signals, stderr."""
+"""The edges of the process: stdin, stdout, stderr, signals, control requests, questions to the host."""

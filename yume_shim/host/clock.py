@@ -1,4 +1,4 @@
-"""Time: the system's, or a fixed one for byte-exact transcripts (`YUME_TEST_CLOCK=1`)."""
+"""The system's clock, and a fixed one for byte-exact transcripts (`YUME_TEST_CLOCK=1`)."""
 
 from __future__ import annotations
 

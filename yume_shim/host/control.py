@@ -26,8 +26,8 @@ FAILED = "internal_error"
 
 @value
 class ReplyThen:
-    """A body, and what happens once the answer is out: an interrupt is answered before the lines it causes, the end of
-    a session before the process goes."""
+    """A body, and what happens after the answer was sent: an interrupt is answered before the lines it causes, the end
+    of a session before the process ends."""
 
     body: Json | None
     after: Callable[[], None]
@@ -50,11 +50,11 @@ class ControlDesk:
             return
         after: Callable[[], None] | None = None
         try:
-            said = handler(ask.body)
-            if isinstance(said, ReplyThen):
-                after = said.after
-                said = said.body
-            answered = ControlAnswered(ask.id, said)
+            body = handler(ask.body)
+            if isinstance(body, ReplyThen):
+                after = body.after
+                body = body.body
+            answered = ControlAnswered(ask.id, body)
         except BadLine as bad:
             answered = ControlAnswered(ask.id, error=bad.message, error_code=bad.code)
         except Exception as error:
@@ -72,10 +72,10 @@ class ControlDesk:
 
 
 def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str) -> Json:
-    """The answer to `initialize`: all fields that the SDKs' types call required, and no claim we cannot keep.
+    """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
-    `version` is the Claude CLI's whose interface is spoken. `hook_on_failure_supported` is left out: hosts refuse to
-    connect without it only when they need it.
+    `version` is the version of the Claude CLI whose protocol this program speaks. `hook_on_failure_supported` is left
+    out: hosts that need it refuse to connect, others do not look.
     """
     return {
         "commands": [{"name": name, "description": "", "argumentHint": ""} for name in info.slash_commands],

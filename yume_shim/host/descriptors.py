@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 CLOSED = -1
-"""A number that no file ever has: every use of it fails with EBADF."""
+"""A number that no file has: every use of it fails with EBADF."""
 
 
 def claim(fd: int) -> int:
-    """`fd`, or `CLOSED` if it is not open. To be asked before anything else is opened: the number of a closed stdout
-    goes to the next file, and the lines would go into it."""
+    """`fd`, or `CLOSED` if it is not open. Call it before anything else is opened: the next file gets the number of a
+    closed stdout, and our lines would be written into it."""
     try:
         os.fstat(fd)
     except OSError:

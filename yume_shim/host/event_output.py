@@ -76,7 +76,7 @@ class EventOutput:
             return uuid
 
     def _print(self, lines: Sequence[Json]) -> None:
-        """`{"!text": …}` stands for text that is printed as it is (the print modes)."""
+        """`{"!text": …}` is text that is printed as it is (the print modes)."""
         if "!text" in lines[0]:
             for line in lines:
                 self._writer.write_text(line["!text"])

@@ -87,7 +87,7 @@ class HostRequests:
         finally:
             with self._lock:
                 unanswered = self._open.pop(ask_id, None) is not None
-        if reply == TIMED_OUT and not unanswered:  # the answer came at the last moment, and its sender was told so
+        if reply == TIMED_OUT and not unanswered:  # the answer came at the last moment: `answer` returned True
             reply = question.reply.get()
         if reply is None:
             withdrawn = withdraw(ask_id) if withdraw is not None else None

@@ -7,7 +7,7 @@ from itertools import count
 
 
 class RandomIds:
-    """Version-4 uuids from one random beginning and a counter: unique, and without a system call per line."""
+    """Version-4 uuids from one random start and a counter: unique, and without a system call per line."""
 
     def __init__(self) -> None:
         self._start = os.urandom(8).hex()

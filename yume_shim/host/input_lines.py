@@ -1,11 +1,13 @@
 """One stdin line -> one Command. Pure; raises BadLine and nothing else.
 
 Both dialects take both kinds of line: the flat ones (`{"type":"interrupt"}`) and the Claude CLI's
-(`{"type":"control_request",…}`). They differ in what an unknown type means: nonsense in the flat dialect, nothing in
-the Claude forms, where hosts send types of other releases.
+(`{"type":"control_request",…}`). They differ in what an unknown type means: an error in the flat dialect, nothing
+in the Claude forms, whose hosts send types of other releases.
 """
 
 from __future__ import annotations
+
+from codecs import BOM_UTF8
 
 from yume_shim.host.content import assistant_blocks, user_blocks
 from yume_shim.text import codec
@@ -42,14 +44,12 @@ MAX_QUOTE = 200
 MAX_NESTING = 200
 """Levels of arrays and objects in a line. The encoder that writes lines goes to 254."""
 
-BOM = b"\xef\xbb\xbf"
-
 
 def parse_line(line: bytes, dialect: InputDialect) -> Command:
-    """What the host asks for with this line."""
+    """The command that this line holds."""
     stripped = line.strip()
-    if stripped.startswith(BOM):
-        stripped = stripped[len(BOM) :].lstrip()
+    if stripped.startswith(BOM_UTF8):
+        stripped = stripped[len(BOM_UTF8) :].lstrip()
     if not stripped or (stripped == b"$" and dialect == "flat"):
         return Nothing()
     try:
@@ -179,7 +179,7 @@ def _text(line: Json, field: str) -> str:
 
 
 def _control_ask(line: Json) -> Command:
-    """Never refused here: a request without a usable body gets an error answer of its own."""
+    """Never refused here: a request without a usable body gets an error answer."""
     body = line.get("request")
     if not isinstance(body, dict):
         body = {}

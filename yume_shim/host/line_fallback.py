@@ -1,5 +1,5 @@
-"""The last resort for a line that is over the cap after its dialect has cut it: the same object with every long part
-trimmed, whatever it is. Fields, types and short values stay, so that a strict reader still finds what it needs."""
+"""The last resort for a line that is over the cap even after its dialect has shrunk it: the same object with all
+long parts cut. Fields, types and short values stay, so that a strict reader still finds what it needs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ TOP_FIELDS = 64
 """The object's own fields are kept up to this many at every step: they are the protocol's, not the user's."""
 
 
-def trim_object(obj: Json, limit_bytes: int) -> Json:
+def shrink_object(obj: Json, limit_bytes: int) -> Json:
     """`obj` with `line_truncated: true`, at most `limit_bytes` as JSON."""
     for longest, most in STEPS:
-        trimmed = _fields(obj, longest, most, MAX_DEPTH, max(most, TOP_FIELDS))
-        trimmed[MARK] = True
-        if len(escape_separators(codec.dumps(trimmed), wide=True)) <= limit_bytes:
-            return trimmed
+        shrunk = _fields(obj, longest, most, MAX_DEPTH, max(most, TOP_FIELDS))
+        shrunk[MARK] = True
+        if len(escape_separators(codec.dumps(shrunk), wide=True)) <= limit_bytes:
+            return shrunk
     return {"type": str(obj.get("type", ""))[:40], MARK: True}
 
 
-def _trim(item: Any, longest: int, most: int, depth: int) -> Any:
+def _shrunk(item: Any, longest: int, most: int, depth: int) -> Any:
     if item is None or isinstance(item, (bool, float)):
         return item
     if isinstance(item, int):
@@ -42,14 +42,14 @@ def _trim(item: Any, longest: int, most: int, depth: int) -> Any:
     if isinstance(item, dict):
         return _fields(item, longest, most, depth - 1, most) if depth else {}
     if isinstance(item, (list, tuple)):
-        return [_trim(inner, longest, most, depth - 1) for inner in item[:most]] if depth else []
+        return [_shrunk(inner, longest, most, depth - 1) for inner in item[:most]] if depth else []
     return clip_middle(repr(item), longest, NOTE)
 
 
 def _fields(item: Json, longest: int, most: int, depth: int, fields: int) -> Json:
-    trimmed: Json = {}
+    shrunk: Json = {}
     for key, inner in item.items():
-        if len(trimmed) == fields:
+        if len(shrunk) == fields:
             break
-        trimmed[clip_middle(str(key), longest, NOTE)] = _trim(inner, longest, most, depth)
-    return trimmed
+        shrunk[clip_middle(str(key), longest, NOTE)] = _shrunk(inner, longest, most, depth)
+    return shrunk

@@ -1,4 +1,4 @@
-"""stderr, one line per message, without secrets. Never raises and never waits: a host that opened a pipe for stderr and
+"""stderr: one line per message, without secrets. Never raises and never waits: a host that opened a pipe for stderr and
 does not read it must not stop a turn."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_FILE_LINE_BYTES = 256_000
 
 
 class Log:
-    """Callable as `log(level, message)`. `provider` and `secrets` may change later: both are read at every message.
+    """Callable as `log(level, message)`. `secrets` may grow later: it is read at every message.
 
     stderr gets `level` and above; the debug file, if one is named, gets everything, with times.
     """
@@ -57,7 +57,7 @@ class Log:
         message = redact(message, self.secrets)
         if message.isprintable():
             return message
-        # Line ends, terminal escapes and lone surrogates, which a message may quote from anywhere, are spelled out.
+        # Line ends, terminal escapes and lone surrogates, which a message may quote from anywhere, are escaped.
         return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in message)
 
 
@@ -69,7 +69,7 @@ def _open_file(path: str) -> int:
 
 
 def _has_room(fd: int) -> bool:
-    """Would a short write go through at once? Windows cannot tell for pipes: there it is tried."""
+    """Would a short write succeed at once? On Windows `select` does not work for pipes: the write is tried."""
     if sys.platform == "win32":
         return True
     import select

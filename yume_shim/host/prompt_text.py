@@ -78,7 +78,7 @@ def _body(fd: int, prompt: str | None, stopped: Callable[[], bool], log: Callabl
 
 
 def _wait(event: threading.Event, seconds: float, stopped: Callable[[], bool]) -> bool:
-    """Wait in slices, so that a signal is heard."""
+    """Wait in slices, so that a signal is noticed."""
     slices = max(1, round(seconds / 0.05))
     for _ in range(slices):
         if event.wait(0.05):

@@ -1,4 +1,4 @@
-"""stdin, read by a thread of its own and cut into lines.
+"""stdin, read on a separate thread and split into lines.
 
 A thread and plain reads work alike for pipes, files, terminals and on Windows, where no event loop can wait for stdin.
 Lines end at LF only: U+2028 and the like are ordinary characters of a JSON string.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from codecs import BOM_UTF8
 
 from yume_shim.host.descriptors import claim
 
@@ -18,18 +19,16 @@ if TYPE_CHECKING:
 MAX_INPUT_LINE = 64 * 1024 * 1024
 """Bytes of one line, without its end."""
 READ_CHUNK = 64 * 1024
-"""What a Linux pipe holds; larger reads would only be larger allocations."""
+"""The capacity of a Linux pipe; larger reads would only allocate more."""
 LONG_LINE_HEAD = 1024
-"""How much of a line that is too long is kept for the message about it."""
+"""Bytes of a line that is too long that are kept for the message about it."""
 WAIT_FOR_INPUT = 1.0
-"""Seconds between looks at a stdin that somebody has set to non-blocking."""
-
-BOM = b"\xef\xbb\xbf"
+"""Seconds between looks at a stdin that another process has set to non-blocking."""
 
 
 class LineReader:
-    """Calls `on_line` for every line (CR and LF taken off), `on_long` with the head of each line that was too long and
-    dropped, and `on_end` once, at the end, whatever ended it. All on the reader's thread: a slow callback holds back
+    """Calls `on_line` for every line (without CR and LF), `on_long` with the start of each line that was too long and
+    dropped, and `on_end` once, however the input ended. All of them run on the reader's thread: a slow callback delays
     reading, and so the host."""
 
     def __init__(
@@ -103,7 +102,7 @@ class LineReader:
             line = line[:-1]
         if self._at_start:
             self._at_start = False
-            line = line.removeprefix(BOM)
+            line = line.removeprefix(BOM_UTF8)
         if self._long_head is None and len(line) > self._max_line:
             self._mark_long(line)
         if self._long_head is not None:

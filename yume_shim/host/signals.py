@@ -1,8 +1,8 @@
-"""Signals -> one call of `on_signal`, and the promise that the process ends.
+"""Turns signals into one call of `on_signal`, and makes sure that the process ends.
 
 The C-level handler writes the signal's number into a pipe (`signal.set_wakeup_fd`), whatever the main thread is busy
-with; a thread of ours reads it. So nothing of ours ever runs inside a handler, where a lock that the interrupted code
-holds would be held for ever, and a main thread that sits in a long call does not delay an interrupt.
+with; one of our threads reads it. So none of our code runs inside a handler, where a lock that the interrupted code
+holds would never be released, and a main thread that is in a long call does not delay an interrupt.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
-"""Those of them that the platform has. SIGBREAK is Windows' Ctrl-Break; the death of a parent shows as the end of
+"""As far as the platform has them. SIGBREAK is Ctrl-Break on Windows. The death of the parent shows as the end of
 stdin."""
 GRACE = 1.0
 """Seconds beyond the shutdown time that an orderly end may take."""
@@ -27,7 +27,7 @@ READ_BYTES = 64
 
 
 class Signals:
-    """`on_signal(name)` is called once, on a thread of its own, for the first signal. A second one, or no end within
+    """`on_signal(name)` is called once, on a separate thread, for the first signal. A second one, or no end within
     `shutdown + GRACE` seconds, ends the process at once with 128 + its number."""
 
     def __init__(self, on_signal: Callable[[str], None], shutdown: float) -> None:
@@ -37,18 +37,18 @@ class Signals:
         self._first_at = 0.0
 
     def install(self) -> None:
-        """Begin to listen. On the main thread only, as Python has it."""
+        """Begin to listen. Python allows this on the main thread only."""
         import signal
 
         incoming, outgoing = os.pipe()
-        if hasattr(os, "set_blocking"):  # Windows has it since 3.12 and does not ask for it here
+        if hasattr(os, "set_blocking"):  # Windows has it since 3.12 and does not need it here
             os.set_blocking(outgoing, False)
         for name in NAMES:
             number = getattr(signal, name, None)
             # nohup starts programs with SIGHUP ignored, and means it.
             if number is None or (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
                 continue
-            signal.signal(number, _heard)
+            signal.signal(number, _ignore)
             self._names[int(number)] = name
         if hasattr(signal, "SIGPIPE"):
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -66,11 +66,11 @@ class Signals:
         if not self._first_at:
             self._first_at = now
             threading.Thread(target=self._watch, args=(number,), name="watchdog", daemon=True).start()
-            threading.Thread(target=self._tell, args=(number,), name="signal", daemon=True).start()
+            threading.Thread(target=self._report, args=(number,), name="signal", daemon=True).start()
         elif now - self._first_at > SAME_SIGNAL:
             os._exit(128 + number)
 
-    def _tell(self, number: int) -> None:
+    def _report(self, number: int) -> None:
         self._on_signal(self._names[number])
 
     def _watch(self, number: int) -> None:
@@ -78,5 +78,5 @@ class Signals:
         os._exit(128 + number)
 
 
-def _heard(_number: int, _frame: FrameType | None) -> None:
-    """Python wants a handler; the pipe has already told the thread."""
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Python needs a handler; the pipe has already passed the number to the thread."""

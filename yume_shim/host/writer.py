@@ -1,4 +1,4 @@
-"""stdout, and the only code that touches it: whole lines, one write for those that come together.
+"""stdout. No other code writes to it: whole lines, and lines that come together in one write.
 
 Writing is synchronous: a host that reads slowly slows the turn down instead of filling our memory. Nothing goes through
 `sys.stdout`, so the interpreter has nothing to flush, and nothing to complain about, when the host has gone.
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
     Shrink = Callable[[Json, int], Json]
-    """(object, most bytes of its JSON) -> the same line with its long parts cut."""
+    """(object, largest size of its JSON in bytes) -> the same line with its long parts cut."""
 
 STDOUT = 1
 LEAST_LINE_BYTES = 1_024
-"""A lower cap is raised to this: no line could say anything within it."""
+"""A lower cap is raised to this: a shorter line has no room for any content."""
 WAIT_FOR_ROOM = 1.0
-"""Seconds between looks at a full pipe that somebody has set to non-blocking."""
+"""Seconds between looks at a full pipe that another process has set to non-blocking."""
 
 
 class LineWriter:
@@ -80,10 +80,10 @@ class LineWriter:
                 if len(line) <= self._max_line:
                     return line
         except Exception:
-            pass  # something in it is no JSON, or could not be cut: what can be said of it is said all the same
-        from yume_shim.host.line_fallback import trim_object
+            pass  # not JSON, or it could not be shrunk: the fallback prints what it can
+        from yume_shim.host.line_fallback import shrink_object
 
-        return self._encode(trim_object(obj, self._max_line - 1))
+        return self._encode(shrink_object(obj, self._max_line - 1))
 
     def _encode(self, obj: Json) -> bytes:
         return escape_separators(codec.dumps(obj), self._wide) + b"\n"
@@ -95,12 +95,12 @@ class LineWriter:
             lost = not self.gone and not self._write_all(data)
             if lost:
                 self.gone = True
-        if lost and self._on_gone is not None:  # outside the lock: it may want to write
+        if lost and self._on_gone is not None:  # outside the lock: it may write
             self._on_gone()
 
     def _write_all(self, data: bytes) -> bool:
         """False when the host has gone. Any error but "not now" means that: EPIPE and EBADF, EINVAL on Windows, EIO of
-        a lost terminal, ENOSPC of a full disk behind a redirection."""
+        a lost terminal, ENOSPC of a full disk that stdout is redirected to."""
         rest = memoryview(data)
         while rest:
             try:

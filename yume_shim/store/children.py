@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.store.jsonl import FILE_MODE, JsonlStore
+from yume_shim.store.jsonl import JsonlStore
+from yume_shim.store.layout import FILE_MODE
 from yume_shim.text.codec import dumps
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from yume_shim.text.clean import clean_model_text
 from yume_shim.types.blocks import NOTHING, Other, ToolCall
 from yume_shim.types.content_reader import ContentReader
-from yume_shim.types.shapes import SHAPE_API
+from yume_shim.types.models import ANTHROPIC_MESSAGES
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def _json_text(item: Json) -> str:
     return dumps(item).decode("utf-8")
 
 
-_READER = ContentReader(_ignore, clean_model_text, _json_text, unknown_api=SHAPE_API)
+_READER = ContentReader(_ignore, clean_model_text, _json_text, unknown_api=ANTHROPIC_MESSAGES)
 
 user_blocks = _READER.user_blocks
 """The blocks of a `user` line: a prompt, tool results or a note."""

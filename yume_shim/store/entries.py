@@ -39,7 +39,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
-from yume_shim.types.shapes import interrupt_marker, message_usage, result_block
+from yume_shim.types.shapes import SYNTHETIC_MODEL, interrupt_marker, message_usage, result_block
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -208,7 +208,7 @@ class Entries:
             "id": tagged.uuid,
             "type": "message",
             "role": "assistant",
-            "model": "<synthetic>",  # usage counters skip this name
+            "model": SYNTHETIC_MODEL,
             "content": [{"type": "text", "text": text}],
             "stop_reason": "stop_sequence",
             "stop_sequence": "",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.store.layout import FILE_MODE, FOLDER_MODE
 from yume_shim.store.lock import hold
 from yume_shim.text.codec import dumps
 from yume_shim.types.events import SessionChanged, TurnEnded, TurnStarted
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]
     Mirror = Callable[[str, "tuple[Json, ...]"], None]
 
-FILE_MODE = 0o600
-FOLDER_MODE = 0o700
 ROOM = 160
 """Blanks at the end of an open line: enough for seven counts that grow by nine digits, a stop reason and a cost."""
 FIRST_FIGURE = b',"stop_reason":'

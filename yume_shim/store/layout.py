@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import re
 
+from yume_shim.types.folders import claude_folder
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+"""Transcripts are readable by their owner only."""
 LONGEST_KEY = 200
 """A longer folder name is cut here and gets a hash to stay unique: file systems allow 255 bytes."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def config_dir(env: Mapping[str, str]) -> str:
-    """`$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
-    given = env.get("CLAUDE_CONFIG_DIR")
-    if given:
-        return given
-    home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
-    return os.path.join(home, ".claude")
-
-
 def projects_dir(env: Mapping[str, str], session_dir: str = "") -> str:
     """The folder of all projects; `session_dir` (`--session-dir`, `YUME_SESSION_DIR`) replaces it."""
-    return session_dir or os.path.join(config_dir(env), "projects")
+    return session_dir or os.path.join(claude_folder(env), "projects")
 
 
 def session_path(projects: str, cwd: str, session_id: str) -> str:

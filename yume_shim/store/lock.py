@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from yume_shim.store.layout import FILE_MODE
 from yume_shim.text.codec import dumps, loads
 from yume_shim.types.errors import StoreFailed
 
@@ -22,7 +23,6 @@ GRACE = 2.0
 """Seconds to wait for another writer: a host that starts one process per turn may start the next one while the last is
 still exiting."""
 STEP = 0.05
-FILE_MODE = 0o600
 LONGEST_OWNER = 4096
 TRIES = 20
 """How often the lock file may be removed between our open and our lock before we go on without a lock."""

@@ -10,7 +10,8 @@ from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.cost_state import CostReader
 from yume_shim.store.tree import AssistantNode, Boundary, Node, Tree, UserNode
 from yume_shim.text import codec
-from yume_shim.types.shapes import SHAPE_API
+from yume_shim.types.models import ANTHROPIC_MESSAGES
+from yume_shim.types.shapes import SYNTHETIC_MODEL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 256 * 1024 * 1024
 """We never write a longer line: it is skipped without reading it into memory."""
 READ_BYTES = 1 << 20
-SYNTHETIC = "<synthetic>"
-"""The `model` of lines that no model wrote: they are not history."""
 
 _LINKS = frozenset(("user", "assistant", "system", "attachment", "progress"))
 """Types that are part of the chain."""
@@ -150,7 +149,7 @@ class TranscriptReader:
 
     def _assistant(self, uuid: str, above: Node | str | None, place: int, line: Json) -> Node:
         message = line.get("message")
-        if not isinstance(message, dict) or message.get("model") == SYNTHETIC or line.get("isApiErrorMessage"):
+        if not isinstance(message, dict) or message.get("model") == SYNTHETIC_MODEL or line.get("isApiErrorMessage"):
             return Node(uuid, above, place)
         private, message_id = line.get("yume"), message.get("id")
         if not isinstance(private, dict):
@@ -195,4 +194,4 @@ def _author(provider: Any, requested: Any, origin: Any, model: Any) -> tuple[tup
     """((provider, model), origin) of an answer. Lines without our private fields are the Claude CLI's."""
     if not (isinstance(provider, str) and isinstance(requested, str)):
         provider, requested = "", model if isinstance(model, str) else ""
-    return (provider, requested), origin if isinstance(origin, str) else f"{SHAPE_API}/{requested}"
+    return (provider, requested), origin if isinstance(origin, str) else f"{ANTHROPIC_MESSAGES}/{requested}"

@@ -1,22 +1,25 @@
-"""WebFetch: a page as text. The question that came with the call is the model's own; it reads the page itself."""
+"""WebFetch: a page as text. The `prompt` of the call is not used: the model reads the page itself."""
 
 from __future__ import annotations
 
 import time
 
 from yume_shim.tools.files import text_files
-from yume_shim.tools.web import client
+from yume_shim.tools.web.client import fetch
+from yume_shim.tools.web.pages import Page
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import ToolState
+    from yume_shim.tools.web.client import Reply
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
+    from yume_shim.types.ports import Cancel
 
 MAX_SHOWN = 50_000
-"""Characters of a page that one call gives; `offset` gives the rest."""
+"""Characters of a page that one call returns; `offset` selects the rest."""
 MAX_ERROR_TEXT = 1_000
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 TEXT_TYPES = frozenset(
@@ -40,15 +43,15 @@ SNIFF = 4_096
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
-    """Fetch and show."""
+    """Fetch the page, or take it from the cache, and show a part of it."""
     began = time.monotonic()
     url: str = given["url"]
     page = state.pages.get(url)
     if page is None:
-        reply = client.fetch(url, state.web_allow_private, state.wish("SSL_CERT_FILE"), context.cancel)
+        reply = fetch(url, state.web_allow_private, state.env_setting("SSL_CERT_FILE"), context.cancel)
         if reply.moved_to:
             return _moved(url, reply, began)
-        page = as_page(reply)
+        page = as_page(reply, context.cancel)
         if page.status >= 400:
             said = f"\n{page.text[:MAX_ERROR_TEXT]}" if page.text else ""
             raise ToolFailed(f"HTTP {page.status} {page.reason} from {page.url}{said}")
@@ -57,8 +60,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     return ToolOutput(text, _structured(page.size, page.status, page.reason, text, began, url))
 
 
-def as_page(reply: client.Reply) -> client.Page:
-    """The reply as text; raises ToolFailed for what is none."""
+def as_page(reply: Reply, cancel: Cancel) -> Page:
+    """The reply as text; raises ToolFailed if it is not text."""
     title, text = "", ""
     if reply.body:
         is_html = reply.media_type in HTML_TYPES
@@ -70,18 +73,18 @@ def as_page(reply: client.Reply) -> client.Page:
         if is_html or (not reply.media_type and text.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))):
             from yume_shim.tools.web.html import html_to_text
 
-            title, text = html_to_text(text)
-    return client.Page(reply.url, reply.status, reply.reason, title, text, len(reply.body))
+            title, text = html_to_text(text, cancel)
+    return Page(reply.url, reply.status, reply.reason, title, text, len(reply.body))
 
 
-def _is_text(reply: client.Reply) -> bool:
+def _is_text(reply: Reply) -> bool:
     kind = reply.media_type
     named = kind.startswith("text/") or kind in TEXT_TYPES or kind.endswith(("+json", "+xml", "+yaml"))
     unnamed = kind in ("", "application/octet-stream")
     return (named or unnamed) and (b"\0" not in reply.body[:SNIFF] or "utf-16" in reply.charset)
 
 
-def _decoded(reply: client.Reply, is_html: bool) -> str:
+def _decoded(reply: Reply, is_html: bool) -> str:
     charset = reply.charset
     if not charset and is_html:
         from yume_shim.tools.web.html import charset_in
@@ -91,11 +94,11 @@ def _decoded(reply: client.Reply, is_html: bool) -> str:
         try:
             return text_files.plain(reply.body.decode(charset, "replace")).removeprefix("\ufeff")
         except (LookupError, ValueError):
-            pass  # a name that Python does not know: the bytes themselves must tell
+            pass  # a name that Python does not know: guess by the bytes
     return text_files.plain(text_files.decode(reply.body).text)
 
 
-def _shown(page: client.Page, offset: int) -> str:
+def _shown(page: Page, offset: int) -> str:
     head = f"URL: {page.url}" + (f"\nTitle: {page.title}" if page.title else "")
     part = page.text[offset : offset + MAX_SHOWN]
     if not page.text:
@@ -110,7 +113,7 @@ def _shown(page: client.Page, offset: int) -> str:
     return f"{head}\n\n{part}{note}"
 
 
-def _moved(url: str, reply: client.Reply, began: float) -> ToolOutput:
+def _moved(url: str, reply: Reply, began: float) -> ToolOutput:
     text = (
         f"{url} redirects to another host, which was not followed: {reply.moved_to}\n"
         "To read that page, call WebFetch again with this URL."

@@ -1,4 +1,4 @@
-"""WebSearch: hands the question to whoever searches for this session. Without one the tool is not offered."""
+"""WebSearch: passes the query to the session's search function. Without one the tool is not offered."""
 
 from __future__ import annotations
 

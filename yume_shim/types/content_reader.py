@@ -12,7 +12,8 @@ the provider to decide.
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING, Document, Image, Other, Text, Thinking, ToolCall, ToolResult
-from yume_shim.types.shapes import NO_CONTENT, SHAPE_API
+from yume_shim.types.models import ANTHROPIC_MESSAGES
+from yume_shim.types.shapes import NO_CONTENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,11 +105,15 @@ class ContentReader:
                 )
             case "thinking":
                 signature = fields.get("signature")
-                signed = {SHAPE_API: {"signature": signature}} if isinstance(signature, str) and signature else NOTHING
+                signed = (
+                    {ANTHROPIC_MESSAGES: {"signature": signature}}
+                    if isinstance(signature, str) and signature
+                    else NOTHING
+                )
                 return Thinking(self._string(fields, "thinking", place), opaque=opaque or signed)
             case "redacted_thinking":
                 data = self._string(fields, "data", place)
-                return Thinking("", redacted=True, opaque=opaque or {SHAPE_API: {"data": data}})
+                return Thinking("", redacted=True, opaque=opaque or {ANTHROPIC_MESSAGES: {"data": data}})
             case str():
                 return Other(self._unknown_api, fields)
             case _:

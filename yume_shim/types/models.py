@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING, Message
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from yume_shim.types.effort import Effort
 
     Stop = Literal["end", "tool_calls", "length", "window", "refusal", "pause", "stop_sequence", "other"]
+    ThinkingMode = Literal["default", "adaptive", "enabled", "disabled"]
     ToolKind = Literal["read", "edit", "search", "shell", "other"]
     ToolOrigin = Literal["builtin", "engine", "mcp", "agents", "skills"]
+
+ANTHROPIC_MESSAGES = "anthropic-messages"
+"""The wire API whose JSON shapes the Claude CLI prints and stores."""
+THINKING_STYLES = ("", "adaptive", "budget", "effort", "level")
+"""How reasoning is asked for (see the adapters); "" = the model does not think."""
+ANSWER_SHARE = 4
+"""In a context whose size we choose, an answer takes at most one part in this many: the question must fit too."""
+COST_DECIMALS = 12
+"""Costs in USD are rounded to this: a token of the cheapest model costs 1e-8, digits beyond these are float errors."""
 
 
 @value
@@ -194,7 +204,7 @@ class ModelSpec:
     max_output: int = 8_192
     prices: tuple[float, float, float, float] | None = None
     thinking: str = ""
-    """How reasoning is asked for: "", "adaptive", "budget", "effort", "level" (see the adapters)."""
+    """One of THINKING_STYLES."""
     known: bool = True
     long_context: tuple[int, float, float] | None = None
     """Requests with more input than the first figure cost this many times as much: input and cache, output."""
@@ -222,6 +232,10 @@ class ModelSpec:
     def origin(self) -> str:
         """What goes into `Message.origin`."""
         return f"{self.endpoint.api}/{self.id}"
+
+    def with_window(self, size: int) -> ModelSpec:
+        """The model in a context of a size that we choose: its answer may take only a part of it."""
+        return replace(self, window=size, max_output=min(self.max_output, size // ANSWER_SHARE))
 
 
 @value
@@ -287,7 +301,7 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int = 8_192
     effort: Effort | None = None
-    thinking: Literal["default", "adaptive", "enabled", "disabled"] = "default"
+    thinking: ThinkingMode = "default"
     thinking_budget: int | None = None
     thinking_display: str = ""
     tool_choice: str = "auto"

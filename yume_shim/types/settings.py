@@ -11,9 +11,25 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.effort import Effort
+    from yume_shim.types.models import ThinkingMode
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]
+
+SETTING_SOURCES = ("user", "project", "local")
+"""The settings.json files, weakest first."""
+CLAUDE_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
+"""Permission modes that behave as in the Claude CLI; a settings file may name them."""
+AUTO_MODE = "auto"
+"""Flat: bypassPermissions; Claude formats: acceptEdits, since there is no classifier here."""
+FLAT_MODES = ("interactive", "deny")
+"""Permission modes of the flat dialect only."""
+MODE_ALIASES = {"manual": "default"}
+SANDBOXES = {"workspace": True, "workspace-nonet": False}
+"""Sandboxes of Bash: name -> may it use the network?"""
+FLAT_LINE_BYTES = 98_304
+NESTED_LINE_BYTES = 1_000_000
+"""The longest output line of each dialect, newline included. The Python Agent SDK fails above 1 MiB."""
 
 
 @value
@@ -105,7 +121,7 @@ class ModelSettings:
     overrides: Mapping[str, Any] = NOTHING
     """The config file's `[models."name"]` tables: limits, abilities, sampling of single models."""
     effort: Effort | None = None
-    thinking: Literal["default", "adaptive", "enabled", "disabled"] = "default"
+    thinking: ThinkingMode = "default"
     thinking_budget: int | None = None
     thinking_display: str = ""
     max_output_tokens: int | None = None
@@ -209,7 +225,8 @@ class ToolSettings:
     web_allow_private: tuple[str, ...] = ()
     """Hosts that WebFetch may reach although their addresses are private (loopback, the local network …)."""
     sandbox: str = ""
-    """Bash on Linux: "" = none, "workspace" = only workspace and tmp writable, "workspace-nonet" = no network too."""
+    """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
+    without network."""
     file_checkpoints: bool = False
     """Keep copies of files before the file tools change them, for the host's `rewind_files`."""
     repair_mojibake: bool = False
@@ -257,7 +274,7 @@ class Settings:
     env: Mapping[str, str] = NOTHING
     """The environment, with the `env` tables of the settings files applied."""
     config_file: str = ""
-    setting_sources: tuple[str, ...] = ("user", "project", "local")
+    setting_sources: tuple[str, ...] = SETTING_SOURCES
     """Which settings.json files were read."""
 
     host: HostSettings = HostSettings()

@@ -1,4 +1,4 @@
-"""What a stored session brings along when it is taken up again."""
+"""What a transcript holds when its session is resumed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 @value
 class StoredSession:
-    """A transcript, read. `leaf` is the uuid of the line that the next one follows."""
+    """A transcript as it was read. `leaf` is the uuid of the line that the next one will follow."""
 
     session_id: str
     history: tuple[Message, ...]
     leaf: str | None
     model: str = ""
-    """The model last asked, in this program's own words ("provider/model"); "" if another program wrote the file."""
+    """The model last asked, as "provider/model"; "" if another program wrote the file."""
     foreign_model: str = ""
-    """The model that the last answer names, where `model` is not known."""
+    """The model that the last answer names, if `model` is not known."""
     used: tuple[ModelUsage, ...] = ()
-    """What the session has cost so far, by model."""
+    """Tokens and cost of the session so far, by model."""
     title: str = ""
     last_prompt: str = ""
     cwd: str = ""
@@ -31,4 +31,5 @@ class StoredSession:
     skipped: int = 0
     """Lines that could not be read."""
     counted: tuple[int, int, str] = (0, 0, "")
-    """(tokens, messages, origin): what the last answer's provider counted, and how much of `history` that covers."""
+    """(tokens, messages, origin): what the provider of the last answer counted, and how many messages of `history` that
+    covers."""

@@ -76,7 +76,7 @@ class Host:
         return said
 
 
-def test_initialize_tells_what_sdks_need_and_takes_their_wishes() -> None:
+def test_initialize_answers_what_sdks_need_and_applies_their_settings() -> None:
     host = Host(answer(says("Hi.")))
     said = host.ask(
         "initialize", systemPrompt=["one", "two"], appendSystemPrompt="three", jsonSchema={"type": "object"}
@@ -93,7 +93,7 @@ def test_initialize_tells_what_sdks_need_and_takes_their_wishes() -> None:
     assert request.tools[-1].name == "StructuredOutput"
 
 
-def test_hooks_that_will_not_run_are_told() -> None:
+def test_hooks_that_will_not_run_are_reported() -> None:
     host = Host()
     host.ask("initialize", hooks=None)
     assert host.bench.of(Notice) == []
@@ -170,13 +170,13 @@ def test_a_profile_that_cannot_be_chosen(profile: object, code: str) -> None:
     assert host.keys.profile == "work"
 
 
-def test_the_end_comes_after_its_answer() -> None:
+def test_the_session_ends_after_the_answer() -> None:
     host = Host()
     assert host.ask("end_session").error == ""
     assert host.ended == 1
 
 
-def test_what_is_told_of_the_settings() -> None:
+def test_the_settings_in_effect() -> None:
     said = Host().ask("get_settings").body
     assert said is not None
     assert said["applied"] == {"model": "test-model", "effort": None}

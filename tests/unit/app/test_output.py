@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.fakes import FakeClock, FakeIds
 from tests.helpers.settings import settings_with
-from yume_shim.app.output import FLAT_LINE_BYTES, NESTED_LINE_BYTES, Output, make_dialect, output_of_refusal
+from yume_shim.app.output import Output, make_dialect, output_of_refusal
 from yume_shim.app.resume import OpenedSession
 from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
@@ -18,6 +18,7 @@ from yume_shim.dialects.plain import JsonDialect, TextDialect
 from yume_shim.host.writer import STDOUT
 from yume_shim.text import codec
 from yume_shim.types.events import CommandRefused, ModelChanged, Pong, StartFailed
+from yume_shim.types.settings import FLAT_LINE_BYTES, NESTED_LINE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

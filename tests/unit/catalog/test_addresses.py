@@ -1,4 +1,4 @@
-"""Addresses of a server of one's own, in all the forms that people write them."""
+"""Addresses of the user's own server, in all the forms that users write."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def test_the_environment_of_ollama(env: dict[str, str], address: str) -> None:
     assert base(env, api="openai-chat") == address + "/v1"
 
 
-def test_a_flag_goes_before_the_environment() -> None:
+def test_a_flag_overrides_the_environment() -> None:
     assert base({"OLLAMA_HOST": "box"}, api_base="http://here:1/v1") == "http://here:1"
 
 
-def test_nonsense_is_refused_with_what_was_written() -> None:
+def test_an_invalid_address_is_refused_and_quoted() -> None:
     with pytest.raises(BadInvocation, match="is not a port number"):
         base({"OLLAMA_HOST": "box:port"})
 
@@ -91,9 +91,9 @@ def test_what_is_known_of_a_local_model() -> None:
 def test_only_the_vendors_own_address_is_asked_for_limits(variable: str) -> None:
     name = {"ANTHROPIC_BASE_URL": "anthropic", "GOOGLE_GEMINI_BASE_URL": "google"}.get(variable, "openrouter")
 
-    def told(env: dict[str, str]) -> str:
+    def limits_form(env: dict[str, str]) -> str:
         made = Catalog(settings_with(env=env, provider=name), lambda endpoint: True)
         return made.resolve("some-model").endpoint.tells_limits
 
-    assert told({})
-    assert told({variable: "http://proxy.example"}) == ""
+    assert limits_form({})
+    assert limits_form({variable: "http://proxy.example"}) == ""

@@ -1,4 +1,4 @@
-"""Prices: cache, reasoning, long requests; models that only genai-prices knows; nobody's price is zero and said so."""
+"""Prices: cache, reasoning, long requests; models that only genai-prices knows; unknown prices count as zero."""
 
 from __future__ import annotations
 

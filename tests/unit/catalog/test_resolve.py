@@ -1,4 +1,4 @@
-"""Which provider a model's name means, what is known of it, and what is said when it means none."""
+"""Which provider a model's name means, what is known of the model, and the errors for unknown names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_names(text: str, meant: tuple[str, str, str]) -> None:
     assert named(catalog().resolve(text)) == meant
 
 
-def test_a_chosen_provider_takes_the_name_as_it_is() -> None:
+def test_a_chosen_provider_gets_the_name_unchanged() -> None:
     assert named(catalog(provider="openrouter").resolve("anthropic/claude-x")) == (
         "openrouter",
         "openai-chat",
@@ -82,7 +82,7 @@ def test_a_default_provider_is_weaker_than_names_and_aliases() -> None:
     assert named(made.resolve("my/own")) == ("openai", "openai-responses", "my/own")
 
 
-def test_unknown_providers_are_told_with_the_nearest() -> None:
+def test_an_unknown_provider_is_reported_with_the_nearest_name() -> None:
     with pytest.raises(BadInvocation, match="Did you mean 'openai'") as refused:
         catalog().resolve("opnai/gpt-4o")
     assert "openrouter" in refused.value.message
@@ -90,7 +90,7 @@ def test_unknown_providers_are_told_with_the_nearest() -> None:
         catalog(provider="nope").resolve("x")
 
 
-def test_behind_a_foreign_base_url_names_pass_through() -> None:
+def test_names_are_unchanged_with_a_foreign_base_url() -> None:
     env = {"ANTHROPIC_BASE_URL": "http://localhost:1/x/"}
     assert named(catalog(env).resolve("who/knows")) == ("anthropic", "anthropic-messages", "who/knows")
     assert named(catalog(env).resolve("gpt-5.5"))[0] == "anthropic"
@@ -128,13 +128,13 @@ def test_backoff_is_data_and_can_be_overridden() -> None:
     assert made.resolve("gpt-x").endpoint.backoff == Backoff(initial=0.1, cap=120, retries=0)
 
 
-def test_custom_headers_reach_only_whom_they_are_for() -> None:
-    """They may carry a key: ANTHROPIC_CUSTOM_HEADERS must not go to another vendor."""
+def test_custom_headers_go_only_to_their_vendor() -> None:
+    """They may contain a key: ANTHROPIC_CUSTOM_HEADERS must not go to another vendor."""
     takers = {name for name in catalog().names() if _at(name).endpoint.takes_custom_headers}
     assert takers == {"anthropic"}
 
 
-def test_only_third_parties_are_thought_careless() -> None:
+def test_arguments_are_fixed_only_for_third_party_models() -> None:
     careless = {name for name in catalog().names() if _at(name).endpoint.quirks.fix_arguments}
     forms = ("openai-chat", "ollama-chat")
     chat = {name for name in catalog().names() if _at(name).endpoint.api in forms}
@@ -159,7 +159,7 @@ def test_endpoints_from_the_config_file() -> None:
         catalog(endpoints=bad).resolve("mine/m")
 
 
-def test_flags_about_an_address_are_about_one_endpoint() -> None:
+def test_address_flags_apply_to_one_endpoint() -> None:
     """Another provider's key must not go to the address of the first."""
     env = {"OPENAI_API_KEY": "k", "MINE": "m"}
     flags = {"api_base": "http://localhost:9/v1", "api": "openai-chat", "api_key_env": "MINE", "compat": ("noToolUse",)}
@@ -173,7 +173,7 @@ def test_flags_about_an_address_are_about_one_endpoint() -> None:
     assert made.resolve("groq/llama").endpoint == first
 
 
-def test_fallbacks_lead_to_other_providers() -> None:
+def test_a_fallback_may_be_at_another_provider() -> None:
     made = catalog({"OPENAI_API_KEY": "k"}, provider="openrouter", aliases={"spare": "openai/gpt-5.4"})
     assert named(made.resolve("openai/gpt-5.5"))[0] == "openrouter"
     assert named(made.fallback("openai/gpt-5.5")) == ("openai", "openai-responses", "gpt-5.5")
@@ -183,20 +183,20 @@ def test_fallbacks_lead_to_other_providers() -> None:
     assert named(made.fallback("some-model"))[0] == "openrouter"
 
 
-def test_abilities_are_yes_unless_the_data_says_no() -> None:
+def test_models_have_all_abilities_unless_the_data_says_no() -> None:
     able = catalog().resolve("google/who-knows")
     assert (able.tools, able.streaming, able.images, able.forced_choice) == (True, True, True, True)
     for name in ("google/gemma-3-27b-it", "ollama/gemma3:4b", "openrouter/google/gemma-3-12b-it", "openai/o1-mini"):
         assert not catalog().resolve(name).tools, name
 
 
-def test_the_known_models_stand_at_their_vendors() -> None:
+def test_known_models_are_listed_at_their_vendors() -> None:
     known = {spec.id: spec.endpoint.name for spec in catalog().known_models()}
     assert (known["claude-opus-5-5"], known["gpt-4o"], known["gemini-2.5-pro"]) == ("anthropic", "openai", "google")
     assert all(spec.known and spec.prices for spec in catalog().known_models())
 
 
-def test_aliases_of_the_config_file_go_first() -> None:
+def test_aliases_of_the_config_file_override_ours() -> None:
     assert catalog(aliases={"sonnet": "x/y", "mine": "z"}).aliases() == {
         **catalog().aliases(),
         "sonnet": "x/y",
@@ -237,7 +237,7 @@ def test_models_under_their_names_in_clouds(name: str) -> None:
     assert (spec.window, spec.prices, spec.thinking) == (plain.window, plain.prices, plain.thinking)
 
 
-def test_a_cloud_speaks_for_claude_when_its_variable_says_so() -> None:
+def test_the_variable_of_a_cloud_selects_it_for_claude() -> None:
     env = {"CLAUDE_CODE_USE_BEDROCK": "1", "ANTHROPIC_DEFAULT_SONNET_MODEL": "us.anthropic.claude-sonnet-9-v1:0"}
     spec = catalog(env).resolve("sonnet")
     assert named(spec) == ("bedrock", "anthropic-messages", "us.anthropic.claude-sonnet-9-v1:0")
@@ -254,8 +254,8 @@ def test_an_address_of_a_cloud_can_be_given() -> None:
         catalog().resolve("azure-ad/my-deployment")
 
 
-def test_a_local_model_that_was_named_after_a_vendors_is_not_that_one() -> None:
-    """People give a model of their own the name that their program asks for."""
+def test_a_local_model_with_a_vendors_model_name_is_not_that_model() -> None:
+    """Users name their own model as the name that their program requests."""
     spec = catalog(provider="ollama").resolve("claude-opus-5")
     assert (spec.known, spec.window, spec.prices) == (False, 32_768, None)
 
@@ -284,7 +284,7 @@ def test_keys_are_found_in_order() -> None:
     assert find_credential(local, Settings()) == Credential("", "none", "none")
 
 
-def test_a_missing_key_names_what_was_looked_at() -> None:
+def test_the_error_for_a_missing_key_names_the_places() -> None:
     endpoint = catalog().resolve("gemini-x").endpoint
     error = missing_key(endpoint, Settings(config_file="~/.yume/config.toml"))
     assert error.kind == "auth"

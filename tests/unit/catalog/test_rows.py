@@ -1,4 +1,4 @@
-"""Endpoint rows and compat flags as people write them: taken over, translated, or refused with a sentence."""
+"""Endpoint rows and compat flags of users: accepted, translated, or refused with a message."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def test_the_six_compat_names(name: str, changes: dict[str, Any]) -> None:
     assert asked.endpoint == replace(plain.endpoint, quirks=replace(plain.endpoint.quirks, **changes))
 
 
-def test_a_compat_name_can_be_denied() -> None:
+def test_a_compat_name_can_be_false() -> None:
     assert quirks(stringifyToolArgs=False) == Quirks(stringify_arguments=False)
     assert quirks(noStreaming=False, noSystemRole=False) == Quirks()
 
 
-def test_quirks_have_their_own_names_too() -> None:
+def test_quirks_can_be_given_by_their_own_names() -> None:
     given = {"schema_drop": ["format"], "extra_body": {"a": 1}, "temperature_max": 1, "image_bytes": 5}
     assert quirks(**given) == Quirks(schema_drop=("format",), extra_body={"a": 1}, temperature_max=1, image_bytes=5)
 
@@ -83,7 +83,7 @@ def test_compat_flags_may_have_values() -> None:
         ({"zzzzzz": 1}, "unknown quirk zzzzzz"),
     ],
 )
-def test_quirks_that_make_no_sense(given: dict[str, Any], words: str) -> None:
+def test_invalid_quirks(given: dict[str, Any], words: str) -> None:
     with pytest.raises(BadInvocation) as refused:
         quirks(**given)
     assert refused.value.message.startswith("[endpoints.acme]: quirks: ")
@@ -115,7 +115,7 @@ def test_quirks_that_make_no_sense(given: dict[str, Any], words: str) -> None:
         ({"api": "openai-chat", "env_first": 1}, "env_first must be true or false, not 1"),
     ],
 )
-def test_rows_that_make_no_sense(row: Any, words: str) -> None:
+def test_invalid_rows(row: Any, words: str) -> None:
     with pytest.raises(BadInvocation) as refused:
         rows.merge_rows(BUILT_IN, {"acme": row})
     assert words in refused.value.message
@@ -137,7 +137,7 @@ def test_built_in_rows_are_changed_field_by_field() -> None:
 
 
 def test_every_field_of_a_row_is_checked() -> None:
-    """A value of a wrong kind is told at the start, not by a crash in the middle of a turn."""
+    """A value of a wrong type is reported at the start, not by a crash during a turn."""
     odd = object()
     for name in (*fields(Endpoint)[1:], *rows.NAMES):
         with pytest.raises(BadInvocation, match=rf"\[endpoints.acme\]: {name} must be "):
@@ -149,7 +149,7 @@ def test_the_built_in_rows_pass_the_same_checks(name: str) -> None:
     assert rows.merge_rows(BUILT_IN, {name: BUILT_IN[name]}) == BUILT_IN
 
 
-def test_compat_names_and_choices_speak_of_quirks() -> None:
+def test_compat_names_and_choices_name_real_quirks() -> None:
     data = json.loads((DATA / "compat.json").read_text("utf-8"))
     assert {entry["quirk"] for entry in data["names"].values()} | set(data["choices"]) <= set(fields(Quirks))
     for name, words in data["choices"].items():

@@ -1,4 +1,4 @@
-"""The flag grammar, and what is flat and what is a Claude form."""
+"""The flag grammar, and which command lines select the flat dialect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_empty_values_and_values_with_a_dash() -> None:
     }
 
 
-def test_variadic_swallows_words_up_to_the_next_flag() -> None:
+def test_a_variadic_flag_takes_words_up_to_the_next_flag() -> None:
     parsed = ok("-p", "--allowedTools", "Read", "Bash(git *)", "--verbose", "hi")
     assert parsed.values == {"print": True, "allowedTools": ("Read", "Bash(git *)"), "verbose": True}
     assert parsed.words == ("hi",)

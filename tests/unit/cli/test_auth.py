@@ -1,4 +1,4 @@
-"""`yume-shim auth`, run as people run it: what would be used, why, and never a key."""
+"""`yume-shim auth`, run as users run it: which key would be used, why, and never the key itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def auth(home: Path, *argv: str, **env: str) -> Ended:
     return child.run(("auth", *argv), (), cwd=home, env=child.clean_environment(home, **env))
 
 
-def told(home: Path, *argv: str, **env: str) -> list[dict[str, Any]]:
+def reports(home: Path, *argv: str, **env: str) -> list[dict[str, Any]]:
     ended = auth(home, "--json", *argv, **env)
     assert (ended.code, ended.stderr) == (0, b"")
     assert KEY.encode() not in ended.stdout
@@ -40,10 +40,10 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_used_and_what_is_weaker(home: Path) -> None:
+def test_the_used_key_and_the_weaker_ones(home: Path) -> None:
     config = home / ".yume" / "config.toml"
     codex = "~/.codex/auth.json OPENAI_API_KEY"
-    assert told(home, "openai", OPENAI_API_KEY=KEY) == [
+    assert reports(home, "openai", OPENAI_API_KEY=KEY) == [
         {
             "provider": "openai",
             "uses": [{"source": codex, "kind": "key"}],
@@ -56,7 +56,7 @@ def test_what_is_used_and_what_is_weaker(home: Path) -> None:
     ]
 
 
-def test_people_read_one_block_per_provider(home: Path) -> None:
+def test_the_text_output_has_one_block_per_provider(home: Path) -> None:
     config = home / ".yume" / "config.toml"
     config.write_text(
         f'[keys]\nopenai = ["{KEY}", "{KEY}x"]\n[profiles.vault]\nprovider = "groq"\nkey_command = "touch ran"\n'
@@ -85,14 +85,14 @@ def test_people_read_one_block_per_provider(home: Path) -> None:
 
 def test_all_providers_without_a_name_and_a_chosen_profile(home: Path) -> None:
     (home / ".yume" / "config.toml").write_text(f'[profiles.work]\nprovider = "openai"\nkey = "{KEY}"\n')
-    by_name = {each["provider"]: each for each in told(home, "--profile", "work")}
+    by_name = {each["provider"]: each for each in reports(home, "--profile", "work")}
     assert by_name["openai"]["looked_at"] == [{"place": "profile 'work'", "state": "used"}]
     assert by_name["anthropic"]["uses"] == []
     assert by_name["ollama"]["uses"] == [{"source": "none", "kind": "none"}]
     assert {"google", "mistral", "azure", "compatible"} <= by_name.keys()
 
 
-def test_an_unknown_provider_and_words_of_the_claude_cli(home: Path) -> None:
+def test_an_unknown_provider_and_sub_commands_of_the_claude_cli(home: Path) -> None:
     ended = auth(home, "opnai")
     assert ended.code == 2
     assert b"Did you mean 'openai'?" in ended.stderr

@@ -1,4 +1,4 @@
-"""`yume-shim models`, run as people run it."""
+"""`yume-shim models`, run as users run it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def said(home: Path, *words: str, **more: str) -> str:
 
 
 def facts(home: Path, *words: str, **more: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(said(home, *words, "--json", **more))
-    return told
+    listing: dict[str, Any] = json.loads(said(home, *words, "--json", **more))
+    return listing
 
 
-def test_everything_at_a_glance(tmp_path: Path) -> None:
+def test_the_overview(tmp_path: Path) -> None:
     text = said(tmp_path, OPENAI_API_KEY="sk-secret-secret", YUME_MODEL="gpt-5.4")
     assert "sk-secret" not in text
     lines = text.splitlines()
@@ -65,12 +65,12 @@ def test_one_provider(tmp_path: Path) -> None:
     assert "  PDF input                warning    their text is sent instead" in mistral
 
 
-def test_for_programs(tmp_path: Path) -> None:
+def test_the_json_output(tmp_path: Path) -> None:
     config = (
         '[endpoints.acme]\napi = "openai-chat"\nbase_url = "http://h/v1"\n[endpoints.acme.quirks]\nnoToolUse = true'
     )
-    told = facts(tmp_path, "acme", config=config, ACME_API_KEY="k")
-    (provider,) = told["providers"]
+    listing = facts(tmp_path, "acme", config=config, ACME_API_KEY="k")
+    (provider,) = listing["providers"]
     assert {key: provider[key] for key in ("name", "api", "baseUrl", "hasKey")} == {
         "name": "acme",
         "api": "openai-chat",
@@ -82,7 +82,7 @@ def test_for_programs(tmp_path: Path) -> None:
         "level": "simulated",
         "text": "through a text protocol in the prompt, with one warning",
     }
-    assert told["models"] == []
+    assert listing["models"] == []
     everything = facts(tmp_path)
     (model,) = [model for model in everything["models"] if model["id"] == "gpt-4o"]
     assert model == {
@@ -110,7 +110,7 @@ def test_for_programs(tmp_path: Path) -> None:
         ("ollama", "OLLAMA_BASE_URL", "/api/tags", OLLAMA, ["llava:latest", "qwen3:8b"]),
     ],
 )
-def test_what_a_provider_has_now(
+def test_the_live_list_of_a_provider(
     provider: str, variable: str, path: str, body: Any, ids: list[str], tmp_path: Path
 ) -> None:
     def answer(exchange: Exchange) -> bool:
@@ -119,14 +119,14 @@ def test_what_a_provider_has_now(
 
     keys = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"), "k-secret")
     with LoopbackServer(answer) as server:
-        told = facts(tmp_path, provider, "--live", **{variable: server.url}, **keys)
+        listing = facts(tmp_path, provider, "--live", **{variable: server.url}, **keys)
         text = said(tmp_path, provider, "--live", **{variable: server.url}, **keys)
-    assert told["live"] == ids
+    assert listing["live"] == ids
     assert f"models available now ({len(ids)}):\n" + "".join(f"  {name}\n" for name in ids) in text
     assert [(request.method, request.path) for request in server.requests] == [("GET", path)] * 2
 
 
-def test_the_key_of_a_command_is_had_for_the_question(tmp_path: Path) -> None:
+def test_a_key_command_is_run_for_the_live_list(tmp_path: Path) -> None:
     def quote(exchange: Exchange) -> bool:
         key = exchange.request.headers["x-api-key"]
         body = {"error": {"type": "x", "message": f"Bad key {key}."}}
@@ -141,7 +141,7 @@ def test_the_key_of_a_command_is_had_for_the_question(tmp_path: Path) -> None:
     assert refused.stderr == b"yume-shim: provider 'anthropic' did not tell its models: Bad key [redacted].\n"
 
 
-def test_what_stands_in_an_address_besides_it_is_not_shown(tmp_path: Path) -> None:
+def test_login_and_query_of_an_address_are_not_shown(tmp_path: Path) -> None:
     url = "http://me:pass-word@127.0.0.1:9/v1?api-key=zzz"
     for words in ((), ("openai",), ("openai", "--json")):
         text = said(tmp_path, *words, OPENAI_BASE_URL=url, OPENAI_API_KEY="k")
@@ -150,7 +150,7 @@ def test_what_stands_in_an_address_besides_it_is_not_shown(tmp_path: Path) -> No
         assert "zzz" not in text
 
 
-def test_an_answer_that_is_no_list_is_told(tmp_path: Path) -> None:
+def test_an_answer_that_is_not_a_list_is_reported(tmp_path: Path) -> None:
     def nonsense(exchange: Exchange) -> bool:
         exchange.reply(200, {"Content-Type": "text/html"}, b"<html>Welcome</html>")
         return False
@@ -161,7 +161,7 @@ def test_an_answer_that_is_no_list_is_told(tmp_path: Path) -> None:
     assert ended.stderr.startswith(b"yume-shim: provider 'openai' did not tell its models: ")
 
 
-def test_what_cannot_be_asked_is_told(tmp_path: Path) -> None:
+def test_requests_that_cannot_be_made_are_reported(tmp_path: Path) -> None:
     def refuse(exchange: Exchange) -> bool:
         exchange.reply(401, {"Content-Type": "application/json"}, b'{"error": {"message": "Bad key."}}')
         return False
@@ -182,5 +182,5 @@ def test_what_cannot_be_asked_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"data": None}, {"data": [1, {"id": 2}, {}]}, {"data": [{"id": "a\x1b[2J"}]}])
-def test_lists_that_make_no_sense_are_empty(body: Any) -> None:
+def test_invalid_lists_are_empty(body: Any) -> None:
     assert read_ids([body]) == ()

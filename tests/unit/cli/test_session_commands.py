@@ -1,4 +1,4 @@
-"""`yume-shim sessions`, run as people run it."""
+"""`yume-shim sessions`, run as users run it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def test_the_list_is_of_this_folder(home: Home) -> None:
+def test_the_list_covers_this_folder(home: Home) -> None:
     (row,) = home.said("list").splitlines()
     assert row.startswith(ONE)
     assert row.endswith("Greek letters")
@@ -79,7 +79,7 @@ def test_the_list_is_of_this_folder(home: Home) -> None:
     assert home.said("list", "--limit", "0") == "No sessions.\n"
 
 
-def test_the_list_for_programs(home: Home) -> None:
+def test_the_list_as_json(home: Home) -> None:
     (entry,) = codec.loads(home.said("list", "--json"))
     status = home.one.stat()
     assert entry == {
@@ -140,7 +140,7 @@ def test_show_finds_a_session_by_any_name(home: Home, name: str) -> None:
     assert home.said("show", name) == MARKDOWN.format(id=ONE, cwd=home.cwd)
 
 
-def test_show_for_programs(home: Home) -> None:
+def test_show_as_json(home: Home) -> None:
     shown = codec.loads(home.said("show", ONE, "--json"))
     assert [(message["role"], message["text"]) for message in shown["messages"]] == [
         ("user", "What does a.txt say?"),
@@ -172,7 +172,7 @@ def test_export(home: Home, tmp_path: Path) -> None:
 
 
 def test_delete(home: Home) -> None:
-    kept = home.run("delete", ONE)  # nobody says yes
+    kept = home.run("delete", ONE)  # stdin has no answer
     assert kept.code != 0
     assert home.one.exists()
     assert home.said("delete", ONE, "--yes") == f"Deleted {ONE}.\n"
@@ -188,7 +188,7 @@ def test_delete(home: Home) -> None:
         (("show", "../../x"), "no session '../../x'"),
     ],
 )
-def test_what_is_not_there_is_told(home: Home, words: tuple[str, ...], message: str) -> None:
+def test_missing_sessions_are_reported(home: Home, words: tuple[str, ...], message: str) -> None:
     ended = home.run(*words)
     assert (ended.code, ended.stdout) == (2, b"")
     assert ended.stderr.decode().startswith(f"yume-shim: {message}")

@@ -11,18 +11,17 @@ from hypothesis import strategies as st
 from yume_shim.context.repair import (
     MISSING_RESULT,
     OPENING_NOTE,
-    SIGNED_API,
     Repaired,
     plainly_legal,
     repair,
     thoroughly,
 )
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
-from yume_shim.types.models import Endpoint, ModelSpec
+from yume_shim.types.models import ANTHROPIC_MESSAGES, Endpoint, ModelSpec
 
-CLAUDE = ModelSpec("claude-x", Endpoint("anthropic", SIGNED_API, "http://127.0.0.1:1"))
+CLAUDE = ModelSpec("claude-x", Endpoint("anthropic", ANTHROPIC_MESSAGES, "http://127.0.0.1:1"))
 GEMINI = ModelSpec("gemini-x", Endpoint("google", "google-genai", "http://127.0.0.1:1"))
-SIGNED = {SIGNED_API: {"signature": "s"}, "google-genai": {"signature": "s"}}
+SIGNED = {ANTHROPIC_MESSAGES: {"signature": "s"}, "google-genai": {"signature": "s"}}
 
 
 def user(*blocks: Any) -> Message:
@@ -46,7 +45,7 @@ def test_a_legal_history_is_the_same_history() -> None:
         user("Hi", Image("image/png", "AA==")),
         said(Thinking("hm", opaque=SIGNED), "Let me look.", call("a"), call("b")),
         user(ToolResult("a", "1"), ToolResult("b", (Text("2"), Image("image/png", "AA=="))), "And?"),
-        said(Thinking("", True, {SIGNED_API: {"data": "d"}}), "Done."),
+        said(Thinking("", True, {ANTHROPIC_MESSAGES: {"data": "d"}}), "Done."),
         user("Thanks"),
     )
     repaired = repair(history, CLAUDE)
@@ -142,8 +141,8 @@ def test_calls(before: tuple[Message, ...], after: tuple[Message, ...]) -> None:
         (CLAUDE, Thinking("t", opaque=SIGNED), CLAUDE.origin, True),
         (CLAUDE, Thinking("", opaque=SIGNED), CLAUDE.origin, True),
         (CLAUDE, Thinking("t"), CLAUDE.origin, False),
-        (CLAUDE, Thinking("t", opaque={SIGNED_API: {"signature": ""}}), CLAUDE.origin, False),
-        (CLAUDE, Thinking("t", opaque=SIGNED), f"{SIGNED_API}/claude-y", False),
+        (CLAUDE, Thinking("t", opaque={ANTHROPIC_MESSAGES: {"signature": ""}}), CLAUDE.origin, False),
+        (CLAUDE, Thinking("t", opaque=SIGNED), f"{ANTHROPIC_MESSAGES}/claude-y", False),
         (CLAUDE, Thinking("t", opaque=SIGNED), GEMINI.origin, False),
         (GEMINI, Thinking("t"), GEMINI.origin, True),
         (GEMINI, Thinking(" "), GEMINI.origin, False),
@@ -168,7 +167,7 @@ def test_an_answer_does_not_end_on_thinking_where_that_is_refused() -> None:
 
 
 def test_foreign_blocks_are_left_out() -> None:
-    mine, theirs = Other(SIGNED_API, {"type": "server_tool_use"}), Other("google-genai", {"executableCode": {}})
+    mine, theirs = Other(ANTHROPIC_MESSAGES, {"type": "server_tool_use"}), Other("google-genai", {"executableCode": {}})
     assert repair((user("a"), said(mine, theirs, "x"), user("b")), CLAUDE) == Repaired(
         (user("a"), said(mine, "x"), user("b")), ("blocks that only another API understands left out: 1",)
     )
@@ -197,7 +196,7 @@ def test_every_loss_is_reported() -> None:
 
 TEXTS = st.sampled_from(["", " ", "\n", "x", "y"])
 IDS = st.sampled_from(["a", "b", "c", "a_2", ""])
-OPAQUE = st.sampled_from([{}, SIGNED, {SIGNED_API: {"data": "d"}}])
+OPAQUE = st.sampled_from([{}, SIGNED, {ANTHROPIC_MESSAGES: {"data": "d"}}])
 BLOCKS = st.one_of(
     st.builds(Text, TEXTS, OPAQUE),
     st.builds(Thinking, TEXTS, st.booleans(), OPAQUE),
@@ -205,7 +204,7 @@ BLOCKS = st.one_of(
     st.builds(ToolResult, IDS, TEXTS | st.lists(st.builds(Text, TEXTS), max_size=2).map(tuple)),
     st.just(Image("image/png", "AA==")),
     st.just(Document("application/pdf", "AA==")),
-    st.builds(Other, st.sampled_from([SIGNED_API, "else"]), st.just({"k": 1})),
+    st.builds(Other, st.sampled_from([ANTHROPIC_MESSAGES, "else"]), st.just({"k": 1})),
 )
 MESSAGES = st.builds(
     Message,
@@ -308,4 +307,4 @@ def assert_readable(message: Message, target: ModelSpec) -> None:
         assert message.origin == target.origin
     if target is CLAUDE:
         assert not isinstance(message.blocks[-1], Thinking)
-        assert all(thought.opaque[SIGNED_API] for thought in thoughts)
+        assert all(thought.opaque[ANTHROPIC_MESSAGES] for thought in thoughts)

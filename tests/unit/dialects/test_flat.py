@@ -8,7 +8,9 @@ import pytest
 
 from tests.helpers.event_stories import CUT, INFO, SESSION, USAGE, ended, prompt, streamed, tell, uuid_of
 from tests.helpers.fakes import FakeIds
-from yume_shim.dialects.flat import MAX_LINE_BYTES, FlatDialect
+from tests.helpers.record_check import check_lines
+from yume_shim.dialects.flat import FlatDialect
+from yume_shim.dialects.records.flat_records import RECORDS
 from yume_shim.text.clip import escape_separators
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
@@ -49,6 +51,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.settings import FLAT_LINE_BYTES
 
 if TYPE_CHECKING:
     from yume_shim.types.events import Event
@@ -92,10 +95,10 @@ RESULT: dict[str, Any] = {
 }
 
 
-def lines(events: list[Event], parent: str | None = None, max_line: int = MAX_LINE_BYTES) -> list[Any]:
+def lines(events: list[Event], parent: str | None = None, max_line: int = FLAT_LINE_BYTES) -> list[Any]:
     dialect = FlatDialect("9.9.9", FakeIds(), max_line)
     out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
-    assert all(next(iter(line)) == "type" for line in out)
+    check_lines(out, RECORDS)
     return out
 
 
@@ -316,7 +319,10 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
         ControlAnswered(None, None, "no", "invalid_mode"),
         [{"type": "control_response", "response": {"subtype": "error", "error": "no", "error_code": "invalid_mode"}}],
     ),
-    "echo": (LineEchoed({"a": 1, "type": "control_response"}), [{"type": "control_response", "a": 1}]),
+    "echo": (
+        LineEchoed({"response": {"subtype": "success"}, "type": "control_response"}),
+        [{"type": "control_response", "response": {"subtype": "success"}}],
+    ),
     "priority": (Interrupted("priority", "tools"), [{"type": "interrupt", "reason": "user"}]),
     "prompt": (PromptTaken(Message("user", ()), "x", replay=True), []),
     "request": (RequestStarted("m"), []),
@@ -370,5 +376,5 @@ def test_long_pieces_are_split_under_the_cap(text: str, kind: Any) -> None:
     told: list[Event] = [ResponseStarted("msg_1", "m"), BlockDelta(0, kind, text)]
     out = lines(told)
     assert "".join(line["content" if kind == "text" else "thought"] for line in out) == text
-    assert max(len(escape_separators(dumps(line), wide=False)) + 1 for line in out) <= MAX_LINE_BYTES
+    assert max(len(escape_separators(dumps(line), wide=False)) + 1 for line in out) <= FLAT_LINE_BYTES
     assert len(out) > 1

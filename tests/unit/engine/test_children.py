@@ -22,6 +22,7 @@ from tests.helpers.engine_fakes import (
     info,
     says,
 )
+from tests.helpers.fakes import FakeIds
 from yume_shim.app.children import open_child
 from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
@@ -111,15 +112,11 @@ START = answer(calls("p1", "Agent"), stop="tool_calls")
 CHILD = (answer(says("Looking."), calls("c1", "Look", index=1), stop="tool_calls"), answer(says("All seen.")))
 
 
-def flat(bench_ids: Any = None) -> Dialect:
-    from tests.helpers.fakes import FakeIds
-
+def flat() -> Dialect:
     return FlatDialect("1", FakeIds())
 
 
 def nested() -> Dialect:
-    from tests.helpers.fakes import FakeIds
-
     return NestedDialect("2", FakeIds(), partial=True)
 
 
@@ -131,9 +128,9 @@ def test_the_flat_dialect_shows_a_child_below_its_call(tmp_path: Path) -> None:
     assert [line["type"] for line in lines].count("result") == 1
     assert [line["type"] for line in lines].count("message_stop") == 1
     assert not {"result", "message_stop", "interrupt"} & {line["type"] for line in inner}
-    assert [line["content"] for line in inner if line["type"] == "text"] == ["Looking.", "All seen."]
+    assert "".join(line["content"] for line in inner if line["type"] == "text") == "Looking.All seen."
     outer = [line for line in lines if "parent_tool_use_id" not in line]
-    assert [line["content"] for line in outer if line["type"] == "text"] == ["Done."]
+    assert "".join(line["content"] for line in outer if line["type"] == "text") == "Done."
     assert [line["id"] for line in outer if line["type"] == "tool_use"] == ["p1"]
 
 

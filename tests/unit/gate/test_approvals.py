@@ -18,6 +18,7 @@ from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import ApprovalAsked, ApprovalWithdrawn
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.outputs import Answer, Decision
+from yume_shim.types.permission_records import SetMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 CALL = ToolCall("call_1", "Write", {"file_path": "/x/w.txt", "content": "w"})
 OTHER = ToolCall("call_2", "Bash", {"command": "make", "description": "Build it"})
-OFFER = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+OFFER = SetMode()
 DECISION = Decision("ask", "May it?", "mode", "default", (OFFER,), "/x/w.txt")
 FIRST_ID = "00000000-0000-4000-8000-000000000001"
 SECOND_ID = "00000000-0000-4000-8000-000000000002"

@@ -1,6 +1,6 @@
-"""The attack tables: known ways around permission rules, judged by the gate's word and by what lands on disk.
+"""The attack tables: known ways around permission rules, tested by the gate's verdict and by what ends up on disk.
 
-Every row tries to make the file `C` appear (or to read what is hidden). A row of a future advisory belongs here.
+Every row tries to make the file `C` appear (or to read what is hidden). Add a row for every new advisory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHAIN = "; ".join(["git status"] * 59)
 
 @pytest.fixture
 def space(tmp_path: Path) -> Path:
-    """A repository with a few files, beside a folder that is none of its business."""
+    """A repository with a few files, next to a folder that it must not touch."""
     folder = tmp_path / "work"
     (folder / "sub").mkdir(parents=True)
     (folder / "a.txt").write_text("alpha\nbeta\n")
@@ -131,7 +131,7 @@ BEHIND_AN_ALLOWED_PREFIX = [
 
 
 @pytest.mark.parametrize("command", BEHIND_AN_ALLOWED_PREFIX)
-def test_nothing_rides_on_an_allowed_prefix(space: Path, command: str) -> None:
+def test_nothing_is_smuggled_behind_an_allowed_prefix(space: Path, command: str) -> None:
     assert bash(gate(space, allow=("Bash(git status:*)",)), command).verdict == "ask"
 
 
@@ -157,7 +157,7 @@ def test_nothing_rides_on_an_allowed_prefix(space: Path, command: str) -> None:
         "git status \\\n -s",
     ],
 )
-def test_the_allowed_prefix_itself_runs_and_leaves_nothing(space: Path, command: str) -> None:
+def test_the_allowed_prefix_itself_runs_and_changes_nothing(space: Path, command: str) -> None:
     guard = gate(space, allow=("Bash(git status:*)",))
     before = tree(space)
     assert bash(guard, command).verdict == "allow"
@@ -244,18 +244,18 @@ HARD = [
 
 
 @pytest.mark.parametrize("command", PLAIN_DENIED)
-def test_a_denied_command_is_found_wherever_it_stands(space: Path, command: str) -> None:
+def test_a_denied_command_is_found_anywhere_in_a_command(space: Path, command: str) -> None:
     assert bash(gate(space, "bypassPermissions", deny=("Bash(touch:*)",)), command).verdict == "deny"
 
 
 @pytest.mark.parametrize("command", HARD)
-def test_what_cannot_be_seen_through_is_asked_while_a_deny_is_active(space: Path, command: str) -> None:
+def test_opaque_commands_are_asked_about_if_a_deny_rule_is_active(space: Path, command: str) -> None:
     assert bash(gate(space, "bypassPermissions", deny=("Bash(touch:*)",)), command).verdict in ("ask", "deny")
     assert bash(gate(space, "bypassPermissions"), command).verdict == "allow"
 
 
-def test_the_deny_rows_are_live(space: Path) -> None:
-    """Each row really makes C appear when nobody stops it: the tables do not test dead ammunition."""
+def test_the_deny_rows_really_run_the_denied_command(space: Path) -> None:
+    """Without the gate each row really creates C, so the tables test attacks that work."""
     dead = []
     for command in PLAIN_DENIED + HARD:
         run(command, space)
@@ -287,11 +287,11 @@ def test_the_deny_rows_are_live(space: Path) -> None:
         "toucher C",
     ],
 )
-def test_a_deny_leaves_other_commands_alone(space: Path, command: str) -> None:
+def test_a_deny_rule_does_not_affect_other_commands(space: Path, command: str) -> None:
     assert bash(gate(space, "bypassPermissions", deny=("Bash(touch:*)",)), command).verdict == "allow"
 
 
-def test_length_never_opens_a_hole_nor_takes_long(space: Path) -> None:
+def test_long_commands_are_judged_correctly_and_fast(space: Path) -> None:
     guard = gate(space, "bypassPermissions", deny=("Bash(touch:*)", "Read(./secret.txt)"))
     padding = "x " * 5_000
     assert bash(guard, f"env {'A=1 ' * 5_000} touch C").verdict == "ask"
@@ -302,7 +302,7 @@ def test_length_never_opens_a_hole_nor_takes_long(space: Path) -> None:
     assert bash(gate(space), "ls && " * 2_000 + "touch C").verdict == "ask"
 
 
-def test_a_deny_of_a_sub_command_sees_through_global_options(space: Path) -> None:
+def test_a_deny_of_a_sub_command_ignores_global_options(space: Path) -> None:
     guard = gate(space, "bypassPermissions", deny=("Bash(git push:*)",))
     assert [bash(guard, c).verdict for c in ("git push", "git -C sub push", "git --no-pager push -f", "git pull")] == [
         "deny",
@@ -461,7 +461,7 @@ NOT_READ_ONLY = [
 
 
 @pytest.mark.parametrize("command", NOT_READ_ONLY)
-def test_what_is_not_surely_reading_is_asked(space: Path, command: str) -> None:
+def test_commands_that_may_do_more_than_read_are_asked_about(space: Path, command: str) -> None:
     assert bash(gate(space), command).verdict == "ask"
 
 
@@ -540,7 +540,7 @@ READ_ONLY = [
 
 
 @pytest.mark.parametrize("command", READ_ONLY)
-def test_reading_runs_unasked_and_leaves_nothing(space: Path, command: str) -> None:
+def test_reading_commands_run_unasked_and_change_nothing(space: Path, command: str) -> None:
     before = tree(space)
     assert bash(gate(space), command).verdict == "allow"
     assert bash(gate(space, "plan"), command).verdict == "allow"
@@ -555,7 +555,7 @@ def test_a_glob_does_not_read_through_a_link_that_leads_outside(space: Path) -> 
     assert [bash(gate(space), c).verdict for c in ("cat sub/*", "cat sub/way", "cat */c.py")] == ["ask", "ask", "ask"]
 
 
-def test_git_is_asked_where_edits_could_have_made_a_repository(space: Path) -> None:
+def test_git_is_asked_about_where_edits_could_have_made_a_repository(space: Path) -> None:
     guard = gate(space)
     assert bash(guard, "git status").verdict == "allow"
     for name in ("objects", "refs"):
@@ -564,7 +564,7 @@ def test_git_is_asked_where_edits_could_have_made_a_repository(space: Path) -> N
     assert bash(guard, "git status").verdict == "ask"
 
 
-def test_git_is_asked_in_a_repository_below_the_working_folder(space: Path) -> None:
+def test_git_is_asked_about_in_a_repository_below_the_working_folder(space: Path) -> None:
     inner = space / "sub" / "vendored"
     inner.mkdir()
     guard = gate(space, shell_cwd=lambda: str(inner))
@@ -573,7 +573,7 @@ def test_git_is_asked_in_a_repository_below_the_working_folder(space: Path) -> N
     assert bash(guard, "git status").verdict == "ask"
 
 
-def test_relative_paths_start_where_the_shell_stands(space: Path) -> None:
+def test_relative_paths_start_at_the_folder_of_the_shell(space: Path) -> None:
     guard = gate(space, deny=("Read(./sub/c.py)",), shell_cwd=lambda: str(space / "sub"))
     assert [bash(guard, c).verdict for c in ("cat c.py", "cat ../a.txt", "cat ../../outside/o.txt")] == [
         "deny",
@@ -634,7 +634,7 @@ EDITS_KEPT_IN = [
 
 
 @pytest.mark.parametrize("path", EDITS_KEPT_IN)
-def test_edits_are_kept_in(space: Path, path: str) -> None:
+def test_edits_outside_or_through_links_are_asked_about(space: Path, path: str) -> None:
     outside = space.parent / "outside"
     lay_links(space, outside)
     full = path.format(outside=outside, space=space)
@@ -657,7 +657,7 @@ def test_edits_are_kept_in(space: Path, path: str) -> None:
         "..x",
     ],
 )
-def test_edits_inside_pass(space: Path, path: str) -> None:
+def test_edits_inside_are_allowed(space: Path, path: str) -> None:
     assert decide(gate(space, "acceptEdits"), "Write", file_path=path.format(space=space)).verdict == "allow"
 
 
@@ -667,7 +667,7 @@ def test_a_nul_byte_is_refused_in_every_mode(space: Path, mode: str) -> None:
     assert (decision.verdict, decision.reason_type) == ("deny", "safetyCheck")
 
 
-def test_sensitive_files_are_asked_about_even_when_everything_is_bypassed(space: Path) -> None:
+def test_sensitive_files_are_asked_about_even_in_bypass_mode(space: Path) -> None:
     guard = gate(space, "bypassPermissions", allow=("Write", "Edit"))
     assert decide(guard, "Write", file_path=".git/hooks/pre-commit").verdict == "ask"
     assert decide(guard, "Write", file_path="/elsewhere/x").verdict == "allow"
@@ -696,7 +696,7 @@ def test_sensitive_files_are_asked_about_even_when_everything_is_bypassed(space:
         "out/o.txt",
     ],
 )
-def test_what_a_rule_hides_stays_hidden_from_the_file_tools(
+def test_file_tools_cannot_read_what_a_rule_hides(
     space: Path, monkeypatch: pytest.MonkeyPatch, path: str, mode: str
 ) -> None:
     monkeypatch.chdir(space)
@@ -756,13 +756,13 @@ HIDDEN_FROM_COMMANDS = [
 
 
 @pytest.mark.parametrize(("command", "verdict"), HIDDEN_FROM_COMMANDS)
-def test_what_a_rule_hides_stays_hidden_from_commands(space: Path, command: str, verdict: str) -> None:
+def test_commands_cannot_read_what_a_rule_hides(space: Path, command: str, verdict: str) -> None:
     (space / "way").symlink_to("secret.txt")
     guard = gate(space, "bypassPermissions", deny=("Read(./secret.txt)",))
     assert bash(guard, command).verdict == verdict
 
 
-def test_a_search_that_would_go_over_a_hidden_file_is_asked(space: Path) -> None:
+def test_a_search_that_covers_a_hidden_file_is_asked_about(space: Path) -> None:
     guard = gate(space, deny=("Read(./secret.txt)",))
     assert decide(guard, "Grep", pattern="x").verdict == "ask"
     assert decide(guard, "Grep", pattern="x", path="sub").verdict == "allow"
@@ -776,7 +776,7 @@ def test_a_path_pattern_does_not_lead_a_search_outside(space: Path, pattern: str
     assert decide(gate(space), "Glob", pattern=pattern).verdict == "ask"
 
 
-def test_an_edit_deny_binds_commands_that_write(space: Path) -> None:
+def test_an_edit_deny_covers_commands_that_write(space: Path) -> None:
     guard = gate(space, "bypassPermissions", deny=("Edit(./a.txt)",))
     commands = ("echo x > a.txt", "touch a.txt", "rm -f ./a.txt", "sed -i s/a/b/ a.txt", "tee a.txt", "cat a.txt")
     assert [bash(guard, command).verdict for command in commands] == ["deny"] * 5 + ["allow"]

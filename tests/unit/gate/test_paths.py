@@ -1,4 +1,4 @@
-"""Paths of every flavour, judged on any system."""
+"""Paths in the syntax of every system, tested on any system."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_containment_goes_by_components(flavour: Flavour, folder: str, path: str
         (WINDOWS, "~\\x", ""),
     ],
 )
-def test_paths_that_are_not_trusted(flavour: Flavour, path: str, why: str) -> None:
+def test_paths_that_cannot_be_judged(flavour: Flavour, path: str, why: str) -> None:
     assert flaw(path, flavour) == why
 
 
@@ -170,7 +170,7 @@ def test_components_and_slashes() -> None:
     assert slashed("/A/b", POSIX) == "/A/b"
 
 
-def test_the_disk_is_followed_to_the_deepest_parent_that_exists(tmp_path: Path) -> None:
+def test_links_are_followed_to_the_deepest_parent_that_exists(tmp_path: Path) -> None:
     base = tmp_path.resolve()
     (base / "real").mkdir()
     (base / "real" / "f").write_text("x")

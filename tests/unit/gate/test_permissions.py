@@ -1,4 +1,4 @@
-"""The gate as a whole: modes, order of rules, updates, what is offered."""
+"""The gate as a whole: modes, order of rules, updates, suggestions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.models import ToolKind
 
-ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+ACCEPT_EDITS: Any = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 READ_IN = ("Read", {"file_path": "a.txt"})
 READ_OUT = ("Read", {"file_path": "/etc/hostname"})
 WRITE_IN = ("Write", {"file_path": "w.txt", "content": "w"})
@@ -77,7 +77,7 @@ def test_a_foreign_tool_is_not_judged_by_parameters_that_look_like_ours(space: P
     assert gate(space, "acceptEdits").decide(call, spec).verdict == "ask"
 
 
-def test_a_parameter_without_a_name_is_no_command(space: Path) -> None:
+def test_a_parameter_without_a_name_is_not_a_command(space: Path) -> None:
     call = ToolCall("c", "mcp__box__open", {"": "ls"})
     for spec in (ToolSpec(call.name, "", {}, "shell", source="mcp"), ToolSpec(call.name, "", {}, source="mcp")):
         assert gate(space).decide(call, spec).verdict == "ask"
@@ -97,7 +97,7 @@ def test_a_restricted_session_stays_in_its_folders(space: Path, mode: str) -> No
 # ---------------------------------------------------------------- words and offers
 
 
-def test_what_an_edit_says(space: Path) -> None:
+def test_the_question_about_an_edit(space: Path) -> None:
     path = f"{space}/w.txt"
     wanted = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
     assert decide(gate(space), "Write", file_path="w.txt") == Decision(
@@ -111,8 +111,8 @@ def test_what_an_edit_says(space: Path) -> None:
     assert dont.message.startswith("Permission to use Write has been denied")
 
 
-def test_what_a_path_outside_says(space: Path) -> None:
-    folder = {"type": "addDirectories", "directories": ["/etc"], "destination": "session"}
+def test_the_question_about_a_path_outside(space: Path) -> None:
+    folder: Any = {"type": "addDirectories", "directories": ["/etc"], "destination": "session"}
     wanted = "Claude requested permissions to read from /etc/hostname, but you haven't granted it yet."
     assert decide(gate(space), "Read", file_path="/etc/hostname") == Decision(
         "ask", wanted, "workingDir", "outside of the workspace", (folder,), "/etc/hostname"
@@ -139,16 +139,18 @@ def rule_offer(*contents: str) -> dict[str, Any]:
         ("make $X", "This command requires approval (it contains a variable)", (rule_offer("make $X"),)),
     ],
 )
-def test_what_a_command_says(space: Path, command: str, message: str, offers: tuple[dict[str, Any], ...]) -> None:
+def test_the_question_about_a_command(
+    space: Path, command: str, message: str, offers: tuple[dict[str, Any], ...]
+) -> None:
     decision = bash(gate(space), command)
     assert (decision.verdict, decision.message, decision.suggestions) == ("ask", message, offers)
 
 
-def test_a_redirect_is_named(space: Path) -> None:
+def test_the_question_names_a_redirect(space: Path) -> None:
     assert bash(gate(space), "ls > x").message.startswith("Output redirection to 'x' needs approval")
 
 
-def test_what_a_deny_says(space: Path) -> None:
+def test_the_messages_of_denials(space: Path) -> None:
     guard = gate(space, "bypassPermissions", deny=("Bash(git push:*)", "Read(./a.txt)", "WebFetch"))
     assert bash(guard, "git push x") == Decision(
         "deny", "Permission to use Bash with command git push x has been denied.", "rule", "Bash(git push:*)"
@@ -177,7 +179,7 @@ def test_deny_comes_before_ask_before_allow(space: Path) -> None:
     assert bash(gate(space, "dontAsk", ask=rules), "make").verdict == "deny"
 
 
-def test_a_bare_tool_rule_covers_all_of_it(space: Path) -> None:
+def test_a_rule_without_content_covers_the_whole_tool(space: Path) -> None:
     guard = gate(space, allow=("Bash", "Write"))
     assert bash(guard, "for i in 1; do touch $i; done").verdict == "allow"
     assert decide(guard, "Write", file_path="/elsewhere/x").verdict == "allow"
@@ -240,11 +242,11 @@ def test_content_that_means_nothing_for_a_tool_never_allows(space: Path) -> None
     )
 
 
-def test_a_rule_that_is_none_is_told_and_ignored(space: Path) -> None:
-    told: list[str] = []
-    guard = gate(space, allow=("Bash(oops",), told=told)
+def test_an_invalid_rule_is_logged_and_ignored(space: Path) -> None:
+    logged: list[str] = []
+    guard = gate(space, allow=("Bash(oops",), logged=logged)
     assert bash(guard, "oops").verdict == "ask"
-    assert told == ["warning: this permission rule is invalid and has no effect: Bash(oops"]
+    assert logged == ["warning: this permission rule is invalid and has no effect: Bash(oops"]
 
 
 # ---------------------------------------------------------------- acceptEdits and file commands
@@ -332,7 +334,7 @@ def test_modes_that_may_be_entered(space: Path) -> None:
         (True, "", "invalid_mode"),
     ],
 )
-def test_modes_that_may_not(space: Path, flat: bool, mode: str, code: str) -> None:
+def test_modes_that_may_not_be_entered(space: Path, flat: bool, mode: str, code: str) -> None:
     guard = gate(space, flat=flat)
     with pytest.raises(BadLine) as caught:
         guard.set_mode(mode)
@@ -361,7 +363,7 @@ def rules_update(kind: str, *contents: str | None, behavior: str = "allow") -> d
     return {"type": kind, "rules": rules, "behavior": behavior, "destination": "session"}
 
 
-def test_rules_come_and_go_with_updates(space: Path) -> None:
+def test_updates_change_rules(space: Path) -> None:
     guard = gate(space, allow=("Bash(make:*)",))
     guard.apply((rules_update("addRules", "touch:*", "make x"),))
     assert [bash(guard, c).verdict for c in ("touch a", "touch b && make", "rm a")] == ["allow", "allow", "ask"]
@@ -375,7 +377,7 @@ def test_rules_come_and_go_with_updates(space: Path) -> None:
     assert bash(guard, "anything at all").verdict == "deny"
 
 
-def test_mode_and_folders_come_with_updates(space: Path) -> None:
+def test_updates_change_mode_and_folders(space: Path) -> None:
     guard = gate(space)
     more = space.parent / f"{space.name}-more"
     more.mkdir()
@@ -387,9 +389,9 @@ def test_mode_and_folders_come_with_updates(space: Path) -> None:
     assert decide(guard, "Write", file_path=str(more / "x")).verdict == "ask"
 
 
-def test_updates_that_make_no_sense_are_told_and_skipped(space: Path) -> None:
-    told: list[str] = []
-    guard = gate(space, told=told)
+def test_invalid_updates_are_logged_and_skipped(space: Path) -> None:
+    logged: list[str] = []
+    guard = gate(space, logged=logged)
     guard.apply(
         (
             {"type": "nonsense"},
@@ -402,7 +404,7 @@ def test_updates_that_make_no_sense_are_told_and_skipped(space: Path) -> None:
     )
     assert guard.mode() == "acceptEdits"
     assert bash(guard, "make").verdict == "ask"
-    assert len(told) == 4
+    assert len(logged) == 4
 
 
 def test_additional_folders_count_from_the_start(space: Path) -> None:
@@ -436,7 +438,7 @@ def test_a_remembered_answer_covers_exactly_that_call(
     assert decide(guard, tool, **other).verdict == "ask"
 
 
-def test_rules_of_the_settings_do_not_quiet_the_interactive_mode(space: Path) -> None:
+def test_rules_of_the_settings_do_not_answer_for_the_interactive_mode(space: Path) -> None:
     guard = gate(space, "interactive", allow=("Bash", "mcp__box"))
     assert bash(guard, "ls").verdict == "ask"
     assert decide(guard, "mcp__box__open").verdict == "ask"
@@ -487,7 +489,7 @@ AROUND = [
     joints=st.lists(st.sampled_from(JOINTS), min_size=8, max_size=8),
     around=st.sampled_from(AROUND),
 )
-def test_no_compound_with_a_command_outside_the_list_is_ever_allowed(
+def test_no_compound_with_an_unlisted_command_is_ever_allowed(
     space: Path, parts: list[str], bad: str, place: int, joints: list[str], around: str
 ) -> None:
     guard = gate(space, allow=("Bash(git status:*)", "Bash(make:*)"))
@@ -504,6 +506,6 @@ def test_no_compound_with_a_command_outside_the_list_is_ever_allowed(
 def test_every_plain_compound_of_allowed_commands_is_allowed(space: Path, parts: list[str], joints: list[str]) -> None:
     guard = gate(space, allow=("Bash(git status:*)", "Bash(make:*)"))
     text = parts[0] + "".join(joint + part for joint, part in zip(joints, parts[1:], strict=False))
-    # the grammar takes the word after "a | b | c<newline>" for an argument of c: the gate sees that and asks
+    # the grammar takes the word after "a | b | c<newline>" for an argument of c: the gate notices and asks
     misread = re.search(r"\|[^\n]*\|[^\n]*\n", text) is not None
     assert bash(guard, text).verdict in (("allow", "ask") if misread else ("allow",))

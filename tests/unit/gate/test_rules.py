@@ -1,4 +1,4 @@
-"""Rules: their text, the commands and the paths they mean."""
+"""Rules: their text, and the commands and paths that they match."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_text_of_a_rule(text: str, rule: Rule | None) -> None:
         ("Nothing", set()),
     ],
 )
-def test_the_tools_a_rule_is_about(rule: str, tools: set[str]) -> None:
+def test_the_tools_that_a_rule_names(rule: str, tools: set[str]) -> None:
     assert {name for name, spec in SPECS.items() if names_tool(Rule(rule), spec)} == tools
 
 
@@ -101,7 +101,7 @@ def test_a_word_with_blanks_does_not_pass_for_several() -> None:
 @pytest.mark.parametrize(
     "command", ["echo *", "echo \\*", "find . -name '*.py' -exec rm {} \\;", "a:*", "a *", "\\", "*"]
 )
-def test_a_remembered_command_means_itself_only(command: str) -> None:
+def test_an_exact_rule_matches_only_its_command(command: str) -> None:
     content = escape_command(command)
     assert is_exact(content, command)
     assert command_matches(content, command, tuple(command.split()))
@@ -174,12 +174,12 @@ def test_path_patterns_of_other_flavours(flavour: Flavour, content: str, path: s
         ("//etc/**", "/w", False),
     ],
 )
-def test_where_a_pattern_may_apply(content: str, folder: str, overlaps: bool) -> None:
+def test_folders_that_a_pattern_overlaps(content: str, folder: str, overlaps: bool) -> None:
     assert path_pattern(content, "/w", "/home/u", POSIX).overlaps(folder) is overlaps
 
 
 @pytest.mark.parametrize("path", ["/w/a.txt", "/w/*.txt", "/w/[a].txt", "/w/a?b", "/w/a\\b"])
-def test_a_remembered_path_means_itself_only(path: str) -> None:
+def test_an_exact_rule_matches_only_its_path(path: str) -> None:
     pattern = path_pattern(escape_path(path, POSIX), "/other", "/home/u", POSIX)
     assert pattern.matches(path)
     assert not pattern.matches("/w/x.txt")

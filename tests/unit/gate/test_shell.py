@@ -1,4 +1,4 @@
-"""How a command is taken apart: by examples, and against bash itself."""
+"""Parsing commands: examples, and a comparison with bash itself."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_plain_commands(text: str, script: Script) -> None:
         ("ls a=~/x", "it contains a word that is not plain"),
     ],
 )
-def test_what_is_not_plain_says_why(text: str, problem: str) -> None:
+def test_a_command_that_is_not_plain_says_why(text: str, problem: str) -> None:
     assert parse(text).problem == problem
 
 
@@ -119,13 +119,13 @@ def test_what_is_not_plain_says_why(text: str, problem: str) -> None:
         "$(" * 5000,
     ],
 )
-def test_what_cannot_be_trusted_is_opaque(text: str) -> None:
+def test_commands_that_cannot_be_trusted_are_opaque(text: str) -> None:
     script = parse(text)
     assert script.problem
     assert script.opaque
 
 
-def test_commands_inside_of_anything_are_found() -> None:
+def test_nested_commands_are_found() -> None:
     text = "if a; then b $(c); else (d | e); fi; for i in 1; do f; done; g() { h; }; i <(j) <<E\n$(k)\nE"
     names = {command.words[0].text for command in parse(text).commands if command.words}
     assert set("abcdefhijk") <= names
@@ -143,12 +143,12 @@ HANDLER = 'command_not_found_handle() { printf \'%s\\0\' "$#" "$@" >> "$SEEN/$BA
 
 
 def as_bash_sees(text: str) -> str:
-    """A ~ is written out, and the mark in front of a quoted one taken off."""
+    """Expands a ~, and removes the mark in front of a quoted one."""
     return "/nowhere" + text[1:] if text.startswith("~") else text.removeprefix("./")
 
 
 def what_bash_runs(text: str) -> tuple[set[tuple[str, ...]], set[str]]:
-    """The commands bash comes to run (none of them exists), and the files that appeared."""
+    """The commands that bash tries to run (none of them exists), and the files that it created."""
     with tempfile.TemporaryDirectory() as folder:
         seen = Path(folder, "seen")
         work = Path(folder, "work")
@@ -182,8 +182,8 @@ def what_bash_runs(text: str) -> tuple[set[tuple[str, ...]], set[str]]:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=14).map("".join))
-def test_a_plain_command_runs_in_bash_as_it_was_read(text: str) -> None:
-    """For whatever is said to be plain, bash runs nothing that was not read, and writes nothing that was not seen."""
+def test_bash_runs_a_plain_command_as_it_was_parsed(text: str) -> None:
+    """If a command counts as plain, bash runs and writes nothing that the parser did not find."""
     script = parse(text)
     if script.problem:
         return

@@ -1,4 +1,4 @@
-"""A number is ours only if it is open when we ask."""
+"""A stream is used only if its number is open at the start."""
 
 from __future__ import annotations
 

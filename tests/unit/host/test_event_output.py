@@ -80,7 +80,7 @@ class Stage:
             yield chunk
 
 
-def test_an_event_is_heard_stored_and_printed_in_this_order() -> None:
+def test_an_event_is_passed_on_stored_and_printed_in_this_order() -> None:
     with Stage() as stage:
         event = Notice("store", "full")
         assert stage.output.emit(event) == FIRST_ID
@@ -150,9 +150,9 @@ def test_two_children_and_the_session_at_the_same_time_have_one_order() -> None:
             thread.start()
         for thread in threads:
             thread.join(5)
-        heard = [tagged for name, tagged in stage.seen if name == "listener"]
+        received = [tagged for name, tagged in stage.seen if name == "listener"]
         shown = [tagged for name, tagged in stage.seen if name == "dialect"]
-        assert heard == shown
+        assert received == shown
         printed: list[Any] = [codec.loads(line)["parent"] for line in stage.printed().splitlines()]
         assert printed == [tagged.parent_call_id for tagged in shown]
         assert {parent: printed.count(parent) for parent in emitters} == {None: 50, "a": 50, "b": 50}

@@ -1,4 +1,4 @@
-"""stderr lines: one per message, clean, never in the way."""
+"""stderr lines: one per message, clean, never blocking."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_messages_are_one_line_and_harmless() -> None:
     assert logged(log, incoming, outgoing).decode() == "yume-shim[x] error two\\nlines\\r\\x1b[31m \\u2028 \\ud800 ü\n"
 
 
-def test_secrets_are_kept_even_when_learnt_late() -> None:
+def test_secrets_are_redacted_even_when_learnt_late() -> None:
     incoming, outgoing = os.pipe()
     secrets: list[str] = []
     log = Log("x", secrets=secrets, stream_fd=outgoing)
@@ -71,11 +71,11 @@ def test_long_messages_are_cut() -> None:
     assert data.decode().endswith("éé…\n")
 
 
-def test_nobody_reads() -> None:
+def test_a_closed_stderr() -> None:
     incoming, outgoing = os.pipe()
     log = Log("x", stream_fd=outgoing)
     os.close(incoming)
-    log("error", "to nobody")
+    log("error", "to no reader")
     os.close(outgoing)
     log("error", "to a closed file")
     Log("x", stream_fd=outgoing)("error", "to a file that never was")
@@ -109,7 +109,7 @@ def test_debug_file_gets_everything(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_debug_file_that_cannot_be_written_is_told_once(tmp_path: Path) -> None:
+def test_a_debug_file_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
     incoming, outgoing = os.pipe()
     log = Log("x", stream_fd=outgoing, debug_file=str(tmp_path / "no" / "where"))
     log("debug", "quiet")

@@ -22,40 +22,40 @@ if TYPE_CHECKING:
 DEADLINE = 10.0
 
 
-class Heard:
-    """What a reader said, in order."""
+class Calls:
+    """The callbacks of a reader, in order."""
 
     def __init__(self) -> None:
-        self.said: list[tuple[str, bytes]] = []
+        self.made: list[tuple[str, bytes]] = []
         self.ended = threading.Event()
 
     def reader(self, fd: int, max_line: int = 1_000_000) -> LineReader:
         return LineReader(fd, self.line, self.end, self.long, max_line)
 
     def line(self, line: bytes) -> None:
-        self.said.append(("line", line))
+        self.made.append(("line", line))
 
     def long(self, head: bytes) -> None:
-        self.said.append(("long", head))
+        self.made.append(("long", head))
 
     def end(self) -> None:
-        self.said.append(("end", b""))
+        self.made.append(("end", b""))
         self.ended.set()
 
 
 def read_pieces(pieces: Iterable[bytes], max_line: int = 1_000_000) -> list[tuple[str, bytes]]:
     """Send the pieces through a pipe, one write each."""
     incoming, outgoing = os.pipe()
-    heard = Heard()
-    heard.reader(incoming, max_line).start()
+    calls = Calls()
+    calls.reader(incoming, max_line).start()
     for piece in pieces:
         rest = piece
         while rest:
             rest = rest[os.write(outgoing, rest) :]
     os.close(outgoing)
-    assert heard.ended.wait(DEADLINE)
+    assert calls.ended.wait(DEADLINE)
     os.close(incoming)
-    return heard.said
+    return calls.made
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
@@ -75,13 +75,13 @@ def test_lines_cut_anywhere(lines: list[bytes], end: bytes, ended: bool, places:
     expected = [line.removeprefix(b"\xef\xbb\xbf") if place == 0 else line for place, line in enumerate(lines)]
     if not ended and expected and not lines[-1]:
         expected.pop()  # nothing after the last line end is no line
-    said = read_pieces(cut(data, places))
-    assert said == [("line", line) for line in expected] + [("end", b"")]
+    made = read_pieces(cut(data, places))
+    assert made == [("line", line) for line in expected] + [("end", b"")]
 
 
 def test_bom_and_crlf_and_no_last_newline() -> None:
-    said = read_pieces([b"\xef", b"\xbb\xbf{}\r", b"\n\n\xef\xbb\xbfa\rb\r\nlast\r"])
-    assert said == [("line", b"{}"), ("line", b""), ("line", b"\xef\xbb\xbfa\rb"), ("line", b"last"), ("end", b"")]
+    made = read_pieces([b"\xef", b"\xbb\xbf{}\r", b"\n\n\xef\xbb\xbfa\rb\r\nlast\r"])
+    assert made == [("line", b"{}"), ("line", b""), ("line", b"\xef\xbb\xbfa\rb"), ("line", b"last"), ("end", b"")]
 
 
 def test_only_line_feeds_end_lines() -> None:
@@ -89,11 +89,11 @@ def test_only_line_feeds_end_lines() -> None:
     assert read_pieces([line + b"\n"]) == [("line", line), ("end", b"")]
 
 
-def test_a_line_that_is_too_long_is_dropped_and_told() -> None:
-    said = read_pieces(
+def test_a_line_that_is_too_long_is_dropped_and_reported() -> None:
+    made = read_pieces(
         [b"ok\n", b"x" * 5_000, b"y" * 200_000, b"\nafter\n", b"z" * 101 + b"\r\n", b"z" * 100 + b"\r\n"], 100
     )
-    assert said == [
+    assert made == [
         ("line", b"ok"),
         ("long", b"x" * LONG_LINE_HEAD),
         ("line", b"after"),
@@ -103,7 +103,7 @@ def test_a_line_that_is_too_long_is_dropped_and_told() -> None:
     ]
 
 
-def test_a_too_long_last_line_is_told_as_well() -> None:
+def test_a_last_line_that_is_too_long_is_reported_as_well() -> None:
     assert read_pieces([b"x" * 500], 100) == [("long", b"x" * 500), ("end", b"")]
 
 
@@ -111,8 +111,8 @@ def test_memory_stays_bounded_while_a_line_is_dropped() -> None:
     import tracemalloc
 
     incoming, outgoing = os.pipe()
-    heard = Heard()
-    heard.reader(incoming, 100_000).start()
+    calls = Calls()
+    calls.reader(incoming, 100_000).start()
     tracemalloc.start()
     piece = b"x" * 65_536
     for _ in range(400):  # 25 MB without a line end
@@ -120,7 +120,7 @@ def test_memory_stays_bounded_while_a_line_is_dropped() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     os.close(outgoing)
-    assert heard.ended.wait(DEADLINE)
+    assert calls.ended.wait(DEADLINE)
     os.close(incoming)
     assert peak < 2_000_000
 
@@ -134,11 +134,11 @@ def test_files(tmp_path: Path) -> None:
     path = tmp_path / "input"
     path.write_bytes(b"one\ntwo")
     fd = os.open(path, os.O_RDONLY)
-    heard = Heard()
-    heard.reader(fd).start()
-    assert heard.ended.wait(DEADLINE)
+    calls = Calls()
+    calls.reader(fd).start()
+    assert calls.ended.wait(DEADLINE)
     os.close(fd)
-    assert heard.said == [("line", b"one"), ("line", b"two"), ("end", b"")]
+    assert calls.made == [("line", b"one"), ("line", b"two"), ("end", b"")]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminals")
@@ -146,31 +146,31 @@ def test_terminals() -> None:
     import pty
 
     master, slave = pty.openpty()
-    heard = Heard()
-    heard.reader(slave).start()
+    calls = Calls()
+    calls.reader(slave).start()
     os.write(master, b"typed\n\x04")
-    assert heard.ended.wait(DEADLINE)
+    assert calls.ended.wait(DEADLINE)
     os.close(master)
     os.close(slave)
-    assert heard.said == [("line", b"typed"), ("end", b"")]
+    assert calls.made == [("line", b"typed"), ("end", b"")]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes always block")
 def test_non_blocking_pipes() -> None:
     incoming, outgoing = os.pipe()
     os.set_blocking(incoming, False)
-    heard = Heard()
-    heard.reader(incoming).start()
+    calls = Calls()
+    calls.reader(incoming).start()
     threading.Event().wait(0.05)
     os.write(outgoing, b"late\n")
     os.close(outgoing)
-    assert heard.ended.wait(DEADLINE)
+    assert calls.ended.wait(DEADLINE)
     os.close(incoming)
-    assert heard.said == [("line", b"late"), ("end", b"")]
+    assert calls.made == [("line", b"late"), ("end", b"")]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_the_end_is_told_even_when_a_callback_fails() -> None:
+def test_the_end_is_reported_even_when_a_callback_fails() -> None:
     incoming, outgoing = os.pipe()
     ended = threading.Event()
 

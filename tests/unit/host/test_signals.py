@@ -92,7 +92,9 @@ def children() -> Iterator[list[Child]]:
 
 @pytest.mark.parametrize("kind", ["wait", "busy", "syscall"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_the_first_signal_is_told_whatever_the_main_thread_does(children: list[Child], kind: str, name: str) -> None:
+def test_the_first_signal_is_reported_whatever_the_main_thread_is_doing(
+    children: list[Child], kind: str, name: str
+) -> None:
     child = Child(kind)
     children.append(child)
     with soon():

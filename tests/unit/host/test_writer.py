@@ -1,4 +1,4 @@
-"""Lines to real pipes: whole, capped, in order, and silent once nobody reads."""
+"""Lines to real pipes: whole, capped, in order, and silent once the reader has gone."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def idle_shrink(obj: Json, limit: int) -> Json:
 
 
 @pytest.mark.parametrize("shrink", [None, broken_shrink, idle_shrink])
-def test_a_line_that_stays_too_long_is_trimmed(pipe: Pipe, shrink: Any) -> None:
+def test_a_line_that_stays_too_long_gets_the_fallback(pipe: Pipe, shrink: Any) -> None:
     writer = LineWriter(pipe.outgoing, 4_000, wide_escapes=True, shrink=shrink)
     writer.write(
         [
@@ -201,7 +201,7 @@ def test_no_line_is_ever_over_the_cap_or_broken(fields: Json, wide: bool) -> Non
     assert next(iter(line)) == "type"
 
 
-def test_what_is_no_json_is_said_all_the_same(pipe: Pipe) -> None:
+def test_an_object_that_is_not_json_is_printed_as_far_as_possible(pipe: Pipe) -> None:
     deep: list[Any] = []
     for _ in range(5_000):
         deep = [deep]
@@ -213,7 +213,7 @@ def test_what_is_no_json_is_said_all_the_same(pipe: Pipe) -> None:
     assert (second["type"], second["n"], second["line_truncated"]) == ("b", 1, True)
 
 
-# ---------------------------------------------------------------- nobody reads
+# ---------------------------------------------------------------- no reader
 
 
 def test_a_closed_reader_is_noticed_once() -> None:
@@ -272,7 +272,7 @@ sys.exit(20 + len(gone) if writer.gone else 0)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 @pytest.mark.parametrize("redirect", [">&-", "| :"])
-def test_the_process_ends_without_a_word(tmp_path: Any, redirect: str) -> None:
+def test_the_process_ends_silently(tmp_path: Any, redirect: str) -> None:
     other = tmp_path / "other"
     other.write_bytes(b"")
     shell = f'{{ "$0" -c "$1" "$2"; echo $? >"$2.code"; }} {redirect}'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from claude_agent_sdk._internal.sessions import _sanitize_path
 
-from yume_shim.store.layout import config_dir, project_key, projects_dir, session_path
+from yume_shim.store.layout import project_key, projects_dir, session_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +36,6 @@ def test_long_keys_are_the_same_as_the_sdks(length: int) -> None:
 
 
 def test_folders() -> None:
-    assert config_dir({"CLAUDE_CONFIG_DIR": "/c", "HOME": "/h"}) == "/c"
-    assert config_dir({"HOME": "/h"}) == os.path.join("/h", ".claude")
     assert projects_dir({"HOME": "/h"}) == os.path.join("/h", ".claude", "projects")
     assert projects_dir({"HOME": "/h"}, "/elsewhere") == "/elsewhere"
 

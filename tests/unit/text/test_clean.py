@@ -1,4 +1,4 @@
-"""Cleaning: nothing is lost but what cannot be carried."""
+"""Cleaning: text loses only what cannot be encoded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ some_halves = st.text(st.sampled_from("a\ud83d\ude00\udc00😀\ud800"), max_size
 
 
 def utf16_reading(text: str) -> str:
-    """What the text says when its code units are read one by one: the rule written a second way."""
+    """The text decoded one code unit at a time: a second implementation of the rule."""
     out = ""
     place = 0
     while place < len(text):
@@ -53,7 +53,7 @@ def cut_text(text: str, places: list[int]) -> list[str]:
 
 @settings(deadline=None)
 @given(any_text | some_halves, st.lists(st.integers(0, 12), max_size=6))
-def test_surrogate_joiner_gives_the_whole_text_and_never_half_a_character(text: str, places: list[int]) -> None:
+def test_the_surrogate_joiner_returns_the_whole_text_and_never_half_a_character(text: str, places: list[int]) -> None:
     joiner = SurrogateJoiner()
     pieces = [joiner.feed(piece) for piece in cut_text(text, places)]
     pieces.append(joiner.finish())

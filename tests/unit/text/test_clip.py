@@ -1,4 +1,4 @@
-"""Sizes, splits, cuts and escapes of long text."""
+"""Sizes, splitting, clipping and escapes of long text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def wire_size(text: str) -> int:
 
 @settings(deadline=None)
 @given(texts)
-def test_size_is_what_the_line_takes(text: str) -> None:
+def test_the_size_is_that_of_the_json_line(text: str) -> None:
     assert json_size(text) == wire_size(text)
     assert json_size(text) <= MAX_CODE_POINT_BYTES * len(text)
     assert json_size(text) >= len(escape_separators(codec.dumps(text), wide=False)) - 2
@@ -69,7 +69,7 @@ values = st.recursive(
 
 @settings(deadline=None)
 @given(values, st.booleans())
-def test_escapes_do_not_change_what_a_line_means(value: Any, wide: bool) -> None:
+def test_escapes_do_not_change_the_meaning_of_a_line(value: Any, wide: bool) -> None:
     line = codec.dumps(value)
     escaped = escape_separators(line, wide)
     assert json.loads(escaped) == json.loads(line)
@@ -84,7 +84,7 @@ def test_narrow_escapes() -> None:
     )
 
 
-def test_wide_escapes_as_the_claude_cli_has_them() -> None:
+def test_wide_escapes_are_those_of_the_claude_cli() -> None:
     line = codec.dumps(
         "\x7f\x80\x85\xa0\xad\u061c\u200b\u200d\u200e\u2028\u2029\u202e\u2060\u2066\ue000\ufdd0\ufeff\ufffd\ufffe\U000e0041😀</&>'"
     )
@@ -101,13 +101,13 @@ def test_wide_escapes_as_the_claude_cli_has_them() -> None:
     )
 
 
-def test_ascii_lines_come_back_as_they_are() -> None:
+def test_ascii_lines_are_unchanged() -> None:
     line = codec.dumps({"type": "text", "content": "plain \x1b \u0000"})
     assert escape_separators(line, wide=True) is line
     assert escape_separators(line, wide=False) is line
 
 
-def test_the_table_holds_every_format_character_known_here() -> None:
+def test_the_table_has_every_format_character_of_this_interpreter() -> None:
     listed = {code for first, last in FORMAT_CHARACTERS for code in range(first, last + 1)}
     known = {code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Cf"}
     assert known <= listed
@@ -144,7 +144,7 @@ def test_flags_are_cut_in_pairs() -> None:
         assert all(len(piece) % 2 == 0 for piece in split_text("🇩🇪" * 20, limit))
 
 
-def test_a_grapheme_longer_than_anything_is_cut_all_the_same() -> None:
+def test_a_grapheme_over_the_limit_is_cut_anyway() -> None:
     text = "e" + "\u0301" * 1000
     pieces = split_text(text, 400)
     assert "".join(pieces) == text
@@ -152,7 +152,7 @@ def test_a_grapheme_longer_than_anything_is_cut_all_the_same() -> None:
     assert len(pieces[0]) > 200 - NEAR
 
 
-def test_no_text_no_pieces() -> None:
+def test_no_text_gives_no_pieces() -> None:
     assert split_text("", 100) == []
     assert split_text("short", 100) == ["short"]
 
@@ -198,6 +198,6 @@ def test_clip_keeps_graphemes_at_both_ends() -> None:
 
 
 @pytest.mark.parametrize("text", ["a" * 3_000_000, "漢" * 1_000_000, "👩‍🚀" * 200_000])
-def test_long_texts_are_no_trouble(text: str) -> None:
+def test_long_texts_are_clipped_fast(text: str) -> None:
     assert len(clip_middle(text, 98_000)) <= 98_000
     assert "".join(split_text(text, 98_000)) == text

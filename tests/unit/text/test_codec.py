@@ -40,7 +40,7 @@ values = st.recursive(
 
 
 def has_exponent(value: Any) -> bool:
-    """Floats such as 1e-07 are written differently by the two; they mean the same."""
+    """The two write floats such as 1e-07 differently; the values are equal."""
     if isinstance(value, float):
         return "e-" in repr(value)
     if isinstance(value, dict):
@@ -59,7 +59,7 @@ def test_both_write_and_read_the_same(value: Any) -> None:
 
 @settings(deadline=None)
 @given(st.recursive(numbers | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_what_is_written_is_read_back(value: Any) -> None:
+def test_written_values_are_read_back(value: Any) -> None:
     for module in (cold, warm):
         assert module.loads(module.dumps(value)) == value
         assert b"\n" not in module.dumps(value)
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_back(value: Any) -> None:
 
 @settings(deadline=None)
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")))
-def test_nothing_but_value_error_comes_out_of_reading(data: bytes) -> None:
+def test_reading_raises_only_value_error(data: bytes) -> None:
     outcomes = []
     for module in (cold, warm):
         try:
@@ -78,7 +78,7 @@ def test_nothing_but_value_error_comes_out_of_reading(data: bytes) -> None:
 
 
 @BOTH
-def test_surrogates_pairs_are_joined_and_lone_ones_replaced(module: ModuleType) -> None:
+def test_surrogate_pairs_are_joined_and_lone_ones_replaced(module: ModuleType) -> None:
     assert (
         module.dumps(["\ud83d\ude00", "a\ud800b", "\udc00", "\ud83d"]) == '["😀","a\ufffdb","\ufffd","\ufffd"]'.encode()
     )
@@ -86,7 +86,7 @@ def test_surrogates_pairs_are_joined_and_lone_ones_replaced(module: ModuleType) 
 
 
 @BOTH
-def test_numbers_beyond_the_ordinary(module: ModuleType) -> None:
+def test_unusual_numbers(module: ModuleType) -> None:
     assert module.dumps([float("nan"), float("inf"), {"a": (-float("inf"), 1.5)}]) == b'[null,null,{"a":[null,1.5]}]'
     assert module.dumps(2**70) == str(2**70).encode()
     assert module.loads(b"[18446744073709551615,-9223372036854775808]") == [2**64 - 1, -(2**63)]
@@ -99,7 +99,7 @@ def test_numbers_beyond_the_ordinary(module: ModuleType) -> None:
 @pytest.mark.parametrize(
     "text", ["", "NaN", "Infinity", "-Infinity", "{'a':1}", "1 2", '{"a":1}{"b":2}', "[" * 100_000]
 )
-def test_what_is_no_json_is_a_value_error(module: ModuleType, text: str) -> None:
+def test_invalid_json_raises_value_error(module: ModuleType, text: str) -> None:
     for data in (text, text.encode()):
         with pytest.raises(ValueError, match=r".+"):
             module.loads(data)
@@ -111,7 +111,7 @@ def test_bad_utf8_is_replaced(module: ModuleType) -> None:
 
 
 @BOTH
-def test_what_cannot_be_written(module: ModuleType) -> None:
+def test_values_that_cannot_be_written(module: ModuleType) -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
@@ -122,7 +122,7 @@ def test_what_cannot_be_written(module: ModuleType) -> None:
             module.dumps(value)
     with pytest.raises(TypeError):
         module.dumps({"a": object()})
-    while deep:  # taken apart by hand: the interpreter would recurse
+    while deep:  # unwrapped in a loop: the interpreter would recurse
         deep = deep.pop()
 
 

@@ -1,4 +1,4 @@
-"""Keys do not get out. The sample keys are made up here, of parts, so that no scanner takes them for real ones."""
+"""Keys are removed. The sample keys are assembled from parts, so that no scanner takes them for real ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_shapes(key: str) -> None:
     assert redact(f'{{"key":"{key}"}}').startswith('{"key":"[redacted]')
 
 
-def test_bearer_keeps_its_word() -> None:
+def test_the_word_bearer_stays() -> None:
     assert redact(f"Authorization: Bearer {BODY}, next") == "Authorization: Bearer [redacted], next"
 
 
@@ -61,5 +61,5 @@ def test_ordinary_text_stays(text: str) -> None:
         ("", ""),
     ],
 )
-def test_an_address_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
+def test_an_address_is_shown_without_secrets(url: str, shown: str) -> None:
     assert shown_address(url) == shown

@@ -12,7 +12,7 @@ import threading
 
 from yume_shim.providers.wire.failures import StatusFailed
 from yume_shim.text import codec
-from yume_shim.text.redact import LEAST_SECRET
+from yume_shim.text.redact import LEAST_SECRET, REDACTED
 from yume_shim.types.errors import BadInvocation, Failure
 from yume_shim.types.models import WireRequest
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from yume_shim.providers.pipeline import TapKind
 
-REDACTED = "[redacted]"
 _KEPT_HEADERS = ("content-type", "request-id", "retry-after", "retry-after-ms", "x-request-id", "x-should-retry")
 _SECRET_FIELDS = frozenset(
     ("api-key", "api_key", "apikey", "authorization", "cookie", "set-cookie", "x-api-key", "x-goog-api-key")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from yume_shim.types.effort import EFFORTS
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.models import WireRequest
+from yume_shim.types.models import THINKING_STYLES, WireRequest
 from yume_shim.types.settings import Timeouts
 from yume_shim.types.value import replace
 
@@ -28,13 +28,10 @@ ASK_SECONDS = 3.0
 MAX_ANSWER_BYTES = 4_194_304
 """A list of 400 models takes one of them; parsing 30 takes a second in which no stop is heard, and a gigabyte."""
 TIMEOUTS = Timeouts(connect=ASK_SECONDS, first_byte=ASK_SECONDS, idle=ASK_SECONDS, total=ASK_SECONDS)
-ANSWER_SHARE = 4
-"""An answer takes at most one part in so many of a context whose size we choose: the question must fit too."""
 LEAST = {"window": 1_024, "max_output": 1}
 """Smaller figures are believed to be something else …"""
 MOST_TOKENS = 1_000_000_000
 """… and larger ones too."""
-WAYS_OF_THINKING = ("", "adaptive", "budget", "effort", "level")
 
 
 def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log: Log) -> Transport:
@@ -78,8 +75,7 @@ def with_limits(spec: ModelSpec, told: Json) -> ModelSpec:
     size = spec.endpoint.quirks.context_size
     if not size:
         return known
-    window = min(known.window, size)
-    return replace(known, window=window, max_output=min(known.max_output, window // ANSWER_SHARE))
+    return known.with_window(min(known.window, size))
 
 
 def sane(told: Json) -> Json:
@@ -94,7 +90,7 @@ def _is_sane(name: str, item: Any) -> bool:
         case "tools" | "images" | "sampling":
             return isinstance(item, bool)
         case "thinking":
-            return item in WAYS_OF_THINKING
+            return item in THINKING_STYLES
         case "efforts":
             return isinstance(item, list) and all(isinstance(level, str) for level in item)
         case _:

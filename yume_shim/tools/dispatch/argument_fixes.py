@@ -1,7 +1,7 @@
-"""Calls of models that know a tool only roughly: parameters under well-known wrong names, values sent as JSON text.
+"""Corrects calls of models that know a tool only roughly: wrong parameter names, values sent as JSON text.
 
-Nothing is guessed beyond the table: a name is taken over only if the real parameter is missing and the wrong name is no
-parameter itself. Everything else stays as it came and fails the usual check.
+Nothing is guessed beyond the table: a wrong name is accepted only if the real parameter is missing and the wrong name
+is not a parameter itself. Everything else stays as it is and fails validation.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "cell_id": ("cell", "id"),
     "questions": ("question_list",),
 }
-"""Parameter -> names it is given by mistake, the likelier first."""
+"""Parameter -> names that models use for it by mistake, the likelier first."""
 
 
-def corrected(given: Json, schema: Json, drifted: Callable[[str, str], None]) -> Json:
-    """The input put right; the same object if there was nothing to do. `drifted(name, what)` hears of each change."""
+def fix_arguments(given: Json, schema: Json, drifted: Callable[[str, str], None]) -> Json:
+    """The corrected input; the same object if nothing was wrong. `drifted(name, what)` is called for each change."""
     fields: Json = schema["properties"]
     made = _renamed(given, fields, drifted)
     for name, item in made.items():
@@ -90,7 +90,7 @@ def _item(item: Any, field: Json, name: str, drifted: Callable[[str, str], None]
         item = parsed
     inner = field.get("items", {})
     if wanted == "array" and isinstance(item, list) and "properties" in inner:
-        better = [corrected(part, inner, drifted) if isinstance(part, dict) else part for part in item]
+        better = [fix_arguments(part, inner, drifted) if isinstance(part, dict) else part for part in item]
         if any(new is not old for new, old in zip(better, item, strict=True)):
             return better
     return item

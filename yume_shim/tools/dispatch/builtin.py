@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_WORD = "default"
 SEARCHING = "WebSearch"
-"""The tool that is there only when somebody searches for us."""
+"""The tool that is offered only where a search function is given."""
 MAX_DRIFTS = 1_000
 NO_ARGUMENTS = ("", "null", '""')
 
@@ -39,11 +39,11 @@ def open_builtin_tools(
     *,
     host_answers: bool = False,
     search: Search | None = None,
-    tell: Callable[[TaskStarted | TaskEnded], object] | None = None,
+    on_task: Callable[[TaskStarted | TaskEnded], object] | None = None,
 ) -> BuiltinTools:
     """The tools these settings ask for. `scratch_dir` takes outputs too long to show, `env` is what commands see.
-    Tools that are questions to the host are there only if it answers (`host_answers`), WebSearch only with `search`.
-    `tell` hears of commands that run on beside the conversation."""
+    Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
+    `on_task` is called when a command starts or ends in the background."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -55,8 +55,8 @@ def open_builtin_tools(
         settings.tools.sandbox,
         search,
     )
-    if tell is not None:
-        state.tell = tell
+    if on_task is not None:
+        state.on_task = on_task
     if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(
@@ -68,8 +68,8 @@ def open_builtin_tools(
 def chosen_specs(
     wanted: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
 ) -> tuple[ToolSpec, ...]:
-    """The specs in their stable order: what was asked for (None = all), without those whose bare name is denied, and
-    without those that would not work here. The same arguments give what `open_builtin_tools` offers."""
+    """The specs in their stable order: the requested ones (None = all), without those whose bare name is denied and
+    those that would not work here. The same arguments give what `open_builtin_tools` offers."""
     every = wanted is None or DEFAULT_WORD in wanted
     names = frozenset(wanted or ())
     out = frozenset(denied)
@@ -154,8 +154,8 @@ class BuiltinTools:
         return path, os.path.realpath(path)
 
     def _corrected(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
-        """The call put right as far as `_careless.py` goes; each kind of drift is told once."""
-        from yume_shim.tools.dispatch.argument_fixes import corrected
+        """The call with wrong arguments corrected by `argument_fixes.py`; each kind of drift is logged once."""
+        from yume_shim.tools.dispatch.argument_fixes import fix_arguments
 
         if call.broken is not None:
             return replace(call, input={}, broken=None) if call.broken.strip() in NO_ARGUMENTS else call
@@ -167,7 +167,7 @@ class BuiltinTools:
                 self._drifts.add((spec.name, name))
             self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
 
-        better = corrected(call.input, spec.schema, drifted)
+        better = fix_arguments(call.input, spec.schema, drifted)
         return call if better is call.input else replace(call, input=better)
 
     @property

@@ -1,6 +1,7 @@
-"""Is the input of a call what the tool's schema says? Defaults, leniency, and the words for what is wrong.
+"""Validates the input of the built-in tools: defaults, lenient types, and messages that say what is wrong.
 
-The schemas are small and ours, so a few types and `enum`, `required`, `items` are all that is checked.
+Their schemas are small and our own, so only a few types, `enum`, `required` and `items` are checked. Schemas of other
+programs are checked by `text/json_schema.py`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import ToolSpec
 
-PATH_FIELDS = ("file_path", "path", "notebook_path")
-EXACT_FIELDS = (*PATH_FIELDS, "command")
-"""Strings handed to the system: they can hold neither NUL nor anything that UTF-8 cannot carry."""
+    Place = tuple[str | int, ...]
+
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?\Z")
 
 
@@ -34,9 +34,9 @@ def with_defaults(given: Json, schema: Json) -> Json:
 
 
 def settle(given: Json, schema: Json) -> Json:
-    """Checked input as a tool wants it: blank optional parameters gone, numbers and booleans of their own type.
+    """Validated input as the tool expects it: without blank optional parameters, numbers and booleans as such.
 
-    Models write `"limit": "20"`, `"path": ""` or `"offset": null` often enough that refusing would only cost a round.
+    Models often write `"limit": "20"`, `"path": ""` or `"offset": null`; refusing that would only cost a request.
     """
     required = schema.get("required", ())
     settled: Json = {}
@@ -71,7 +71,7 @@ def check_input(spec: ToolSpec, given: Json, broken: str | None) -> None:
             before_run=True,
             structured=f"InputValidationError: JSON parse failed ({len(broken.encode('utf-8', 'replace'))} bytes)",
         )
-    issues = list(_issues(given, spec.schema, ()))
+    issues = _issues(given, spec.schema, (), spec)
     if issues:
         lines = "\n".join(issue["message"] for issue in issues)
         raise ToolFailed(
@@ -81,7 +81,7 @@ def check_input(spec: ToolSpec, given: Json, broken: str | None) -> None:
         )
 
 
-def _issues(given: Json, schema: Json, place: tuple[str | int, ...]) -> list[Json]:
+def _issues(given: Json, schema: Json, place: Place, spec: ToolSpec) -> list[Json]:
     fields: Json = schema["properties"]
     required = schema.get("required", ())
     found = [
@@ -94,11 +94,11 @@ def _issues(given: Json, schema: Json, place: tuple[str | int, ...]) -> list[Jso
         if name not in fields:
             found.append(_issue("unrecognized_keys", where, f"An unexpected parameter `{_label(where)}` was provided"))
         elif item is not None and not (item == "" and name not in required):
-            found += _item_issues(item, fields[name], where)
+            found += _item_issues(item, fields[name], where, spec)
     return found
 
 
-def _item_issues(item: Any, field: Json, where: tuple[str | int, ...]) -> list[Json]:
+def _item_issues(item: Any, field: Json, where: Place, spec: ToolSpec) -> list[Json]:
     label, wanted = _label(where), field["type"]
     if not _fits(item, wanted):
         text = f"The parameter `{label}` type is expected as `{wanted}` but provided as `{_type_name(item)}`"
@@ -108,32 +108,33 @@ def _item_issues(item: Any, field: Json, where: tuple[str | int, ...]) -> list[J
         return [_issue("invalid_value", where, f"The parameter `{label}` must be one of {choice}")]
     if wanted == "array":
         inner = field.get("items")
-        return [issue for place, part in enumerate(item) for issue in _part_issues(part, inner, (*where, place))]
+        return [issue for place, part in enumerate(item) for issue in _part_issues(part, inner, (*where, place), spec)]
     if isinstance(item, str):
-        return _string_issues(item, where)
+        return _string_issues(item, where, spec)
     return []
 
 
-def _part_issues(part: Any, field: Json | None, where: tuple[str | int, ...]) -> list[Json]:
+def _part_issues(part: Any, field: Json | None, where: Place, spec: ToolSpec) -> list[Json]:
     if field is None:
         return []
     if field["type"] == "object" and isinstance(part, dict):
-        return _issues(part, field, where)
-    return _item_issues(part, field, where)
+        return _issues(part, field, where, spec)
+    return _item_issues(part, field, where, spec)
 
 
-def _string_issues(item: str, where: tuple[str | int, ...]) -> list[Json]:
+def _string_issues(item: str, where: Place, spec: ToolSpec) -> list[Json]:
+    """Paths and commands go to the system unchanged: they can hold neither NUL nor what UTF-8 cannot encode."""
     name, label = where[-1], _label(where)
     problem = ""
-    if name in EXACT_FIELDS:
+    if name in (spec.path_field, spec.command_field):
         if "\0" in item:
             problem = "contains a NUL character"
         elif any("\ud800" <= char <= "\udfff" for char in item):
             problem = "contains characters that are not valid Unicode"
-    if name == "command" and "\r" in item:
-        # A carriage return ends a line for the eye but not for the shell: what is shown is not what runs.
+    if name == spec.command_field and "\r" in item:
+        # A carriage return ends a line on the screen but not in the shell: the text shown is not what runs.
         problem = "contains a carriage return; use plain line feeds"
-    if name in PATH_FIELDS and (item == "~" or item.startswith(("~/", "~\\"))):
+    if name == spec.path_field and (item == "~" or item.startswith(("~/", "~\\"))):
         problem = "starts with `~`, which is not expanded; give the absolute path"
     return [_issue("invalid_format", where, f"The parameter `{label}` {problem}")] if problem else []
 
@@ -169,12 +170,12 @@ def _type_name(item: Any) -> str:
     return "object"
 
 
-def _label(where: tuple[str | int, ...]) -> str:
+def _label(where: Place) -> str:
     made = ""
     for step in where:
         made += f"[{step}]" if isinstance(step, int) else f".{step}" if made else step
     return made
 
 
-def _issue(code: str, where: tuple[str | int, ...], message: str) -> Json:
+def _issue(code: str, where: Place, message: str) -> Json:
     return {"code": code, "path": list(where), "message": message}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from yume_shim.tools.files.read_ledger import Ledger
+from yume_shim.tools.files.read_ledger import ReadLedger
 from yume_shim.types.blocks import NOTHING
 
 TYPE_CHECKING = False
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.tools.files.checkpoints import Checkpoints
-    from yume_shim.tools.shell.orphan_watcher import Keeper
-    from yume_shim.tools.shell.processes import Shells
-    from yume_shim.tools.web.client import PageCache
+    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+    from yume_shim.tools.shell.processes import ShellSession
+    from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.ports import Cancel
@@ -29,7 +29,7 @@ MAX_TRIES = 10_000
 
 
 class Scratch:
-    """The folder for outputs too long to show. Made with mode 0700 when something is first put there."""
+    """The folder for outputs too long to show. Created with mode 0700 when the first file is written."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class ToolState:
         scratch_dir: str,
         env: Mapping[str, str],
         log: Log,
-        wishes: Mapping[str, str] = NOTHING,
+        session_env: Mapping[str, str] = NOTHING,
         web_allow_private: tuple[str, ...] = (),
         sandbox: str = "",
         search: Search | None = None,
@@ -67,24 +67,24 @@ class ToolState:
         self.cwd = os.path.abspath(cwd)
         self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
         self.env = env
-        self.wishes = wishes
+        self.session_env = session_env
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
         self.log = log
-        self.ledger = Ledger()
+        self.ledger = ReadLedger()
         self.scratch = Scratch(scratch_dir)
         self.todos: list[Json] = []
         self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
         self.sandbox = sandbox
         self.search = search
         self._lock = threading.RLock()
-        self._shells: Shells | None = None
-        self._keeper: Keeper | None = None
+        self._shells: ShellSession | None = None
+        self._watcher: OrphanWatcher | None = None
         self._pages: PageCache | None = None
         self.closed = False
-        self.tell: Callable[[TaskStarted | TaskEnded], object] = _nobody
-        """Who hears of commands that run on beside the conversation."""
+        self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
+        """Called when a command starts or ends in the background."""
         self.checkpoints: Checkpoints | None = None
-        """Set where the host wants to be able to rewind files."""
+        """Set if the host wants to rewind files."""
 
     def resolve(self, path: str) -> str:
         """The absolute, normalised path; relative ones start at the session's working directory."""
@@ -97,41 +97,41 @@ class ToolState:
         return shown.replace(os.sep, "/") if os.sep != "/" else shown
 
     def inside(self, path: str) -> bool:
-        """Does the path, symlinks resolved, lie in the working directory or an added one? By components."""
+        """Is the path, with links resolved, inside the working directory or an added one? Compares whole components."""
         real = os.path.realpath(path)
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
-    def wish(self, name: str) -> str:
+    def env_setting(self, name: str) -> str:
         """A setting from the environment; "" if there is none."""
-        return self.wishes.get(name) or self.env.get(name) or ""
+        return self.session_env.get(name) or self.env.get(name) or ""
 
     @property
-    def keeper(self) -> Keeper:
+    def orphan_watcher(self) -> OrphanWatcher:
         """Ends what we started should we be killed; made on first use."""
         with self._lock:
-            if self._keeper is None:
-                from yume_shim.tools.shell.orphan_watcher import Keeper
+            if self._watcher is None:
+                from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
 
-                self._keeper = Keeper(self.log)
-            return self._keeper
+                self._watcher = OrphanWatcher(self.log)
+            return self._watcher
 
     @property
-    def shells(self) -> Shells:
-        """The shells of this session, made on first use. Raises ToolFailed if the sandbox asked for is not there."""
+    def shells(self) -> ShellSession:
+        """The session's shells, created on first use. Raises ToolFailed if the requested sandbox is not available."""
         with self._lock:
             if self._shells is None:
-                from yume_shim.tools.shell.processes import Shells
+                from yume_shim.tools.shell.processes import ShellSession
 
                 wrap = None
                 if self.sandbox:
                     from yume_shim.tools.shell.sandbox import wrapper
 
                     wrap = wrapper(self.sandbox, self.roots, self.env)
-                self._shells = Shells(self.cwd, self.env, self.scratch, self.log, self.keeper, wrap)
+                self._shells = ShellSession(self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, wrap)
             return self._shells
 
     def keep_checkpoints(self, folder: str) -> None:
-        """From now on, what the file tools change can be put back."""
+        """From now on, what the file tools change can be restored."""
         from yume_shim.tools.files.atomic_write import write_file, write_target
         from yume_shim.tools.files.checkpoints import Checkpoints
 
@@ -141,7 +141,7 @@ class ToolState:
         self.checkpoints = Checkpoints(folder, put)
 
     def stop_background(self, task_id: str) -> bool:
-        """End a background command; False if it does not run."""
+        """End a background command; False if it is not running."""
         shells = self._shells
         shell = shells.background.get(task_id) if shells is not None else None
         if shell is None or shell.status() != "running":
@@ -159,10 +159,10 @@ class ToolState:
 
     @property
     def pages(self) -> PageCache:
-        """Web pages fetched a short while ago."""
+        """Recently fetched web pages."""
         with self._lock:
             if self._pages is None:
-                from yume_shim.tools.web.client import PageCache
+                from yume_shim.tools.web.pages import PageCache
 
                 self._pages = PageCache()
             return self._pages
@@ -172,12 +172,12 @@ class ToolState:
         self.closed = True
         with self._lock:
             shells, self._shells = self._shells, None
-            keeper, self._keeper = self._keeper, None
+            watcher, self._watcher = self._watcher, None
         if shells is not None:
             shells.close()
-        if keeper is not None:
-            keeper.close()
+        if watcher is not None:
+            watcher.close()
 
 
-def _nobody(news: object) -> None:
-    """Nobody listens."""
+def _ignore(event: object) -> None:
+    """No one is notified."""

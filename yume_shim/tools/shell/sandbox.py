@@ -1,6 +1,6 @@
 """Bash in a sandbox, on Linux, by bubblewrap: what is outside the workspace can be read but not changed.
 
-Asked for and not possible means that nothing runs: a command is never run without the sandbox that was asked for.
+A command is never run without the sandbox that the settings request: where it is not available, nothing runs.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ import os
 import sys
 
 from yume_shim.types.errors import ToolFailed
+from yume_shim.types.settings import SANDBOXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-MODES = {"workspace": True, "workspace-nonet": False}
-"""Name -> may it use the network?"""
 GUARDED = (".git/hooks", ".git/config", ".claude", ".yume", ".vscode", ".idea")
 """Inside the workspace, yet read-only: other programs run what is written there, outside the sandbox."""
 TMP = "/tmp"
@@ -29,8 +28,8 @@ def wrapper(
     """A function that puts the sandbox around (argv, cwd, file that stays writable). Raises ToolFailed if it cannot."""
     from yume_shim.tools.shell.processes import find_program
 
-    if mode not in MODES:
-        raise ToolFailed(f"Nothing was run: unknown sandbox '{mode}' (one of {', '.join(MODES)}).")
+    if mode not in SANDBOXES:
+        raise ToolFailed(f"Nothing was run: unknown sandbox '{mode}' (one of {', '.join(SANDBOXES)}).")
     if not sys.platform.startswith("linux"):
         raise ToolFailed("Nothing was run: the sandbox that the settings ask for exists on Linux only.")
     program = find_program("bwrap", os.pathsep.join((places, env.get("PATH", os.defpath))))
@@ -42,7 +41,7 @@ def wrapper(
     tmp = os.path.realpath(env.get("TMPDIR") or TMP)
 
     def wrap(argv: list[str], cwd: str, note: str) -> list[str]:
-        return sandbox_argv(program, argv, cwd, (tmp, *roots), note, MODES[mode])
+        return sandbox_argv(program, argv, cwd, (tmp, *roots), note, SANDBOXES[mode])
 
     return wrap
 
@@ -50,8 +49,8 @@ def wrapper(
 def sandbox_argv(
     program: str, argv: list[str], cwd: str, writable: tuple[str, ...], note: str, network: bool
 ) -> list[str]:
-    """bubblewrap's words for it. The command gets its own process ids too: it cannot see, let alone signal, ours.
-    It stays in its process group, so that it is ended as any other command is."""
+    """The argv of bubblewrap. The command gets its own process ids too: it cannot see or signal ours. It stays in its
+    process group, so that it is ended like any other command."""
     made = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--unshare-ipc"]
     if not network:
         made.append("--unshare-net")

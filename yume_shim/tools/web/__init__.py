@@ -1,1 +1,7 @@
-"""What the web tools share: the page client, allowed addresses, HTML to text."""
+"""Parts of the web tools.
+
+client       one GET, to public addresses only
+addresses    which addresses are public
+html         HTML to text; html_worker is the process that does it
+pages        the cache of fetched pages
+"""

@@ -1,4 +1,4 @@
-"""Which internet addresses a page may be fetched from: public ones only, whatever they are dressed up as."""
+"""Which IP addresses a page may be fetched from: public ones only, in whatever form they are written."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
 
 NAT64 = "64:ff9b::/96"
 SPECIAL = ("192.0.0.0/24", "192.88.99.0/24", "100.64.0.0/10")
-"""IPv4 networks of the IANA special-purpose registry that older Pythons take for public."""
+"""IPv4 networks of the IANA special-purpose registry that older Pythons consider public."""
 PUBLIC_V6 = "2000::/3"
-"""All that has ever been given out for public use."""
+"""Everything that IANA has allocated for public use."""
 
 
 def why_refused(address: str) -> str:
-    """What kind of address this is if pages may not be fetched from it; "" for a public one."""
+    """The kind of address if pages may not be fetched from it; "" for a public one."""
     from ipaddress import ip_address
 
     try:
@@ -25,7 +25,7 @@ def why_refused(address: str) -> str:
 
 
 def _forms(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
-    """The address, and the IPv4 addresses that are reached by way of it."""
+    """The address, and the IPv4 addresses that it embeds."""
     from ipaddress import IPv4Address, ip_network
 
     if isinstance(address, IPv4Address):
@@ -34,7 +34,7 @@ def _forms(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address
     inside: list[IPv4Address | IPv6Address] = [form for form in hidden if form is not None]
     low = IPv4Address(int(address) & 0xFFFFFFFF)
     if address in ip_network(NAT64):
-        return [low]  # the wrapping itself is public
+        return [low]  # the prefix itself is public
     if int(address) >> 32 == 0 and int(address) > 1:  # ::a.b.c.d, the old compatible form
         inside.append(low)
     return [*inside, address] if address.ipv4_mapped is None else inside

@@ -129,7 +129,7 @@ def test_killing_ends_the_whole_group(tools: BuiltinTools, tmp_path: Path) -> No
 def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, words: str) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
     try:
         given = {"command": command, "description": "try it", "run_in_background": True}
         call(tools, "Bash", given, "c1")
@@ -147,7 +147,7 @@ def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, wo
 def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
     call(tools, "Bash", {"command": "sleep 30", "run_in_background": True}, "c1")
     tools.close()
     time.sleep(0.3)
@@ -157,7 +157,7 @@ def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
 def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
     try:
         given = {"command": "sleep 30", "run_in_background": True}
         call(tools, "Bash", given, "c1")
@@ -175,7 +175,7 @@ def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
 def test_a_command_that_is_waited_for_long_is_told_too(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, tell=news.append)
+    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
     try:
         call(tools, "Bash", {"command": "true"}, "c1")
         call(tools, "Bash", {"command": "sleep 3.5"}, "c2")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import threading
-import time
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from tests.helpers.certificates import make_certificate
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import set_when, soon
 from tests.helpers.tool_cases import call, toolbox
+from yume_shim.net.message import Deadline
+from yume_shim.net.url import Url
 from yume_shim.tools import web_fetch
 from yume_shim.tools.web import client
 from yume_shim.tools.web.addresses import why_refused
@@ -59,6 +62,16 @@ class Pages(BaseHTTPRequestHandler):
             self._say(200, "text/plain", gzip.compress(b"was packed"), {"Content-Encoding": "gzip"})
         elif self.path == "/bomb":
             self._say(200, "text/plain", gzip.compress(b"\0" * (client.MAX_BODY * 20)), {"Content-Encoding": "gzip"})
+        elif self.path == "/bomb-in-small-parts":
+            self._small_bombs()
+        elif self.path == "/odd-coding":
+            self._say(200, "text/plain", b"x", {"Content-Encoding": "br"})
+        elif self.path == "/broken-coding":
+            self._say(200, "text/plain", b"not gzip", {"Content-Encoding": "gzip"})
+        elif self.path == "/cut":
+            self._raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        elif self.path == "/garbage":
+            self._raw(b"SSH-2.0-OpenSSH_9\r\n\r\n")
         elif self.path == "/hang":
             self.stop.wait(30)
         elif self.path == "/drip":
@@ -81,6 +94,21 @@ class Pages(BaseHTTPRequestHandler):
             self.wfile.write(body)
         except OSError:
             pass
+
+    def _raw(self, data: bytes) -> None:
+        self.wfile.write(data)
+        self.close_connection = True
+
+    def _small_bombs(self) -> None:
+        """A stream that inflates to four times the limit, in flushed parts of 1 MB that are all within it."""
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+        try:
+            for _ in range(4 * (client.MAX_BODY >> 20)):
+                self.wfile.write(packer.compress(b"x" * (1 << 20)) + packer.flush(zlib.Z_SYNC_FLUSH))
+        except OSError:
+            pass
+        self.close_connection = True
 
     def _drip(self) -> None:
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
@@ -167,6 +195,11 @@ def test_structured(tmp_path: Path, served: tuple[str, list[tuple[str, str]]]) -
         ("/liar", r"is not text \(text/plain"),
         ("/big", r"^The page is larger than 10MB"),
         ("/bomb", r"^The page is larger than 10MB"),
+        ("/bomb-in-small-parts", r"^The page is larger than 10MB"),
+        ("/odd-coding", r"^Fetching .* failed \(content coding 'br' was not asked for\)\.$"),
+        ("/broken-coding", r"^Fetching .* failed \(the answer's compression is broken\)\.$"),
+        ("/cut", r"^Fetching .* failed \(the connection was lost in the middle of the answer\)\.$"),
+        ("/garbage", r"^Fetching .* failed \(the peer does not speak HTTP: 'SSH-2\.0-OpenSSH_9'\)\.$"),
         ("/nowhere", r"^HTTP 404 Not Found from http://.*/nowhere\nno such page$"),
         ("/loop", r"^More than 5 redirects"),
         ("/to?file:///etc/passwd", r"^Only http and https"),
@@ -193,7 +226,7 @@ def test_redirects_on_the_same_host_are_followed(tmp_path: Path, served: tuple[s
     assert get(box(tmp_path), f"http://{served[0]}/to?/plain").startswith(f"URL: http://{served[0]}/plain\n")
 
 
-def test_redirects_to_another_host_are_told(tmp_path: Path, served: tuple[str, list[tuple[str, str]]]) -> None:
+def test_redirects_to_another_host_are_reported(tmp_path: Path, served: tuple[str, list[tuple[str, str]]]) -> None:
     other = f"http://localhost:{served[0].partition(':')[2]}/plain"
     output = call(box(tmp_path), "WebFetch", {"url": f"http://{served[0]}/to?{other}", "prompt": "?"})
     assert output.structured["code"] == 302
@@ -204,7 +237,7 @@ def test_redirects_to_another_host_are_told(tmp_path: Path, served: tuple[str, l
     assert len(served[1]) == 1
 
 
-def test_each_hop_is_judged(served: tuple[str, list[tuple[str, str]]]) -> None:
+def test_each_hop_is_checked(served: tuple[str, list[tuple[str, str]]]) -> None:
     """A host that is allowed, redirecting to one that is not: even where the names are of one site."""
     port = served[0].partition(":")[2]
     with pytest.raises(ToolFailed, match=r"^Refused: www\.127\.0\.0\.1|was not found"):
@@ -213,11 +246,73 @@ def test_each_hop_is_judged(served: tuple[str, list[tuple[str, str]]]) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]"])
-def test_loopback_needs_leave(tmp_path: Path, served: tuple[str, list[tuple[str, str]]], host: str) -> None:
+def test_loopback_needs_permission(tmp_path: Path, served: tuple[str, list[tuple[str, str]]], host: str) -> None:
     port = served[0].partition(":")[2]
     with pytest.raises(ToolFailed, match=r"^Refused: .* is a loopback address"):
         get(box(tmp_path, "other.example"), f"http://{host}:{port}/")
     assert served[1] == []
+
+
+class Names:
+    """Stands for the system's resolver: each lookup of a name gives the next of these answers."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
+        self.lookups = 0
+        self._answers = answers
+        monkeypatch.setattr(socket, "getaddrinfo", self._look_up)
+
+    def _look_up(self, host: str, port: int, **_: Any) -> list[Any]:
+        self.lookups += 1
+        answer = self._answers[min(self.lookups, len(self._answers)) - 1]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in answer]
+
+
+def test_one_private_address_refuses_the_host(
+    served: tuple[str, list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Names(monkeypatch, ["93.184.216.34", *(f"93.184.216.{last}" for last in range(35, 50)), "127.0.0.1"])
+    port = served[0].partition(":")[2]
+    with pytest.raises(ToolFailed, match=r"^Refused: mixed\.example is a loopback address \(127\.0\.0\.1\)"):
+        client.fetch(f"http://mixed.example:{port}/", frozenset(), "", cancel())
+    assert served[1] == []
+
+
+def test_the_checked_address_is_the_one_connected_to(
+    served: tuple[str, list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: what a second lookup would answer does not matter, because there is none."""
+    checked: list[str] = []
+
+    def note(address: str) -> str:
+        checked.append(address)
+        return ""
+
+    monkeypatch.setattr(client, "why_refused", note)
+    names = Names(monkeypatch, ["127.0.0.1"], ["169.254.169.254"])
+    port = served[0].partition(":")[2]
+    assert client.fetch(f"http://rebind.example:{port}/plain", frozenset(), "", cancel()).status == 200
+    assert (checked, names.lookups) == (["127.0.0.1"], 1)
+
+
+def test_a_redirect_is_checked_again(
+    served: tuple[str, list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first lookup is taken for a public address; the redirect to the same host looks the name up anew."""
+    monkeypatch.setattr(client, "why_refused", lambda address: "" if address == "127.0.0.1" else why_refused(address))
+    names = Names(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
+    port = served[0].partition(":")[2]
+    with pytest.raises(ToolFailed, match=r"^Refused: rebind\.example is a loopback address \(127\.0\.0\.2\)"):
+        client.fetch(f"http://rebind.example:{port}/to?/plain", frozenset(), "", cancel())
+    assert (len(served[1]), names.lookups) == (1, 2)
+
+
+def test_no_proxy_is_used(
+    tmp_path: Path, served: tuple[str, list[tuple[str, str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env: dict[str, str] = dict.fromkeys(("http_proxy", "HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:1")
+    for name, text in env.items():
+        monkeypatch.setenv(name, text)
+    assert get(box(tmp_path, env=env), f"http://{served[0]}/plain").endswith("line 2\n")
 
 
 def test_https(tmp_path: Path) -> None:
@@ -231,7 +326,7 @@ def test_https(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/hang", "/drip"])
-def test_cancel_is_heard(tmp_path: Path, served: tuple[str, list[tuple[str, str]]], path: str) -> None:
+def test_cancel_ends_the_wait(tmp_path: Path, served: tuple[str, list[tuple[str, str]]], path: str) -> None:
     stop = cancel()
     tools = box(tmp_path)
     set_when(stop, lambda: served[1], after=0.1)
@@ -241,12 +336,12 @@ def test_cancel_is_heard(tmp_path: Path, served: tuple[str, list[tuple[str, str]
 
 
 def test_the_time_limit_cuts_a_drip(served: tuple[str, list[tuple[str, str]]]) -> None:
-    place = client.parse_url(f"http://{served[0]}/drip")
+    place = client.read_url(f"http://{served[0]}/drip")
     with soon(), pytest.raises(ToolFailed, match="did not answer within"):
-        client._get(place, frozenset(("127.0.0.1",)), "", time.monotonic() + 0.4, cancel())
+        client._get(place, frozenset(("127.0.0.1",)), "", Deadline(0.4), cancel())
 
 
-def test_nobody_listens(tmp_path: Path) -> None:
+def test_connection_refused(tmp_path: Path) -> None:
     with pytest.raises(ToolFailed, match=r"^127\.0\.0\.1 cannot be reached \(connection refused\)\.$"):
         get(box(tmp_path), "http://127.0.0.1:1/")
 
@@ -269,46 +364,32 @@ def test_addresses_refused(address: str) -> None:
 @pytest.mark.parametrize(
     "address", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
 )
-def test_addresses_taken(address: str) -> None:
+def test_addresses_accepted(address: str) -> None:
     assert why_refused(address) == ""
 
 
 @pytest.mark.parametrize(
-    ("url", "place"),
+    ("text", "url"),
     [
-        ("http://Example.ORG", ("http", "example.org", 80, "/")),
-        ("https://example.org:8443/a/b?c=d#e", ("https", "example.org", 8443, "/a/b?c=d")),
-        ("https://bücher.example/ä?ö", ("https", "xn--bcher-kva.example", 443, "/%C3%A4?%C3%B6")),
-        ("http://[::1]:81/", ("http", "::1", 81, "/")),
-        ("http://example.org./", ("http", "example.org", 80, "/")),
+        ("http://Example.ORG", Url("http", "example.org", 80, "/")),
+        ("https://example.org:8443/a/b?c=d#e", Url("https", "example.org", 8443, "/a/b?c=d")),
+        ("https://bücher.example/ä?ö", Url("https", "xn--bcher-kva.example", 443, "/%C3%A4?%C3%B6")),
+        ("http://[::1]:81/", Url("http", "::1", 81, "/")),
+        ("http://example.org./", Url("http", "example.org", 80, "/")),
     ],
 )
-def test_urls(url: str, place: tuple[str, str, int, str]) -> None:
-    assert client.parse_url(url) == client.Place(*place, url)
+def test_urls(text: str, url: Url) -> None:
+    assert client.read_url(text) == client.Place(text, url)
 
 
 @pytest.mark.parametrize(
     "url",
     [
         *("", "x", "ftp://a/", "http://", "http:///a", "http://a:b/", "http://a@b/", "http://@b/", "javascript:1"),
+        *("http://:80/", "http://a\\@b/", "http://a..b/"),
         *("http://a\r\nX: y/", f"http://a/{'x' * 2_000}", "http://[::1/", "http://" + "a" * 70 + ".b/"),
     ],
 )
 def test_urls_refused(url: str) -> None:
     with pytest.raises(ToolFailed):
-        client.parse_url(url)
-
-
-def test_cache_is_bounded_and_forgets() -> None:
-    now = [0.0]
-    cache = client.PageCache(lambda: now[0])
-    pages = [client.Page(f"u{count}", 200, "OK", "", "x" * 10, 10) for count in range(client.CACHE_PAGES + 1)]
-    for page in pages:
-        cache.put(page.url, page)
-    assert (cache.get("u0"), cache.get("u1")) == (None, pages[1])
-    huge = client.Page("huge", 200, "OK", "", "x" * (client.CACHE_CHARACTERS + 1), 1)
-    cache.put("huge", huge)
-    assert (cache.get("huge"), cache.get("u5")) == (None, None)
-    cache.put("u1", pages[1])
-    now[0] = client.CACHE_S
-    assert cache.get("u1") is None
+        client.read_url(url)

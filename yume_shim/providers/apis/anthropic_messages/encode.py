@@ -10,14 +10,15 @@ from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.thinking import asked_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
-from yume_shim.types.models import WireRequest
+from yume_shim.types.models import ANTHROPIC_MESSAGES, WireRequest
+from yume_shim.types.shapes import NO_CONTENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, Message
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
-API = "anthropic-messages"
+API = ANTHROPIC_MESSAGES
 VERSION = "2023-06-01"
 """The newer 2026-10-21 only adds refusals; the stream is the same, and every proxy knows this one."""
 
@@ -30,7 +31,6 @@ CACHED_TAILS = 2
 _BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _EPHEMERAL = {"type": "ephemeral"}
 _WITHOUT_THINKING = ("low", "medium", "high")
-_NOTHING_SAID = "(no content)"
 _ATTACHED = "[attached after the results]"
 
 
@@ -77,7 +77,7 @@ def encode_messages(request: Request) -> list[Json]:
         content = _encode_message(message, request, ids, names)
         if content:
             out.append({"role": message.role, "content": content})
-    return out or [{"role": "user", "content": [{"type": "text", "text": _NOTHING_SAID}]}]
+    return out or [{"role": "user", "content": [{"type": "text", "text": NO_CONTENT}]}]
 
 
 def _encode_message(message: Message, request: Request, ids: _Ids, names: dict[str, str]) -> list[Json]:

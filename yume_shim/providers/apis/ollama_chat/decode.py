@@ -7,7 +7,9 @@ from yume_shim.providers.apis.ollama_chat.encode import API
 from yume_shim.providers.fitting.estimate import estimate
 from yume_shim.providers.wire.block_assembler import Assembler
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
-from yume_shim.providers.wire.openai_parts import OwnIds, count, own_names
+from yume_shim.providers.wire.openai_body import count
+from yume_shim.providers.wire.openai_ids import OwnIds
+from yume_shim.providers.wire.openai_tools import own_names
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed, ResponseStarted

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from yume_shim.providers.apis.ollama_chat.context import context_size
 from yume_shim.providers.fitting.tool_choice import settle_choice
-from yume_shim.providers.wire.openai_parts import (
-    WireIds,
-    arguments_text,
-    bearer,
-    document_text,
-    parameters,
-    split_result,
-    wire_name,
-    with_extra,
-)
+from yume_shim.providers.wire.openai_body import bearer, with_extra
+from yume_shim.providers.wire.openai_content import document_text, split_result
+from yume_shim.providers.wire.openai_ids import WireIds
+from yume_shim.providers.wire.openai_tools import arguments_text, parameters, wire_name
 from yume_shim.providers.wire.thinking import switched_off
 from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.providers.wire.openai_parts import effort_of
+from yume_shim.providers.wire.openai_body import effort_of
 from yume_shim.providers.wire.thinking import asked_effort, switched_off
 
 TYPE_CHECKING = False

@@ -8,7 +8,9 @@ from __future__ import annotations
 from yume_shim.providers.apis.openai_responses.encode import API
 from yume_shim.providers.wire.block_assembler import Assembler
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
-from yume_shim.providers.wire.openai_parts import OwnIds, count, own_names, relax
+from yume_shim.providers.wire.openai_body import count
+from yume_shim.providers.wire.openai_ids import OwnIds
+from yume_shim.providers.wire.openai_tools import own_names, relax
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from yume_shim.providers.fitting.tool_choice import settle_choice
-from yume_shim.providers.wire.openai_parts import (
-    WireIds,
-    arguments_text,
-    bearer,
-    data_url,
-    document_text,
-    effort_of,
-    file_name,
-    is_plain,
-    parameters,
-    split_result,
-    thinks,
-    wire_name,
-    with_extra,
-)
+from yume_shim.providers.wire.openai_body import bearer, effort_of, thinks, with_extra
+from yume_shim.providers.wire.openai_content import data_url, document_text, file_name, is_plain, split_result
+from yume_shim.providers.wire.openai_ids import WireIds
+from yume_shim.providers.wire.openai_tools import arguments_text, parameters, wire_name
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import WireRequest
 

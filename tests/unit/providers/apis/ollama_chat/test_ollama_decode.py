@@ -50,7 +50,7 @@ def test_an_id_that_was_used_before_is_replaced_and_kept_for_the_way_back() -> N
 
 
 def test_a_changed_name_is_changed_back() -> None:
-    from yume_shim.providers.wire.openai_parts import wire_name
+    from yume_shim.providers.wire.openai_tools import wire_name
 
     call = {"function": {"name": wire_name(ODD.name), "arguments": {}}}
     *_, ended = decoder().feed({"message": {"tool_calls": [call]}})

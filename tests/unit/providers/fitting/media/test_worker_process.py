@@ -192,8 +192,8 @@ def test_an_idle_worker_gets_the_next_job_and_is_ended_when_there_is_none() -> N
     pool.give_back(worker)
     assert pool.take() is worker
     pool.give_back(worker)
-    wait_until(lambda: worker.ended, "the end of the worker")
-    assert is_reaped(pid_of(worker))
+    wait_until(lambda: is_reaped(pid_of(worker)), "the end of the worker")
+    assert worker.ended
     assert pool.take() is not worker
 
 

@@ -1,0 +1,22 @@
+"""The user's folders, by the environment."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.types.folders import claude_folder, home_folder, yume_folder
+
+
+def test_home_is_named_by_the_environment() -> None:
+    assert home_folder({"HOME": "/h", "USERPROFILE": "/u"}) == "/h"
+    assert home_folder({"HOME": "", "USERPROFILE": "/u"}) == "/u"
+    assert home_folder({}) == os.path.expanduser("~")
+
+
+def test_the_claude_folder_can_be_moved() -> None:
+    assert claude_folder({"HOME": "/h"}) == os.path.join("/h", ".claude")
+    assert claude_folder({"CLAUDE_CONFIG_DIR": "/c", "HOME": "/h"}) == "/c"
+
+
+def test_our_own_folder_is_at_home() -> None:
+    assert yume_folder({"CLAUDE_CONFIG_DIR": "/c", "HOME": "/h"}) == os.path.join("/h", ".yume")

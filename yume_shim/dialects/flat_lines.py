@@ -1,0 +1,200 @@
+"""Single lines of the flat dialect that need no memory."""
+
+from __future__ import annotations
+
+from yume_shim.dialects.records.flat_records import (
+    ApprovalNeededLine,
+    CompactBoundaryLine,
+    ErrorLine,
+    FlatUsage,
+    InitLine,
+    ModelLine,
+    PermissionDeniedLine,
+    ProgressLine,
+    ResultLine,
+    RetryLine,
+    SessionIdLine,
+    StartErrorLine,
+    ToolResultLine,
+    UsageLine,
+    WarningLine,
+)
+from yume_shim.dialects.results import ENDINGS, denial_list, error_list, model_usage
+from yume_shim.types.blocks import Document, Image, Text
+from yume_shim.types.events import (
+    ApprovalAsked,
+    CallDenied,
+    Compacted,
+    ModelChanged,
+    Notice,
+    Retrying,
+    SessionChanged,
+    StartFailed,
+    ToolProgress,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json, ToolResult
+    from yume_shim.types.errors import Failure
+    from yume_shim.types.events import SessionInfo, TurnEnded
+    from yume_shim.types.models import Usage
+
+    SystemEvent = (
+        Retrying
+        | ToolProgress
+        | CallDenied
+        | ApprovalAsked
+        | ModelChanged
+        | SessionChanged
+        | Notice
+        | Compacted
+        | StartFailed
+    )
+    """Events that are one `system` line."""
+
+
+def init_line(info: SessionInfo, version: str) -> Json:
+    """`system/init`."""
+    return InitLine(
+        session_id=info.session_id,
+        provider=info.provider,
+        model=info.model,
+        cwd=info.cwd,
+        permissionMode=info.permission_mode,
+        tools=list(info.tools),
+        mcp_servers=list(info.mcp_servers),
+        version=version,
+        resumed=info.resumed,
+    )
+
+
+def system_line(event: SystemEvent) -> Json:
+    """The `system` line of an event."""
+    match event:
+        case Retrying():
+            return RetryLine(
+                attempt=event.attempt,
+                max_retries=event.max_retries,
+                delay_ms=event.wait_ms,
+                code=event.failure.kind,
+                status=event.failure.status,
+            )
+        case ToolProgress():
+            return ProgressLine(tool_use_id=event.call.id, tool_name=event.call.name, elapsed_ms=event.elapsed_ms)
+        case CallDenied():
+            return PermissionDeniedLine(tool_use_id=event.call.id, tool_name=event.call.name, reason=event.message)
+        case ApprovalAsked():
+            return ApprovalNeededLine(
+                tool_use_id=event.call.id,
+                tool_name=event.call.name,
+                input=event.call.input,
+                reason=event.reason,
+                timeout_ms=event.timeout_ms,
+            )
+        case ModelChanged():
+            return ModelLine(provider=event.provider, model=event.model, reason=event.reason)
+        case SessionChanged():
+            return SessionIdLine(session_id=event.session_id, previous_session_id=event.previous_session_id)
+        case Notice():
+            return WarningLine(message=event.text, code=event.code)
+        case Compacted():
+            return CompactBoundaryLine(trigger=event.trigger, pre_tokens=event.before, post_tokens=event.after)
+        case StartFailed():
+            return StartErrorLine(message=event.message, code=event.code)
+
+
+# ---------------------------------------------------------------- failures and results
+
+
+def failure_line(failure: Failure, provider: str) -> Json:
+    """The `error` line of a turn that the provider made fail; `provider` is the session's, for a failure without
+    one."""
+    return ErrorLine(
+        message=failure.message,
+        code=failure.kind,
+        provider=failure.provider or provider,
+        retryable=failure.retryable,
+        status=failure.status,
+        retry_after_ms=failure.retry_after_ms,
+        provider_code=failure.provider_code or None,
+    )
+
+
+def result_line(event: TurnEnded, session_id: str) -> Json:
+    """`result`."""
+    ending = ENDINGS[event.outcome]
+    estimated = any(each.usage.estimated or not each.cost_known for each in event.model_usage)
+    return ResultLine(
+        subtype=ending.flat,
+        is_error=ending.is_error,
+        result=event.text,
+        session_id=session_id,
+        usage=_turn_usage(event.usage),
+        total_cost_usd=event.total_cost_usd,
+        duration_ms=event.duration_ms,
+        duration_api_ms=event.duration_api_ms,
+        num_turns=event.num_turns,
+        errors=error_list(event),
+        permission_denials=denial_list(event.denials),
+        stop_reason=event.stop_reason,
+        modelUsage=model_usage(event.model_usage),
+        cost_estimated=True if estimated else None,
+        structured_output=event.structured_output,
+    )
+
+
+def usage_line(usage: Usage) -> Json:
+    """`usage`."""
+    return UsageLine(
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        cache_creation_input_tokens=usage.cache_write,
+        cache_read_input_tokens=usage.cache_read,
+        reasoning_tokens=usage.reasoning or None,
+        estimated=True if usage.estimated else None,
+    )
+
+
+def _turn_usage(usage: Usage) -> FlatUsage:
+    return FlatUsage(
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        cache_creation_input_tokens=usage.cache_write,
+        cache_read_input_tokens=usage.cache_read,
+        reasoning_tokens=usage.reasoning or None,
+        estimated=True if usage.estimated else None,
+    )
+
+
+# ---------------------------------------------------------------- tool results
+
+
+def tool_result_line(result: ToolResult) -> Json:
+    """`tool_result`."""
+    return ToolResultLine(tool_use_id=result.call_id, content=flat_content(result), is_error=bool(result.is_error))
+
+
+def flat_content(result: ToolResult) -> str:
+    """A result as one string; media appear as their type and size."""
+    if isinstance(result.content, str):
+        return result.content
+    return "\n".join(_part(part) for part in result.content)
+
+
+def _part(part: Text | Image | Document) -> str:
+    match part:
+        case Text():
+            return part.text
+        case Image():
+            return f"[image: {part.media_type}, {_size(part.data)}]" if part.data else f"[image: {part.url}]"
+        case Document():
+            if part.media_type == "text/plain":
+                return part.data
+            name = f" {part.title}" if part.title else ""
+            return f"[document{name}: {part.media_type}, {_size(part.data)}]"
+
+
+def _size(base64: str) -> str:
+    count = len(base64) * 3 // 4 - base64[-2:].count("=")
+    return f"{count} bytes" if count < 1024 else f"{round(count / 1024)} KB"

@@ -1,0 +1,317 @@
+"""The lines of the flat dialect."""
+
+from __future__ import annotations
+
+from yume_shim.dialects.records.shared_records import ControlResponse, ModelFigures, PermissionDenial, Pong
+from yume_shim.types.record import ABSENT, Record, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal
+
+    from yume_shim.dialects.records.shared_records import FlatSubtype
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import ErrorKind
+
+
+class FlatLine(Record):
+    """The end of every line: the call whose subagent caused it, left out for the main conversation."""
+
+    parent_tool_use_id: str | None = ABSENT
+
+
+def set_parent(lines: Iterable[Json], parent: str) -> None:
+    """Mark lines as those of a subagent."""
+    for line in lines:
+        line["parent_tool_use_id"] = parent
+
+
+# ---------------------------------------------------------------- the answer
+
+
+@record
+class TextLine(FlatLine):
+    """A piece of the model's text, as it streams. `id` is the same for all pieces of one content block."""
+
+    type: Literal["text"] = "text"
+    content: str
+    id: str
+
+
+@record
+class ThinkingLine(FlatLine):
+    """A piece of the model's reasoning, where the provider shows it."""
+
+    type: Literal["thinking"] = "thinking"
+    is_thinking: Literal[True] = True
+    thought: str
+
+
+@record
+class ThinkingEndLine(FlatLine):
+    """The reasoning block that was shown has ended."""
+
+    type: Literal["thinking"] = "thinking"
+    is_thinking: Literal[False] = False
+
+
+def text_line(content: str, id: str) -> Json:
+    """`TextLine` without the cost of a record: most lines are pieces of text."""
+    return {"type": "text", "content": content, "id": id}
+
+
+def thinking_line(thought: str) -> Json:
+    """`ThinkingLine` without the cost of a record."""
+    return {"type": "thinking", "is_thinking": True, "thought": thought}
+
+
+class UsageFields(Record):
+    """Tokens, as Anthropic counts: `input_tokens` excludes cached ones. `estimated` marks figures that the provider
+    did not give."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+    reasoning_tokens: int | None = ABSENT
+    estimated: Literal[True] | None = ABSENT
+
+
+@record
+class FlatUsage(UsageFields):
+    """Tokens of a turn."""
+
+
+@record
+class UsageLine(UsageFields, FlatLine):
+    """Tokens of one model response, sent when it ends."""
+
+    type: Literal["usage"] = "usage"
+
+
+# ---------------------------------------------------------------- tool calls
+
+
+@record
+class ToolUseLine(FlatLine):
+    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's
+    `usage`."""
+
+    type: Literal["tool_use"] = "tool_use"
+    id: str
+    name: str
+    input: Json
+
+
+@record
+class ToolResultLine(FlatLine):
+    """The result of a tool call: exactly one per `tool_use`."""
+
+    type: Literal["tool_result"] = "tool_result"
+    tool_use_id: str
+    content: str
+    is_error: bool
+
+
+@record
+class ProgressLine(FlatLine):
+    """A tool is still running; sent at a fixed interval."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["progress"] = "progress"
+    tool_use_id: str
+    tool_name: str
+    elapsed_ms: int
+
+
+@record
+class PermissionDeniedLine(FlatLine):
+    """A call was refused without asking the host."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["permission_denied"] = "permission_denied"
+    tool_use_id: str
+    tool_name: str
+    reason: str
+
+
+@record
+class ApprovalNeededLine(FlatLine):
+    """A call waits for the host's `tool_approval`; sent right after its `tool_use`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["approval_needed"] = "approval_needed"
+    tool_use_id: str
+    tool_name: str
+    input: Json
+    reason: str
+    timeout_ms: int
+
+
+# ---------------------------------------------------------------- the session
+
+
+@record
+class InitLine(FlatLine):
+    """The process is ready: the first line, once, before the first model request."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["init"] = "init"
+    session_id: str
+    provider: str
+    model: str
+    cwd: str
+    permissionMode: str
+    tools: list[str]
+    mcp_servers: list[Json]
+    protocol: Literal["flat/1"] = "flat/1"
+    version: str
+    resumed: bool
+
+
+@record
+class StartErrorLine(FlatLine):
+    """The process cannot start; sent in place of `init`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["error"] = "error"
+    message: str
+    code: str
+
+
+@record
+class SessionIdLine(FlatLine):
+    """The session continues under another id."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_id"] = "session_id"
+    session_id: str
+    previous_session_id: str
+
+
+@record
+class ModelLine(FlatLine):
+    """The model changed, by the host's request or by failover."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["model"] = "model"
+    provider: str
+    model: str
+    reason: str
+
+
+@record
+class CompactBoundaryLine(FlatLine):
+    """The history was compacted. The token counts are estimates."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["compact_boundary"] = "compact_boundary"
+    trigger: Literal["manual", "auto"]
+    pre_tokens: int
+    post_tokens: int
+    estimated: Literal[True] = True
+
+
+@record
+class WarningLine(FlatLine):
+    """A feature was degraded."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["warning"] = "warning"
+    message: str
+    code: str
+
+
+@record
+class RetryLine(FlatLine):
+    """A request failed and is sent again after `delay_ms`. `status` is left out when no response came."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["retry"] = "retry"
+    attempt: int
+    max_retries: int
+    delay_ms: int
+    code: ErrorKind
+    status: int | None = ABSENT
+
+
+# ---------------------------------------------------------------- the end of a turn
+
+
+@record
+class ErrorLine(FlatLine):
+    """An error that the user should see: the provider gave up, or the host's input was refused."""
+
+    type: Literal["error"] = "error"
+    message: str
+    code: str
+    provider: str
+    retryable: bool
+    status: int | None = ABSENT
+    retry_after_ms: int | None = ABSENT
+    provider_code: str | None = ABSENT
+
+
+@record
+class InterruptLine(FlatLine):
+    """The turn was stopped."""
+
+    type: Literal["interrupt"] = "interrupt"
+    reason: Literal["user", "signal", "shutdown"]
+
+
+@record
+class ResultLine(FlatLine):
+    """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
+    estimated tokens or lacks a price."""
+
+    type: Literal["result"] = "result"
+    subtype: FlatSubtype
+    is_error: bool
+    result: str
+    session_id: str
+    usage: FlatUsage
+    total_cost_usd: float
+    duration_ms: int
+    duration_api_ms: int
+    num_turns: int
+    errors: list[str]
+    permission_denials: list[PermissionDenial]
+    stop_reason: str | None
+    modelUsage: dict[str, ModelFigures]
+    cost_estimated: Literal[True] | None = ABSENT
+    structured_output: Any = ABSENT
+
+
+@record
+class MessageStopLine(FlatLine):
+    """Nothing more of this turn follows; sent right after `result`."""
+
+    type: Literal["message_stop"] = "message_stop"
+
+
+RECORDS: tuple[type[Record], ...] = (
+    InitLine,
+    StartErrorLine,
+    TextLine,
+    ThinkingLine,
+    ThinkingEndLine,
+    UsageLine,
+    ToolUseLine,
+    ToolResultLine,
+    ProgressLine,
+    PermissionDeniedLine,
+    ApprovalNeededLine,
+    SessionIdLine,
+    ModelLine,
+    CompactBoundaryLine,
+    WarningLine,
+    RetryLine,
+    ErrorLine,
+    InterruptLine,
+    ResultLine,
+    MessageStopLine,
+    ControlResponse,
+    Pong,
+)

@@ -1,0 +1,359 @@
+"""The lines of the nested dialect: messages, results, stream events and requests to the host. The `system` lines are in
+`nested_system_records.py`."""
+
+from __future__ import annotations
+
+from yume_shim.dialects.records.nested_system_records import SYSTEM_RECORDS
+from yume_shim.dialects.records.shared_records import ControlResponse, ModelFigures, PermissionDenial, Pong
+from yume_shim.types.record import ABSENT, Record, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype
+    from yume_shim.dialects.records.stream_records import (
+        ContentBlockDelta,
+        ContentBlockStart,
+        ContentBlockStop,
+        MessageDelta,
+        MessageStart,
+        MessageStop,
+    )
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.message_records import (
+        CacheCreation,
+        DocumentBlock,
+        ImageBlock,
+        MessageUsage,
+        RedactedThinkingBlock,
+        TextBlock,
+        ThinkingBlock,
+        ToolResultBlock,
+        ToolUseBlock,
+    )
+    from yume_shim.types.permission_records import AddDirectories, AddRules, SetMode
+
+
+# ---------------------------------------------------------------- messages
+
+
+@record
+class AssistantLine(Record):
+    """One complete block of an answer; blocks of one answer share `message.id`. `aborted` marks text that was kept when
+    the turn was stopped. The prompts' uuids are on the first line of a turn, when the host gave them."""
+
+    type: Literal["assistant"] = "assistant"
+    message: AssistantMessage
+    parent_tool_use_id: str | None
+    session_id: str
+    uuid: str
+    timestamp: str
+    request_id: str | None = ABSENT
+    aborted: Literal[True] | None = ABSENT
+    user_message_uuid: str | None = ABSENT
+    user_message_uuids: list[str] | None = ABSENT
+
+
+@record
+class ApiErrorLine(Record):
+    """The turn failed because of the provider: a message that this program wrote, with the cause. `api_error_status` is
+    null when no response came."""
+
+    type: Literal["assistant"] = "assistant"
+    message: AssistantMessage
+    parent_tool_use_id: str | None
+    session_id: str
+    uuid: str
+    timestamp: str
+    error: ErrorCategory
+    is_api_error_message: Literal[True] = True
+    api_error_status: int | None
+    api_error_type: str | None = ABSENT
+
+
+@record
+class AssistantMessage(Record):
+    """A message in Anthropic's form with one block. `model` is what the provider reported, or `<synthetic>` for a
+    message that this program wrote. `usage` is that of the answer's start; the final figures are in `result`. A block
+    that only Anthropic's API knows appears as the provider sent it."""
+
+    id: str
+    type: Literal["message"] = "message"
+    role: Literal["assistant"] = "assistant"
+    model: str
+    content: list[TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | Json]
+    stop_reason: Literal["stop_sequence"] | None
+    stop_sequence: Literal[""] | None
+    usage: MessageUsage
+    context_management: None = None
+
+
+@record
+class UserLine(Record):
+    """A message on the user's side: a tool result (`tool_use_result` is its structured form), the mark of an interrupt,
+    a note from this program to the model (`isSynthetic`), the echo of a prompt or the output of a command
+    (`isReplay`), or the prompt of a subagent."""
+
+    type: Literal["user"] = "user"
+    message: UserMessage
+    parent_tool_use_id: str | None
+    session_id: str
+    uuid: str
+    timestamp: str
+    isSynthetic: Literal[True] | None = ABSENT
+    isReplay: Literal[True] | None = ABSENT
+    tool_use_result: Any = ABSENT
+
+
+@record
+class UserMessage(Record):
+    """The content of a `user` line. A prompt of the host keeps the form in which the host sent it."""
+
+    role: Literal["user"] = "user"
+    content: str | list[TextBlock | ImageBlock | DocumentBlock | ToolResultBlock | Json]
+
+
+@record
+class StreamEventLine(Record):
+    """A partial message, sent when the host asked for them; subagents send none. `abandoned_blocks` says which blocks
+    are void because the answer was stopped or cut."""
+
+    type: Literal["stream_event"] = "stream_event"
+    event: MessageStart | ContentBlockStart | ContentBlockDelta | ContentBlockStop | MessageDelta | MessageStop
+    session_id: str
+    parent_tool_use_id: None = None
+    uuid: str
+    api_message_id: str
+    abandoned_blocks: AbandonedBlocks | None = ABSENT
+
+
+@record
+class AbandonedBlocks(Record):
+    """The blocks of this message from this index on are void."""
+
+    api_message_id: str
+    from_block_index: int
+
+
+def stream_event_line(event: Json, session_id: str, uuid: str, api_message_id: str) -> Json:
+    """`StreamEventLine` without the cost of a record: most lines are pieces of text."""
+    return {
+        "type": "stream_event",
+        "event": event,
+        "session_id": session_id,
+        "parent_tool_use_id": None,
+        "uuid": uuid,
+        "api_message_id": api_message_id,
+    }
+
+
+# ---------------------------------------------------------------- results
+
+
+@record
+class ResultUsage(Record):
+    """Tokens of a turn. The constants are fields of the Claude CLI that have no meaning here."""
+
+    input_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+    cache_creation: CacheCreation
+    output_tokens: int
+    service_tier: Literal["standard"] = "standard"
+    output_tokens_details: OutputTokensDetails
+    server_tool_use: ServerToolUse
+    inference_geo: Literal[""] = ""
+    iterations: list[Json]
+    speed: Literal["standard"] = "standard"
+
+
+@record
+class OutputTokensDetails(Record):
+    """How many of the output tokens were reasoning."""
+
+    thinking_tokens: int
+
+
+@record
+class ServerToolUse(Record):
+    """How often the provider's own tools ran."""
+
+    web_search_requests: int
+    web_fetch_requests: Literal[0] = 0
+
+
+class ResultEnd(Record):
+    """The end of a `result` line."""
+
+    terminal_reason: str | None = ABSENT
+    local_command: str | None = ABSENT
+    structured_output: Any = ABSENT
+    user_message_uuid: str | None = ABSENT
+    user_message_uuids: list[str] | None = ABSENT
+    session_id: str
+    uuid: str
+
+
+@record
+class SuccessLine(ResultEnd):
+    """The turn has ended with a text. A failure of the provider is reported here too, with `is_error` true and its
+    message as `result`. `model_usage_since_last_result` is left out in JSON print mode."""
+
+    type: Literal["result"] = "result"
+    subtype: Literal["success"] = "success"
+    is_error: bool
+    duration_ms: int
+    duration_api_ms: int
+    num_turns: int
+    stop_reason: str | None
+    total_cost_usd: float
+    usage: ResultUsage
+    modelUsage: dict[str, ModelFigures]
+    permission_denials: list[PermissionDenial]
+    result_index: int
+    model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
+    result: str
+    api_error_status: int | None
+    api_error_type: str | None = ABSENT
+
+
+@record
+class FailureLine(ResultEnd):
+    """The turn has ended without an answer: it was stopped, a limit was reached, or the program failed."""
+
+    type: Literal["result"] = "result"
+    subtype: FailureSubtype
+    is_error: bool
+    duration_ms: int
+    duration_api_ms: int
+    num_turns: int
+    stop_reason: str | None
+    total_cost_usd: float
+    usage: ResultUsage
+    modelUsage: dict[str, ModelFigures]
+    permission_denials: list[PermissionDenial]
+    result_index: int
+    model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
+    errors: list[str]
+
+
+@record
+class ResumeFailedLine(Record):
+    """There is no conversation to resume: the only line of the process. `session_id` is the requested one."""
+
+    type: Literal["result"] = "result"
+    subtype: Literal["error_during_execution"] = "error_during_execution"
+    is_error: Literal[True] = True
+    duration_ms: Literal[0] = 0
+    duration_api_ms: Literal[0] = 0
+    num_turns: Literal[0] = 0
+    stop_reason: None = None
+    session_id: str
+    total_cost_usd: Literal[0] = 0
+    usage: ResultUsage
+    modelUsage: dict[str, ModelFigures]
+    permission_denials: list[PermissionDenial]
+    errors: list[str]
+    uuid: str
+
+
+# ---------------------------------------------------------------- beside the conversation
+
+
+@record
+class ControlRequest(Record):
+    """A question to the host, which answers with a `control_response` of the same id."""
+
+    type: Literal["control_request"] = "control_request"
+    request_id: str
+    request: CanUseTool
+
+
+@record
+class CanUseTool(Record):
+    """May this call run? Some hosts allow a call unasked when `tool_use_id` is missing, so it is always there."""
+
+    subtype: Literal["can_use_tool"] = "can_use_tool"
+    tool_name: str
+    display_name: str
+    input: Json
+    permission_suggestions: list[AddRules | AddDirectories | SetMode]
+    tool_use_id: str
+    description: str | None = ABSENT
+    decision_reason: str | None = ABSENT
+    blocked_path: str | None = ABSENT
+
+
+@record
+class ControlCancel(Record):
+    """The question of this id no longer needs an answer."""
+
+    type: Literal["control_cancel_request"] = "control_cancel_request"
+    request_id: str
+
+
+@record
+class CommandLifecycleLine(Record):
+    """A prompt that came with a uuid was queued, started, completed or withdrawn."""
+
+    type: Literal["command_lifecycle"] = "command_lifecycle"
+    command_uuid: str
+    state: Literal["queued", "started", "completed", "cancelled"]
+    session_id: str
+    uuid: str
+
+
+@record
+class ConversationResetLine(Record):
+    """The conversation was cleared. The line carries the old session id, later lines the new one."""
+
+    type: Literal["conversation_reset"] = "conversation_reset"
+    new_conversation_id: str
+    trigger: Literal["clear"] = "clear"
+    session_id: str
+    uuid: str
+
+
+@record
+class ToolProgressLine(Record):
+    """A tool is still running; sent at a fixed interval. `parent_tool_use_id` is the call itself, as in the Claude
+    CLI."""
+
+    type: Literal["tool_progress"] = "tool_progress"
+    tool_use_id: str
+    tool_name: str
+    parent_tool_use_id: str
+    elapsed_time_seconds: int
+    heartbeat: Literal[True] = True
+    session_id: str
+    uuid: str
+
+
+@record
+class TranscriptMirrorLine(Record):
+    """Entries that were written to the transcript, for hosts that keep a copy (`--session-mirror`)."""
+
+    type: Literal["transcript_mirror"] = "transcript_mirror"
+    filePath: str
+    entries: list[Json]
+
+
+RECORDS: tuple[type[Record], ...] = (
+    *SYSTEM_RECORDS,
+    AssistantLine,
+    ApiErrorLine,
+    UserLine,
+    StreamEventLine,
+    SuccessLine,
+    FailureLine,
+    ResumeFailedLine,
+    ControlRequest,
+    ControlCancel,
+    ControlResponse,
+    CommandLifecycleLine,
+    ConversationResetLine,
+    ToolProgressLine,
+    TranscriptMirrorLine,
+    Pong,
+)

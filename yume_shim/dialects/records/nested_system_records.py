@@ -1,0 +1,192 @@
+"""The `system` lines of the nested dialect: the session's state, and what happens beside the conversation."""
+
+from __future__ import annotations
+
+from yume_shim.types.record import ABSENT, Record, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from yume_shim.dialects.records.shared_records import ErrorCategory
+    from yume_shim.types.blocks import Json
+
+
+class SystemLine(Record):
+    """The end of every `system` line."""
+
+    session_id: str
+    uuid: str
+
+
+class ChildSystemLine(Record):
+    """The end of a `system` line that a subagent can cause: the call that runs the subagent is left out for the main
+    conversation."""
+
+    parent_tool_use_id: str | None = ABSENT
+    session_id: str
+    uuid: str
+
+
+@record
+class InitLine(Record):
+    """A turn starts. `capabilities` names optional protocol features; none is claimed. The prompts' uuids are there
+    when the host gave them."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["init"] = "init"
+    cwd: str
+    session_id: str
+    tools: list[str]
+    mcp_servers: list[Json]
+    model: str
+    permissionMode: str
+    slash_commands: list[str]
+    terminal_slash_commands: list[str]
+    apiKeySource: str
+    claude_code_version: str
+    output_style: Literal["default"] = "default"
+    agents: list[str]
+    skills: list[str]
+    plugins: list[Json]
+    capabilities: list[str]
+    additional_directories: list[str]
+    betas: list[str] | None = ABSENT
+    user_message_uuid: str | None = ABSENT
+    user_message_uuids: list[str] | None = ABSENT
+    uuid: str
+
+
+@record
+class StatusLine(SystemLine):
+    """What the session is doing: a model request is sent (with partial messages only), the history is being compacted
+    or was compacted, or the permission mode changed."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["status"] = "status"
+    status: Literal["requesting", "compacting"] | None
+    permissionMode: str | None = ABSENT
+    compact_result: Literal["success", "failed"] | None = ABSENT
+    compact_error: str | None = ABSENT
+
+
+@record
+class ApiRetryLine(ChildSystemLine):
+    """A request failed and is sent again; sent before each wait. `error_status` is null when no response came."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["api_retry"] = "api_retry"
+    attempt: int
+    max_retries: int
+    retry_delay_ms: int
+    error_status: int | None
+    error: ErrorCategory | Literal["overloaded"]
+
+
+@record
+class ModelFallbackLine(ChildSystemLine):
+    """Another model took over."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["model_fallback"] = "model_fallback"
+    trigger: str
+    original_model: str
+    fallback_model: str
+    content: str
+
+
+@record
+class TaskStartedLine(SystemLine):
+    """A command continues in the background, or (not `is_backgrounded`) has been running for some seconds."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["task_started"] = "task_started"
+    task_id: str
+    tool_use_id: str
+    description: str
+    task_type: Literal["local_bash"] = "local_bash"
+    is_backgrounded: bool
+
+
+@record
+class TaskNotificationLine(SystemLine):
+    """A task of `task_started` has ended."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["task_notification"] = "task_notification"
+    task_id: str
+    tool_use_id: str
+    status: Literal["completed", "failed", "stopped"]
+    output_file: str
+    summary: str
+
+
+@record
+class PermissionDeniedLine(ChildSystemLine):
+    """A call was refused without asking the host; sent before its result."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["permission_denied"] = "permission_denied"
+    tool_name: str
+    tool_use_id: str
+    message: str
+    decision_reason_type: str | None = ABSENT
+    decision_reason: str | None = ABSENT
+
+
+@record
+class InformationalLine(ChildSystemLine):
+    """A message for people: a feature was degraded, or a line of the host was not understood. `tag` is its code."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["informational"] = "informational"
+    content: str
+    level: Literal["warning"] = "warning"
+    tag: str | None = ABSENT
+
+
+@record
+class SessionStateLine(SystemLine):
+    """The session became busy, idle, or waits for an answer; sent to hosts that asked for it."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_state_changed"] = "session_state_changed"
+    state: Literal["running", "idle", "requires_action"]
+    sdk_host_only: Literal[True] = True
+
+
+@record
+class CompactBoundaryLine(SystemLine):
+    """The history was compacted: the model no longer sees the messages before this line. `logical_parent_uuid` is the
+    last of them."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["compact_boundary"] = "compact_boundary"
+    compact_metadata: CompactMetadata
+    logical_parent_uuid: str | None
+
+
+@record
+class CompactMetadata(Record):
+    """Estimated sizes of the history in tokens. `cumulative_dropped_tokens` counts all compactions of the session."""
+
+    trigger: Literal["manual", "auto"]
+    pre_tokens: int
+    post_tokens: int
+    cumulative_dropped_tokens: int
+    duration_ms: int
+    estimated: Literal[True] = True
+
+
+SYSTEM_RECORDS: tuple[type[Record], ...] = (
+    InitLine,
+    StatusLine,
+    ApiRetryLine,
+    ModelFallbackLine,
+    TaskStartedLine,
+    TaskNotificationLine,
+    PermissionDeniedLine,
+    InformationalLine,
+    SessionStateLine,
+    CompactBoundaryLine,
+)

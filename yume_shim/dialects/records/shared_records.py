@@ -1,0 +1,107 @@
+"""Records that both JSON dialects use."""
+
+from __future__ import annotations
+
+from yume_shim.types.record import ABSENT, Record, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from yume_shim.types.blocks import Json
+
+    ErrorCategory = Literal[
+        "authentication_failed",
+        "billing_error",
+        "rate_limit",
+        "invalid_request",
+        "model_not_found",
+        "server_error",
+        "unknown",
+    ]
+    """The Claude CLI's names for failures of a provider."""
+    FailureSubtype = Literal[
+        "error_during_execution", "error_max_turns", "error_max_budget_usd", "error_max_structured_output_retries"
+    ]
+    """`subtype` of a Claude `result` that has no text."""
+    FlatSubtype = Literal[
+        "success",
+        "cancelled",
+        "error_max_turns",
+        "error_max_budget_usd",
+        "error_provider",
+        "error_auth",
+        "error_during_execution",
+        "error_max_structured_output_retries",
+    ]
+    """`subtype` of a flat `result`."""
+
+
+@record
+class Pong(Record):
+    """Answers a `ping` of the host."""
+
+    type: Literal["pong"] = "pong"
+
+
+@record
+class ControlResponse(Record):
+    """Answers a control request of the host."""
+
+    type: Literal["control_response"] = "control_response"
+    response: ControlSuccess | ControlFailure
+
+
+@record
+class ControlSuccess(Record):
+    """The request was carried out. `request_id` is left out when the request had none, `response` when there is
+    nothing to report."""
+
+    subtype: Literal["success"] = "success"
+    request_id: str | None = ABSENT
+    response: Json | None = ABSENT
+
+
+@record
+class ControlFailure(Record):
+    """The request was refused, or failed."""
+
+    subtype: Literal["error"] = "error"
+    request_id: str | None = ABSENT
+    error: str
+    error_code: str | None = ABSENT
+
+
+@record
+class PermissionDenial(Record):
+    """A call of the turn that was refused."""
+
+    tool_name: str
+    tool_use_id: str
+    tool_input: Json
+
+
+@record
+class ModelFigures(Record):
+    """Tokens and cost of one model so far, earlier runs of a resumed session included. `costBasis` says that no price
+    of the model is known."""
+
+    inputTokens: int
+    outputTokens: int
+    cacheReadInputTokens: int
+    cacheCreationInputTokens: int
+    webSearchRequests: int
+    costUSD: float
+    contextWindow: int
+    maxOutputTokens: int
+    thinkingTokens: int
+    cacheCreationEphemeral5mInputTokens: int
+    cacheCreationEphemeral1hInputTokens: int
+    canonicalModel: str
+    provider: str | None = ABSENT
+    costBasis: Literal["unknown"] | None = ABSENT
+
+
+def echo(line: Json) -> Json:
+    """A line of the host, printed back with `type` as its first key."""
+    return {"type": line.get("type"), **{key: item for key, item in line.items() if key != "type"}}

@@ -1,0 +1,24 @@
+"""The user's folders, by the environment: home, the Claude CLI's folder, and ours."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def home_folder(env: Mapping[str, str]) -> str:
+    """`$HOME`, on Windows `%USERPROFILE%`, else the home folder of the process's user."""
+    return env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+
+
+def claude_folder(env: Mapping[str, str]) -> str:
+    """The Claude CLI's settings, memory and sessions: `$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(home_folder(env), ".claude")
+
+
+def yume_folder(env: Mapping[str, str]) -> str:
+    """Our own config file and caches: `~/.yume`."""
+    return os.path.join(home_folder(env), ".yume")
