@@ -12,6 +12,8 @@ from claude_agent_sdk._internal.message_parser import parse_message
 
 from tests.helpers import session_cases
 from tests.helpers.api_facts import FACTS
+from tests.helpers.record_check import check_lines
+from yume_shim.dialects.records import flat_records, nested_records
 from yume_shim.store.layout import session_path
 from yume_shim.store.load import load
 from yume_shim.text import codec
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     Line = dict[str, Any]
 
+RECORDS = {"flat": flat_records.RECORDS, "nested": nested_records.RECORDS}
 CAPS = {"flat": 98_304, "nested": 1_000_000}
 SPLITTERS = ("\u2028", "\u2029", "\u0085")
 """Line readers of several languages take these for line ends: they are always written escaped."""
@@ -105,6 +108,11 @@ def test_every_line_is_one_small_object_with_its_type_first(case: session_cases.
         assert len(raw) + 1 <= CAPS[dialect]
         assert not any(mark in decoded for mark in SPLITTERS)
         assert next(iter(codec.loads(raw))) == "type"
+
+
+@each_run
+def test_every_line_is_built_from_a_record(case: session_cases.Case, dialect: str) -> None:
+    check_lines(lines(case, dialect), RECORDS[dialect])
 
 
 @each_run

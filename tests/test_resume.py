@@ -148,7 +148,7 @@ def test_continue_without_an_earlier_session_starts_fresh(program: Program) -> N
         ),
         (("--resume-session-at", "u1"), "Error: --resume-session-at can only be used with --resume or --continue."),
         (("--resume", ONE, "--resume-session-at", "nobody"), "No message found with message.uuid of: nobody"),
-        (("--resume",), "Error: --resume needs a session ID or a session title when nobody can be asked."),
+        (("--resume",), "Error: --resume needs a session ID or a session title in a non-interactive session."),
     ],
 )
 def test_contradicting_flags_are_refused(program: Program, argv: tuple[str, ...], message: str) -> None:

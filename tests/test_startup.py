@@ -30,6 +30,7 @@ WIRE: list[Json] = [
 NEVER = [
     "anthropic",
     "asyncio",
+    "bs4",
     "claude_agent_sdk",
     "click",
     "concurrent.futures",
@@ -41,6 +42,7 @@ NEVER = [
     "httpx",
     "httpx2",
     "logging",
+    "markdownify",
     "mcp",
     "openai",
     "pathspec",

@@ -37,11 +37,11 @@ def all_cases() -> list[Path]:
     return sorted(path.parent for path in TOOLS.glob("*/*/input.json"))
 
 
-def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None, **wishes: Any) -> BuiltinTools:
-    """All built-in tools in a folder; `wishes` are Settings."""
+def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None, **settings: Any) -> BuiltinTools:
+    """All built-in tools in a folder; `settings` are fields of Settings."""
     shell_env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **(env or {})}
     return open_builtin_tools(
-        settings_with(cwd=str(workspace), **wishes),
+        settings_with(cwd=str(workspace), **settings),
         str(scratch),
         shell_env,
         lambda _level, _text: None,

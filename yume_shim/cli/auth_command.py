@@ -6,7 +6,7 @@ import os
 
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.config.build import build_settings
-from yume_shim.config.credentials import find_credential, look
+from yume_shim.config.credentials import check_places, find_credential
 from yume_shim.host.log import Log
 from yume_shim.text.codec import dumps
 from yume_shim.types.errors import BadInvocation
@@ -56,7 +56,7 @@ def _report(endpoint: Endpoint, settings: Settings) -> dict[str, Any]:
     """`state`: "used", "there" (a stronger place has a key) or "nothing". The strongest place comes first."""
     uses: list[dict[str, str]] = []
     places: list[dict[str, str]] = []
-    for at in look(endpoint, settings):
+    for at in check_places(endpoint, settings):
         known = [source.known() for source in at.sources]
         if uses and known and known[0].kind == "none":
             continue  # "no key needed" is not an alternative if there is a key
@@ -64,7 +64,7 @@ def _report(endpoint: Endpoint, settings: Settings) -> dict[str, Any]:
         if state == "used":
             uses = [{"source": credential.source, "kind": credential.kind} for credential in known]
         note = at.note or at.warning
-        places.append({"place": at.place, "state": state, **({"note": note} if note else {})})
+        places.append({"place": at.name, "state": state, **({"note": note} if note else {})})
     return {"provider": endpoint.name, "uses": uses, "looked_at": places}
 
 

@@ -1,1 +1,1 @@
-"""The wishes of whoever started us: flags, environment, settings files and keys, resolved into values."""
+"""Resolves flags, environment, settings files and keys into frozen values."""

@@ -1,4 +1,4 @@
-"""Checks of what belongs to MCP servers and subagents: read and judged at the start, as the Claude CLI does it."""
+"""Checks the flags for MCP servers and subagents at the start, as the Claude CLI does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_mcp_config(given: Iterable[str], cwd: str) -> None:
-    """Every value is a JSON object, or the name of a file that holds one: `{"mcpServers": {name: {…}}}`."""
+    """Every value must be a JSON object `{"mcpServers": {name: {…}}}`, or the path of a file with one."""
     for text in given:
         data, problem = _json_or_file(text, cwd)
         servers = data.get("mcpServers") if isinstance(data, dict) else None
@@ -37,7 +37,7 @@ def _is_server(server: Any) -> bool:
 
 
 def check_agents(text: str | None, chosen: str | None, cwd: str) -> None:
-    """`--agents` is an object of agents (or a file of one), `--agent` one of their names."""
+    """`--agents` must be a JSON object of agents or the path of a file with one, `--agent` the name of an agent."""
     agents: dict[str, Any] = {}
     if text is not None:
         data, problem = _json_or_file(text, cwd)
@@ -59,7 +59,7 @@ def _agent_file(name: str, cwd: str) -> bool:
 
 
 def _json_or_file(text: str, cwd: str) -> tuple[Any, str]:
-    """(what it says, ""), or (None, why not)."""
+    """(the parsed value, ""), or (None, the problem)."""
     if text.lstrip()[:1] in ("{", "["):
         try:
             return codec.loads(text), ""

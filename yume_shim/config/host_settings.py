@@ -50,7 +50,7 @@ def _check_formats(sources: SettingSources, output: str, stream_in: bool) -> Non
 
 
 def log_settings(sources: SettingSources) -> LogSettings:
-    """`--debug` goes before YUME_LOG and the config file's `log`. Raises BadInvocation."""
+    """`--debug` overrides YUME_LOG, which overrides the config file's `log`. Raises BadInvocation."""
     debug = sources.on("debug") or sources.on("debug-to-stderr")
     level = "debug" if debug else sources.env.get("YUME_LOG", "") or sources.conf("log") or "warning"
     if level not in LOG_LEVELS:
@@ -87,5 +87,5 @@ def _resume(sources: SettingSources) -> str:
     """The flag's value is optional, but only an interactive program could ask which session is meant."""
     given = sources.text("resume")
     if sources.on("resume") and not given:
-        raise BadInvocation("Error: --resume needs a session ID or a session title when nobody can be asked.")
+        raise BadInvocation("Error: --resume needs a session ID or a session title in a non-interactive session.")
     return given or ""

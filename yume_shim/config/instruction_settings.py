@@ -26,7 +26,7 @@ def instruction_settings(sources: SettingSources) -> InstructionSettings:
 
 
 def _text_or_file(sources: SettingSources, flag: str, what: str) -> str | None:
-    """`--FLAG-file` goes before `--FLAG`."""
+    """`--FLAG-file` overrides `--FLAG`."""
     path = sources.text(flag + "-file")
     if path is None:
         return sources.text(flag)

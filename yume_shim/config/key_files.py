@@ -1,6 +1,6 @@
-"""Keys that stand in files: those that vendors' own programs keep, and those that a profile names.
+"""Keys in files: files of the vendors' own programs, and files that a profile names.
 
-Only API keys: what a sign-in left behind belongs to the program that made it, under its vendor's terms.
+Only API keys are read. Sign-in tokens belong to the program that obtained them, under its vendor's terms.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import stat
 import threading
 
-from yume_shim.config.key_places import Look, clean_key
+from yume_shim.config.key_places import CheckedPlace, clean_key
 from yume_shim.types.folders import home_folder
 from yume_shim.types.models import Credential
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 TEXT_BYTES = 65_536
-"""The largest file of plain text or variables that is read."""
+"""The largest file of plain text or variables."""
 JSON_BYTES = 16_777_216
-"""The largest JSON file: the Claude CLI keeps its key beside the histories of all projects."""
+"""The largest JSON file: the Claude CLI stores its key in the same file as data of all projects."""
 
 
 class _Unusable(Exception):
-    """Why a file gives no key. `expected` = nothing is wrong with it."""
+    """Why a file has no usable key. `expected` = this is not a problem to report."""
 
     def __init__(self, note: str, *, expected: bool = False) -> None:
         super().__init__(note)
@@ -36,7 +36,7 @@ class _Unusable(Exception):
 
 
 class FileKey:
-    """A key in a file; a refused one is looked up again, because the file may have changed."""
+    """A key in a file. After a refusal the file is read again, because it may have changed."""
 
     fixed = False
 
@@ -63,39 +63,39 @@ class FileKey:
             return self._credential.key != refused.key
 
 
-def look_at_file(path: str, shape: str, field: str, place: str, kind: str, learn: Learn) -> Look:
+def check_file(path: str, shape: str, field: str, place: str, kind: str, learn: Learn) -> CheckedPlace:
     """The key in a file. `shape`: "json" (`field` is its name there), "env" (a variable), "text" (all of it)."""
     try:
-        key, careless = _read_key(path, shape, field)
+        key, readable_by_others = _read_key(path, shape, field)
     except _Unusable as unusable:
-        told = "" if unusable.expected else f"{place}: {unusable.note}"
-        return Look(place, note=unusable.note, warning=told)
+        warning = "" if unusable.expected else f"{place}: {unusable.note}"
+        return CheckedPlace(place, note=unusable.note, warning=warning)
     learn(key)
     first = Credential(key, kind, place)  # type: ignore[arg-type]  # checked where the profile was read
-    note = "can be read by others: chmod 600 it" if careless else ""
-    return Look(place, (FileKey(path, shape, field, first, learn),), note, f"{place} {note}" if note else "")
+    note = "can be read by others: chmod 600 it" if readable_by_others else ""
+    return CheckedPlace(place, (FileKey(path, shape, field, first, learn),), note, f"{place} {note}" if note else "")
 
 
-def look_at_vendor_files(endpoint: Endpoint, env: Mapping[str, str], learn: Learn) -> Iterator[Look]:
-    """The files in which the vendor's own programs keep keys, by the endpoint's row."""
+def check_vendor_files(endpoint: Endpoint, env: Mapping[str, str], learn: Learn) -> Iterator[CheckedPlace]:
+    """The files in which the vendor's own programs store keys (`key_files` of the endpoint's row)."""
     for row in endpoint.key_files:
         root = env.get(row.get("root_var", ""), "")
         shown = os.path.join(root or row["root"], row["file"])
         field = row.get("field", "")
         place = f"{shown} {field}".rstrip()
-        yield look_at_file(at_home(shown, env), row["format"], field, place, "key", learn)
+        yield check_file(expand_home(shown, env), row["format"], field, place, "key", learn)
 
 
-def at_home(path: str, env: Mapping[str, str]) -> str:
-    """`~/x` in the home folder that the environment names."""
+def expand_home(path: str, env: Mapping[str, str]) -> str:
+    """The path with a leading `~` replaced by the home folder that the environment names."""
     if path == "~" or path.startswith("~/"):
         return home_folder(env) + path[1:]
     return path
 
 
 def _read_key(path: str, shape: str, field: str) -> tuple[str, bool]:
-    """(the key, whether others can read the file)."""
-    raw, careless = _read(path, JSON_BYTES if shape == "json" else TEXT_BYTES)
+    """(the key, whether other users can read the file)."""
+    raw, readable_by_others = _read(path, JSON_BYTES if shape == "json" else TEXT_BYTES)
     try:
         text = raw.decode("utf-8-sig")
         match shape:
@@ -106,16 +106,16 @@ def _read_key(path: str, shape: str, field: str) -> tuple[str, bool]:
             case _:
                 found = text
         key = clean_key(found)
-    except ValueError:  # also what a decoder raises; its message would quote the file
-        raise _Unusable("the file is broken, or what stands there is not a key") from None
+    except ValueError:  # decoders raise it too, and their messages quote the file
+        raise _Unusable("the file is broken, or its content is not a key") from None
     if not key:
         raise _Unusable("no API key in it", expected=True)
-    return key, careless
+    return key, readable_by_others
 
 
 def _read(path: str, limit: int) -> tuple[bytes, bool]:
     try:
-        # looked at before it is opened: opening a pipe would wait for its writer
+        # stat first: opening a pipe would wait for its writer
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode):
             raise _Unusable("not a file")
@@ -141,7 +141,7 @@ def _from_json(text: str, field: str) -> str:
 
 
 def _from_variables(text: str, name: str) -> str:
-    """`NAME=value` lines, with or without `export` and quotes; a comment may follow a blank."""
+    """The value of one variable in `NAME=value` lines; `export`, quotes and trailing comments are allowed."""
     for line in text.splitlines():
         left, equals, right = line.strip().removeprefix("export ").partition("=")
         if equals and left.strip() == name:

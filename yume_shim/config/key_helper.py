@@ -1,6 +1,6 @@
 """Keys that a command prints: `apiKeyHelper` of the settings files, `key_command` of a profile.
 
-What the command prints is a secret and what it says on stderr may quote one: neither is ever shown.
+The command's output is a secret, and its stderr may quote one: neither is ever shown.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 COMMAND_SECONDS = 30.0
-"""How long such a command may take: some of them open a vault over the network."""
+"""Time limit of the command; some commands open a vault over the network."""
 OUTPUT_BYTES = 65_536
 LEFTOVER_SECONDS = 0.2
-"""How long the rest of the output is waited for when the command itself has ended."""
+"""Time to wait for the rest of the output after the command has ended."""
 DEFAULT_TTL_MS = 300_000
-"""As the Claude CLI has it: asked again after five minutes, or when the key was refused."""
+"""The Claude CLI's default: the command runs again after five minutes, or when its key was refused."""
 TTL_VARIABLE = "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"
 
 
 class CommandKey:
-    """A key from a command: asked when it is first needed, when it has grown old, and when it was refused."""
+    """A key from a command, which runs when the key is first needed, has expired, or was refused."""
 
     fixed = False
 
@@ -49,7 +49,7 @@ class CommandKey:
     ) -> None:
         self._command, self._credential, self._ttl = command, label, ttl
         self._env, self._cwd, self._learn, self._now, self._limit = env, cwd, learn, now, limit
-        self._asked_at: float | None = None
+        self._ran_at: float | None = None
         self._lock = threading.Lock()
 
     def known(self) -> Credential:
@@ -57,17 +57,17 @@ class CommandKey:
 
     def get(self, cancel: Cancel) -> Credential:
         with self._lock:
-            if self._asked_at is None or self._now() - self._asked_at >= self._ttl:
-                self._ask(cancel)
+            if self._ran_at is None or self._now() - self._ran_at >= self._ttl:
+                self._run_command(cancel)
             return self._credential
 
     def renew(self, refused: Credential, cancel: Cancel) -> bool:
         with self._lock:
             if self._credential.key == refused.key:
-                self._ask(cancel)
+                self._run_command(cancel)
             return self._credential.key != refused.key
 
-    def _ask(self, cancel: Cancel) -> None:
+    def _run_command(self, cancel: Cancel) -> None:
         from yume_shim.types.value import replace
 
         place = self._credential.source
@@ -81,11 +81,11 @@ class CommandKey:
             raise _failed(place, "printed nothing")
         self._learn(key)
         self._credential = replace(self._credential, key=key)
-        self._asked_at = self._now()
+        self._ran_at = self._now()
 
 
 def ttl_seconds(env: Mapping[str, str]) -> float:
-    """How long a helper's key is used; what is not a number is the default."""
+    """How long a helper's key is used; the default if the variable is not a number."""
     raw = env.get(TTL_VARIABLE, "")
     return (int(raw) if raw.isascii() and raw.isdigit() else DEFAULT_TTL_MS) / 1000
 
@@ -96,7 +96,7 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
     try:
         process = subprocess.Popen(
             command,
-            shell=True,  # as the Claude CLI runs it: the setting is a command line
+            shell=True,  # as the Claude CLI does: the setting is a command line
             cwd=cwd or None,
             env=dict(env),
             stdin=subprocess.DEVNULL,
@@ -106,10 +106,10 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
         )
     except OSError as error:
         raise _failed(place, f"could not be started ({error.strerror})") from None
-    late = threading.Event()
+    timed_out = threading.Event()
 
     def stop() -> None:
-        late.set()
+        timed_out.set()
         _end(process)
 
     timer = threading.Timer(limit, stop)
@@ -122,11 +122,11 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
             code = process.wait()
     finally:
         timer.cancel()
-        if process.returncode is None:  # the waiting itself was broken off
+        if process.returncode is None:  # an exception interrupted the wait
             _end(process)
         output = reader.take(0.0 if cancel.is_set() else LEFTOVER_SECONDS)
     cancel.check()
-    if late.is_set():
+    if timed_out.is_set():
         raise _failed(place, f"did not end within {limit:g} seconds")
     if len(output) > OUTPUT_BYTES:
         raise _failed(place, "printed far more than a key")
@@ -136,21 +136,21 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
 
 
 class _Reader(threading.Thread):
-    """Reads what a command prints. Its own end does not wait for that of the pipe: what the command has left running
-    (an agent, a daemon with a session of its own) may hold that for days."""
+    """Reads a command's output. It does not wait for the pipe to close: processes that the command left running (an
+    agent, a daemon in its own session) may keep it open for days."""
 
     def __init__(self, process: Popen[bytes]) -> None:
         super().__init__(name="key-command", daemon=True)
         self._process = process
         self._output = bytearray()
-        self._enough = False
+        self._stopped = False
 
     def run(self) -> None:
         pipe = self._process.stdout
         assert pipe is not None
         with pipe:
-            while not self._enough and len(self._output) <= OUTPUT_BYTES:
-                if _has_something(pipe.fileno()):
+            while not self._stopped and len(self._output) <= OUTPUT_BYTES:
+                if _is_readable(pipe.fileno()):
                     piece = os.read(pipe.fileno(), OUTPUT_BYTES)
                     if not piece:
                         return
@@ -159,14 +159,14 @@ class _Reader(threading.Thread):
             _end(self._process)
 
     def take(self, seconds: float) -> bytes:
-        """What was printed, once the command itself has ended."""
+        """The output so far; to be called after the command has ended."""
         self.join(seconds)
-        self._enough = True
+        self._stopped = True
         return bytes(self._output)
 
 
-def _has_something(fd: int) -> bool:
-    """Would a read return at once? Windows cannot tell for pipes: there it is waited for."""
+def _is_readable(fd: int) -> bool:
+    """Would a read return at once? Windows cannot poll pipes: there the read blocks."""
     if os.name != "posix":
         return True
     import select
@@ -177,7 +177,7 @@ def _has_something(fd: int) -> bool:
 
 
 def _end(process: Popen[bytes]) -> None:
-    """The command and whatever it started; not once it was waited for, when its number may be another's."""
+    """Kill the command and its process group. Not after it was waited for: its id may belong to another process."""
     import signal
 
     if process.returncode is not None:
@@ -188,7 +188,7 @@ def _end(process: Popen[bytes]) -> None:
         else:
             process.kill()
     except OSError:
-        pass  # it has ended
+        pass  # already ended
 
 
 def _failed(place: str, what: str) -> BadInvocation:

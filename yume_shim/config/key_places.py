@@ -1,4 +1,4 @@
-"""What a place that may hold keys turned out to hold, and the simplest kind of key: one that stands there as text."""
+"""The result of checking a place for keys, and the simplest kind of key: one that is written there as text."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel, KeySource
 
     Learn = Callable[[str], None]
-    """Told every key as soon as it is known, so that it can be kept out of logs and outputs."""
+    """Receives every key as soon as it is read, so that it can be redacted in logs and outputs."""
 
 MAX_KEY_LENGTH = 16_384
-"""No vendor's key or token comes near; a longer one would not fit into a header."""
+"""Far above the length of any vendor's key or token; a longer one would not fit into a header."""
 
 
 @value
-class Look:
-    """One place that was looked at: the keys there, or why there are none."""
+class CheckedPlace:
+    """One place that was checked: the keys there, or why there are none."""
 
-    place: str
+    name: str
     sources: tuple[KeySource, ...] = ()
     note: str = ""
     warning: str = ""
-    """What whoever started us should know although the search goes on: names files, never what is in them."""
+    """A problem to report although the search continues. Names files, never their content."""
 
 
 class FixedKey:
-    """A key that is written down where it was found. Implements `types.ports.KeySource`."""
+    """A key that does not change. Implements `types.ports.KeySource`."""
 
     fixed = True
 
@@ -48,12 +48,12 @@ class FixedKey:
 
 
 def clean_key(text: str) -> str:
-    """A key as it goes into a header; "" if there is none. Raises ValueError for what cannot be one."""
+    """The key without surrounding blanks; "" if the text is blank. Raises ValueError if it cannot be a key."""
     key = text.strip()
     if len(key) > MAX_KEY_LENGTH or not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError("this is not a key")
     return key
 
 
-def learn_nothing(key: str) -> None:
-    """For those who only look."""
+def ignore(text: str) -> None:
+    """For callers that need neither keys nor warnings reported."""

@@ -16,10 +16,10 @@ def credential_settings(sources: SettingSources) -> CredentialSettings:
     keys, profiles, file = sources.table("keys"), sources.table("profiles"), sources.config_path
     profile = sources.text("profile") or sources.env.get("YUME_PROFILE", "") or sources.conf("profile")
     if keys or profiles:
-        from yume_shim.config.profiles import read_profile, texts
+        from yume_shim.config.profiles import read_profile, text_list
 
         for name, given in keys.items():
-            texts(given, f"{file}: [keys] {name}")
+            text_list(given, f"{file}: [keys] {name}")
         for name, table in profiles.items():
             read_profile(name, table, file)
     if profile and profile not in profiles:

@@ -1,4 +1,4 @@
-"""Sampling settings and what the config file says about single models: read, checked, and refused by name."""
+"""Builds the fields of ModelSettings for sampling and single models. Refusals name the setting."""
 
 from __future__ import annotations
 
@@ -104,6 +104,6 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, int | float) and not isinstance(item, bool)
 
 
-def _need(good: bool, what: str, wanted: str) -> None:
+def _need(good: bool, what: str, expected: str) -> None:
     if not good:
-        raise BadInvocation(f"{what} must be {wanted}")
+        raise BadInvocation(f"{what} must be {expected}")

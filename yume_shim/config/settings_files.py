@@ -1,4 +1,4 @@
-"""The files that settings come from: config.toml of this program, settings.json layers of the Claude CLI."""
+"""Reads the settings files: this program's config.toml and the Claude CLI's settings.json layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @value
 class Layer:
-    """One settings file, parsed. `trusted` = it may allow things and set the environment."""
+    """One parsed settings file. `trusted` = it may allow tool calls and set environment variables."""
 
     name: str
     data: dict[str, Any]
@@ -25,7 +25,7 @@ class Layer:
 
 
 def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -> dict[str, Any]:
-    """config.toml; {} when there is none. One that is there and cannot be read is told: keys may stand in it."""
+    """config.toml; {} if it does not exist. An unreadable file is reported, because it may hold keys."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
@@ -48,8 +48,8 @@ def read_layers(
 ) -> list[Layer]:
     """The settings.json layers, weakest first: user, project, local, then `--settings`.
 
-    A project's own files may deny but not allow, and may not set the environment, unless the folder was trusted
-    (`hasTrustDialogAccepted` in ~/.claude.json): they come with the code that is being worked on.
+    Project files come with the code that is being worked on. Unless the folder is trusted (`hasTrustDialogAccepted` in
+    ~/.claude.json) they may deny but not allow tool calls, and may not set environment variables.
     """
     layers: list[Layer] = []
     if "user" in sources:
@@ -70,7 +70,7 @@ def read_layers(
 
 
 def _file_layer(name: str, path: str, *, trusted: bool) -> list[Layer]:
-    """A broken settings file is ignored, as the Claude CLI ignores it."""
+    """A broken settings file is ignored, as in the Claude CLI."""
     try:
         with open(path, "rb") as file:
             data = codec.loads(file.read())
@@ -80,7 +80,7 @@ def _file_layer(name: str, path: str, *, trusted: bool) -> list[Layer]:
 
 
 def _extra_settings(text: str) -> dict[str, Any]:
-    """`--settings`: JSON, or (text that is not JSON) the path of a file."""
+    """`--settings`: JSON, or the path of a file if it is not JSON."""
     if text.lstrip().startswith("{"):
         try:
             data = codec.loads(text)

@@ -1,8 +1,7 @@
-"""How many tokens a text, a history or a request is, when the provider does not say, and what room that leaves.
+"""Token counts of what the model is sent, and the room that a context leaves.
 
-Characters times 0.3, rounded up: a little high for English, about right for code and JSON. tiktoken counts exactly
-(for its own vocabulary), but it downloads its data on first use and a turn must never wait for a download; so it is
-used only when its file is on this machine already, and whole.
+The arithmetic is in `types/token_estimate.py`. tiktoken counts exactly (for its own vocabulary), but it downloads its
+data on first use, and a turn must never wait for a download: it is used only if its file is on this machine and whole.
 """
 
 from __future__ import annotations
@@ -10,39 +9,31 @@ from __future__ import annotations
 import os
 
 from yume_shim.text import codec
-from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.token_estimate import by_characters, size_of_frame, size_of_messages
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import TypeAlias
+    from collections.abc import Iterable, Mapping
 
-    from yume_shim.types.blocks import Block, Message
+    from yume_shim.types.blocks import Message
     from yume_shim.types.models import Request, ToolSpec, Usage
-
-    Count: TypeAlias = Callable[[str], int]
-
-IMAGE_TOKENS = 1_600
-"""An image, whatever its bytes: vendors scale it down to about this much."""
-
-DOCUMENT_CHARS_PER_TOKEN = 30
-"""Base64 characters of a PDF per token: a page is some 50 KB of file and 2,000 tokens of content."""
+    from yume_shim.types.token_estimate import Count
 
 EXACT_LIMIT = 100_000
-"""Longer texts are not encoded: the encoder needs quadratic time for long runs without a word break."""
+"""Longer texts are estimated: the encoder takes quadratic time on long runs without a word break."""
 
 O200K_FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
-"""The name tiktoken gives its o200k_base data: the SHA-1 of the address it comes from."""
+"""The file name of tiktoken's o200k_base data: the SHA-1 of its download address."""
 
 O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
-"""The content tiktoken insists on; on anything else it would delete the file and download it again."""
+"""The content that tiktoken requires; it deletes any other file and downloads it again."""
 
 LEAST_OUTPUT = 1_024
-"""An answer gets at least this much room; where even that does not fit, the provider's refusal says so best."""
+"""An answer gets at least this much room; if even that does not fit, the provider's refusal is the best message."""
 
 SAFETY_SHARE = 50
-"""The part of the window, one in so many, that is left free: our count and the provider's are never the same."""
+"""One part in so many of the window is left free: our count and the provider's differ."""
 
 _exact: Count | None = None
 _looked = False
@@ -64,34 +55,26 @@ def estimate_request(request: Request) -> int:
     return frame_size(request.system, request.tools, estimate_text) + size_of(request.messages, estimate_text)
 
 
-def by_characters(text: str) -> int:
-    """Three tokens for ten characters, rounded up."""
-    return (len(text) * 3 + 9) // 10
-
-
 def frame_size(system: Iterable[str], tools: Iterable[ToolSpec], count: Count = by_characters) -> int:
-    """Tokens of what stands around the history."""
-    total = sum(map(count, system))
-    for tool in tools:
-        total += count(f"{tool.name}\n{tool.description}\n{codec.dumps(tool.schema).decode()}")
-    return total
+    """Tokens of everything but the history: system prompt and tools."""
+    return size_of_frame(system, tools, count, codec.dumps)
 
 
 def size_of(messages: Iterable[Message], count: Count = by_characters) -> int:
-    """Tokens of a history, or of a piece of one."""
-    return sum(_block(block, count) for message in messages for block in message.blocks)
+    """Tokens of a history, or of a part of one."""
+    return size_of_messages(messages, count, codec.dumps)
 
 
 @value
 class Measured:
-    """What the provider counted: everything it was sent and has answered, up to `messages` of the history."""
+    """The provider's count of everything sent and answered, up to `messages` of the history."""
 
     tokens: int
     messages: int
     origin: str
 
     def size(self, history: list[Message]) -> int:
-        """The same for a history that has grown since."""
+        """The size of a history that has grown since."""
         return self.tokens + size_of(history[self.messages :])
 
 
@@ -102,25 +85,25 @@ def measured(usage: Usage, messages: int, origin: str) -> Measured | None:
 
 
 def room_for_output(window: int, size: int, wanted: int) -> int:
-    """How long an answer may be asked for: what is wanted, or what the window leaves."""
+    """The `max_tokens` to request: `wanted`, or what the window leaves."""
     left = window - size - window // SAFETY_SHARE
     return min(wanted, max(left, LEAST_OUTPUT))
 
 
 def load_exact(environ: Mapping[str, str]) -> Count | None:
-    """tiktoken's counter, or None when its data is not here or the package does not work."""
-    if not _data_is_here(environ):
+    """tiktoken's counter; None if its data is not on this machine or the package does not work."""
+    if not _data_is_local(environ):
         return None
     try:
         import tiktoken
 
         encoder = tiktoken.get_encoding("o200k_base")
-    except Exception:  # a broken install must not break a turn: an estimate is all that is lost
+    except Exception:  # a broken install must not break a turn: an estimate will do
         return None
     return lambda text: len(encoder.encode_ordinary(text))
 
 
-def _data_is_here(environ: Mapping[str, str]) -> bool:
+def _data_is_local(environ: Mapping[str, str]) -> bool:
     folder = environ.get("TIKTOKEN_CACHE_DIR", environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         import tempfile
@@ -136,29 +119,3 @@ def _data_is_here(environ: Mapping[str, str]) -> bool:
     import hashlib
 
     return hashlib.sha256(data).hexdigest() == O200K_SHA256
-
-
-def _block(block: Block, count: Count) -> int:
-    match block:
-        case Text(text) | Thinking(text):
-            return count(text)
-        case ToolCall():
-            arguments = block.broken if block.broken is not None else codec.dumps(block.input).decode()
-            return count(f"{block.name}{arguments}")
-        case ToolResult():
-            return sum(_block(part, count) for part in _parts(block))
-        case Image():
-            return IMAGE_TOKENS
-        case Document():
-            if block.media_type == "text/plain":
-                return count(block.data)
-            return -(-len(block.data) // DOCUMENT_CHARS_PER_TOKEN)
-        case Other():
-            return count(codec.dumps(block.data).decode())
-
-
-def _parts(result: ToolResult) -> Iterator[Block]:
-    if isinstance(result.content, str):
-        yield Text(result.content)
-    else:
-        yield from result.content

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from yume_shim.text.clip import clip_middle, escape_separators
 from yume_shim.text.codec import dumps
+from yume_shim.types.message_records import TextBlock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _without_binary(value: Any, depth: int) -> Any:
     source = value.get("source")
     if isinstance(source, dict) and source.get("type") == "base64" and len(source.get("data") or "") > SHORTEST:
         kind = f"{value.get('type')}: {source.get('media_type')}"
-        return {"type": "text", "text": f"[{kind}, left out of this line]"}
+        return TextBlock(text=f"[{kind}, left out of this line]")
     return {
         key: ""
         if key == "base64" and isinstance(item, str) and len(item) > SHORTEST

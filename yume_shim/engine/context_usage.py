@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import by_characters, frame_size, size_of
+from yume_shim.context.estimate import frame_size, size_of
+from yume_shim.types.token_estimate import by_characters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from yume_shim.gate.unwrap import Unwrapped
     from yume_shim.gate.workspace import Place, Workspace
     from yume_shim.gate.writing_commands import Writes
-    from yume_shim.types.blocks import Json
     from yume_shim.types.models import ToolSpec
+    from yume_shim.types.permission_records import PermissionUpdate
 
 MAX_BASES = 16
 """A command that may change into more folders than this is not followed."""
@@ -344,12 +344,11 @@ class CommandCall:
                     return r.target.text
         return ""
 
-    def _suggestions(self, not_allowed: list[Simple], mode: str) -> tuple[Json, ...]:
+    def _suggestions(self, not_allowed: list[Simple], mode: str) -> tuple[PermissionUpdate, ...]:
         if self._script.problem or not not_allowed or any(part.redirects or part.assigns for part in not_allowed):
             return (wording.add_rule(self._spec.name, escape_command(self._command)),)
-        rules = [{"toolName": self._spec.name, "ruleContent": _suggested_rule(part)} for part in not_allowed]
-        unique = list({rule["ruleContent"]: rule for rule in rules}.values())
-        offer: Json = {"type": "addRules", "rules": unique, "behavior": "allow", "destination": "localSettings"}
+        unique = dict.fromkeys(_suggested_rule(part) for part in not_allowed)
+        offer = wording.add_rule(self._spec.name, *unique)
         edits = mode != "acceptEdits" and all(writes(part.words) is not None for part in not_allowed)
         return (offer, wording.accept_edits()) if edits else (offer,)
 

@@ -193,14 +193,14 @@ class Permissions:
 
         command = text_at(call, spec.command_field)
         if spec.kind == "shell" and command is not None:
-            return wording.add_rule(spec.name, escape_command(command.strip()), "session")
+            return wording.add_rule(spec.name, escape_command(command.strip()), destination="session")
         if _judged_by_path(spec):
             path = text_at(call, spec.path_field)
             path = self._space.absolute(path) if path else self._space.cwd
-            return wording.add_rule(spec.name, escape_path(path, self._space.flavour), "session")
+            return wording.add_rule(spec.name, escape_path(path, self._space.flavour), destination="session")
         from yume_shim.gate.other_calls import web_domain
 
-        return wording.add_rule(spec.name, web_domain(call), "session")
+        return wording.add_rule(spec.name, web_domain(call), destination="session")
 
 
 def _judged_by_path(spec: ToolSpec) -> bool:

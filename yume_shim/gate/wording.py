@@ -10,7 +10,9 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.blocks import Json
+    from typing import Literal
+
+    from yume_shim.types.permission_records import AddDirectories, AddRules, SetMode
 
 MAX_QUOTED = 500
 """The most characters of a command that a message quotes."""
@@ -99,18 +101,27 @@ def denied_unasked(name: str, wanted: str) -> str:
 # ---------------------------------------------------------------- suggestions
 
 
-def accept_edits() -> Json:
-    return {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+def accept_edits() -> SetMode:
+    from yume_shim.types.permission_records import SetMode
+
+    return SetMode()
 
 
-def add_folder(path: str) -> Json:
-    return {"type": "addDirectories", "directories": [path], "destination": "session"}
+def add_folder(path: str) -> AddDirectories:
+    from yume_shim.types.permission_records import AddDirectories
+
+    return AddDirectories(directories=[path])
 
 
 def parent(path: str, is_folder: bool) -> str:
     return path if is_folder else os.path.dirname(path) or path
 
 
-def add_rule(tool: str, content: str | None, destination: str = "localSettings") -> Json:
-    rule = {"toolName": tool} if content is None else {"toolName": tool, "ruleContent": content}
-    return {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": destination}
+def add_rule(
+    tool: str, *contents: str | None, destination: Literal["session", "localSettings"] = "localSettings"
+) -> AddRules:
+    """Allow calls of a tool: those that match one of the contents, or all of them (None)."""
+    from yume_shim.types.permission_records import AddRules, PermissionRule
+
+    rules = [PermissionRule(toolName=tool, ruleContent=content) for content in contents]
+    return AddRules(rules=rules, destination=destination)

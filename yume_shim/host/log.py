@@ -20,7 +20,7 @@ MAX_FILE_LINE_BYTES = 256_000
 
 
 class Log:
-    """Callable as `log(level, message)`. `provider` and `secrets` may change later: both are read at every message.
+    """Callable as `log(level, message)`. `secrets` may grow later: it is read at every message.
 
     stderr gets `level` and above; the debug file, if one is named, gets everything, with times.
     """

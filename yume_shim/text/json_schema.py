@@ -4,6 +4,8 @@
 fetches remote references over the network, and it runs the regular expressions of a schema, some of which never end.
 """
 
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -29,7 +31,7 @@ def schema_problems(schema: Mapping[str, Any], value: Any, *, trusted: bool) -> 
     """What is wrong with the value, as `root.field: message`; [] if it fits.
 
     An untrusted schema cannot make the check hang or fail: its regular expressions are not run, references are counted,
-    and what cannot be resolved or is not a schema is taken as fitting (whoever owns the schema checks again).
+    and what cannot be resolved or is not a schema counts as valid (the owner of the schema checks again).
     """
     from itertools import islice
 

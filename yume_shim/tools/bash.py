@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.tools.dispatch.session_state import ToolState
-    from yume_shim.tools.shell.processes import Background, Ended, Shells
+    from yume_shim.tools.shell.processes import BackgroundCommand, Ended, ShellSession
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -30,7 +30,7 @@ PREVIEW = 2_048
 TIMEOUT_CODE = 143
 MAX_CWD_NOTE = 8_192
 LONG_RUN_S = 3.0
-"""After this long a command that is waited for is told as a task."""
+"""A command that the conversation waits for is reported as a task after this time."""
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
@@ -66,10 +66,10 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
 
 
 def time_limit_ms(asked: float | None, state: ToolState) -> int:
-    """What was asked for, else the default, never more than the most; all three can be set in the environment."""
+    """The requested limit, else the default, never above the maximum. The environment can set default and maximum."""
     default = _number(state.env_setting("BASH_DEFAULT_TIMEOUT_MS"), DEFAULT_TIMEOUT_MS)
-    most = max(_number(state.env_setting("BASH_MAX_TIMEOUT_MS"), MAX_TIMEOUT_MS), default)
-    return min(int(asked) if asked is not None and asked >= 1 else default, most)
+    highest = max(_number(state.env_setting("BASH_MAX_TIMEOUT_MS"), MAX_TIMEOUT_MS), default)
+    return min(int(asked) if asked is not None and asked >= 1 else default, highest)
 
 
 def _number(text: str, default: int) -> int:
@@ -89,7 +89,7 @@ def _duration(asked: float | None, state: ToolState) -> str:
 
 
 def _run_command(command: str, seconds: float, state: ToolState, context: ToolContext) -> tuple[Ended, str]:
-    """Run it to its end and follow its `cd`. Gives how it ended, and a note if the folder was not followed."""
+    """Run it to its end and follow its `cd`. Returns how it ended, and a note if the folder was not followed."""
     shells = state.shells
     sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"))
     try:
@@ -112,7 +112,7 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
             os.unlink(cwd_file)
 
 
-def _follow(shells: Shells, cwd_file: str, state: ToolState) -> str:
+def _follow(shells: ShellSession, cwd_file: str, state: ToolState) -> str:
     """Stay where the command went if that is inside the workspace, else go back to its top."""
     if not cwd_file:
         return ""
@@ -128,7 +128,7 @@ def _follow(shells: Shells, cwd_file: str, state: ToolState) -> str:
 
 
 def _back_to_a_folder(state: ToolState) -> str:
-    """A shell folder that was deleted meanwhile is left for the workspace."""
+    """Move the shell to the workspace if its folder was deleted meanwhile."""
     if os.path.isdir(state.shells.cwd):
         return ""
     if not os.path.isdir(state.cwd):
@@ -154,19 +154,19 @@ def _start_background(command: str, state: ToolState, description: str, call_id:
     }
     path = made.running.sink.path
     state.on_task(TaskStarted(made.id, call_id, description))
-    threading.Thread(target=_tell_end, args=(made, state, description, call_id), daemon=True).start()
+    threading.Thread(target=_report_end, args=(made, state, description, call_id), daemon=True).start()
     text = f"Command running in background with ID: {made.id}. Output is being written to: {path}"
     return ToolOutput(text, structured, is_error=False)
 
 
 class _LongRun:
-    """A command that the conversation waits for is told as a task once it has taken long, and then also its end."""
+    """Reports a command that the conversation waits for as a task once it has taken long, and then its end too."""
 
     def __init__(self, state: ToolState, call_id: str, description: str) -> None:
         self._state, self._call_id, self._description = state, call_id, description
         self._lock = threading.Lock()
-        self._over = self._told = False
-        self._timer = threading.Timer(LONG_RUN_S, self._tell)
+        self._over = self._reported = False
+        self._timer = threading.Timer(LONG_RUN_S, self._report)
         self._timer.daemon = True
 
     def __enter__(self) -> None:
@@ -175,23 +175,23 @@ class _LongRun:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         status: Literal["completed", "stopped"] = "completed" if kind is None else "stopped"
         self._timer.cancel()
-        with self._lock:  # nothing is told after the call's own result
+        with self._lock:  # nothing is reported after the call's own result
             self._over = True
-            if self._told:
+            if self._reported:
                 summary = f'Command "{self._description}" {status}'
                 self._state.on_task(TaskEnded(f"run_{self._call_id}", self._call_id, status, "", summary))
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         with self._lock:
             if not self._over:
-                self._told = True
+                self._reported = True
                 self._state.on_task(
                     TaskStarted(f"run_{self._call_id}", self._call_id, self._description, backgrounded=False)
                 )
 
 
-def _tell_end(made: Background, state: ToolState, description: str, call_id: str) -> None:
-    """Wait for the end of a background command and say how it came. After the session's own end nobody listens."""
+def _report_end(made: BackgroundCommand, state: ToolState, description: str, call_id: str) -> None:
+    """Wait for the end of a background command and report it, unless the session itself has ended."""
     made.running.ended.wait()
     if state.closed:
         return

@@ -1,4 +1,4 @@
-"""BashOutput: what a background command has printed since the last look."""
+"""BashOutput: what a background command has printed since the last call."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from yume_shim.types.outputs import ToolOutput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import ToolState
-    from yume_shim.tools.shell.processes import Background
+    from yume_shim.tools.shell.processes import BackgroundCommand
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
 MAX_SHOWN = 30_000
-"""Bytes of new output that one look shows: the newest."""
+"""Bytes of new output that one call shows: the newest."""
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
@@ -26,13 +26,13 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     status = shell.status()
     if status != "running":
         shell.running.silent.wait(DRAIN_S)
-    wanted = given.get("filter", "")
+    pattern = given.get("filter", "")
     try:
         end = os.path.getsize(shell.running.sink.path)
-        text = _filtered(shell, end, wanted, state, context) if wanted else _new_text(shell, end)
+        text = _filtered(shell, end, pattern, state, context) if pattern else _new_text(shell, end)
     except OSError as error:
         raise os_failure(error, "read", shell.running.sink.path) from None
-    shell.looked_at = end
+    shell.shown_bytes = end
     code = exit_code(shell.running) if status != "running" else None
     head = f"<status>{status}</status>" + ("" if code is None else f"\n<exit_code>{code}</exit_code>")
     body = f"<stdout>\n{text}\n</stdout>" if text else "(no new output)"
@@ -46,13 +46,13 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         "stdoutLines": text.count("\n") + 1 if text else 0,
         "stderrLines": 0,
     }
-    if wanted:
-        structured["filterPattern"] = wanted
+    if pattern:
+        structured["filterPattern"] = pattern
     return ToolOutput(f"{head}\n\n{body}", structured)
 
 
-def find_shell(name: str, state: ToolState) -> Background:
-    """Raises ToolFailed if there is none of that name."""
+def find_shell(name: str, state: ToolState) -> BackgroundCommand:
+    """The background command of that name. Raises ToolFailed if there is none."""
     shell = state.shells.background.get(name)
     if shell is None:
         known = ", ".join(state.shells.background)
@@ -60,30 +60,30 @@ def find_shell(name: str, state: ToolState) -> Background:
     return shell
 
 
-def _new_text(shell: Background, end: int) -> str:
-    start = max(shell.looked_at, end - MAX_SHOWN)
+def _new_text(shell: BackgroundCommand, end: int) -> str:
+    start = max(shell.shown_bytes, end - MAX_SHOWN)
     with open(shell.running.sink.path, "rb") as file:
         file.seek(start)
         text = file.read(end - start).decode("utf-8", "replace").rstrip("\n")
     return _cut_note(shell, start) + text
 
 
-def _cut_note(shell: Background, start: int) -> str:
-    skipped = start - shell.looked_at
+def _cut_note(shell: BackgroundCommand, start: int) -> str:
+    skipped = start - shell.shown_bytes
     return f"… {size_text(skipped)} cut, all of it is in {shell.running.sink.path} …\n" if skipped else ""
 
 
-def _filtered(shell: Background, end: int, wanted: str, state: ToolState, context: ToolContext) -> str:
+def _filtered(shell: BackgroundCommand, end: int, pattern: str, state: ToolState, context: ToolContext) -> str:
     """The search is done by the process that Grep uses: a bad pattern can take for ever, and a process can be ended."""
     from yume_shim.tools.grep import MAX_GATHERED, lines_matching
 
-    start = max(shell.looked_at, end - MAX_GATHERED // 2)
+    start = max(shell.shown_bytes, end - MAX_GATHERED // 2)
     handle, path = state.scratch.new_file("filter", ".txt")
     try:
         with open(handle, "wb") as part, open(shell.running.sink.path, "rb") as file:
             file.seek(start)
             part.write(file.read(end - start))
-        lines = lines_matching(path, wanted, state, context)
+        lines = lines_matching(path, pattern, state, context)
     finally:
         os.unlink(path)
     text, size = "", 0

@@ -45,8 +45,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
 def edit_file(
     shown: str, edits: tuple[tuple[str, str, bool], ...], state: ToolState, context: ToolContext
 ) -> tuple[str, str, bool]:
-    """Apply (old, new, every) in order, all or none. Gives the text before and after, and whether the file had changed
-    since the model saw it (which is no obstacle: every old string still matched)."""
+    """Apply (old, new, every) in order, all or none. Returns the text before and after, and whether the file changed
+    since the model saw it (which does not matter: every old string still matched)."""
     if any(old == new for old, new, _ in edits):
         raise ToolFailed("No changes to make: old_string and new_string are exactly the same.")
     path = state.resolve(shown)
@@ -88,8 +88,8 @@ def replaced(text: str, old: str, new: str, every: bool) -> str:
     pattern = re.compile(r"\r?\n".join(re.escape(part) for part in old.replace("\r\n", "\n").split("\n")))
     _judge(sum(1 for _ in pattern.finditer(text)), text, old, every)
     own = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
-    wanted = new.replace("\r\n", "\n").replace("\n", own)
-    return pattern.sub(lambda _: wanted, text)
+    adapted = new.replace("\r\n", "\n").replace("\n", own)
+    return pattern.sub(lambda _: adapted, text)
 
 
 def _judge(count: int, text: str, old: str, every: bool) -> None:
@@ -108,9 +108,9 @@ def _hint(text: str, old: str) -> str:
     filled = [line for line in old.split("\n") if line.strip()]
     if filled and all(_NUMBERED.match(line) for line in filled):
         return "\nHint: the string seems to start with the line numbers that Read shows; leave them out."
-    wanted = [line.strip() for line in old.strip().splitlines()]
+    sought = [line.strip() for line in old.strip().splitlines()]
     lines = [line.strip() for line in text.splitlines()]
-    for place in range(len(lines) - len(wanted) + 1):
-        if lines[place : place + len(wanted)] == wanted:
+    for place in range(len(lines) - len(sought) + 1):
+        if lines[place : place + len(sought)] == sought:
             return f"\nHint: line {place + 1} matches except for spaces, tabs or line ends."
     return ""

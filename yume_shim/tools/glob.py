@@ -72,7 +72,7 @@ def newest_first(paths: Iterable[str]) -> list[str]:
 
 
 def _inside(pattern: str, top: str) -> str:
-    """The pattern relative to the folder searched. What leads out of it was not asked of the gate, so it is refused."""
+    """The pattern relative to the folder searched. The gate did not judge anything outside it, so that is refused."""
     pattern = pattern.replace("\\", "/") if os.sep == "\\" else pattern
     base = top.replace(os.sep, "/").rstrip("/") + "/"
     if os.path.isabs(pattern):

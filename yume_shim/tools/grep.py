@@ -1,4 +1,4 @@
-"""Grep: ripgrep if it is there, else our stand-in; three output modes, one rendering."""
+"""Grep: ripgrep if it is installed, else our fallback; three output modes, one rendering."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from yume_shim.text.codec import loads
 from yume_shim.tools.glob import newest_first
 from yume_shim.tools.search import fallback
 from yume_shim.tools.search.walk import VCS_FOLDERS
-from yume_shim.tools.shell.processes import WINDOWS, Running, find_program, run_to_end
+from yume_shim.tools.shell.processes import WINDOWS, ProcessGroup, find_program, run_to_end
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
@@ -74,7 +74,7 @@ def _job(given: Json, top: str) -> Json:
 
 
 def ripgrep_argv(program: str, job: Json) -> list[str]:
-    """The job in ripgrep's words. `--no-config`: a config file of the user could name a program to run (`--pre`)."""
+    """The job as ripgrep's arguments. `--no-config`: a user's config file could name a program to run (`--pre`)."""
     argv = [program, "--no-config", "--hidden", "--no-require-git", "--no-messages", "--color=never", "--crlf"]
     argv.append("--sort=path")
     argv += {"content": ["--json"], "count": ["--count", "--null", "--with-filename"]}.get(
@@ -102,7 +102,7 @@ class _Gather:
         self.path = ""
         self.total = 0
         self.full = False
-        self.process: Running | None = None
+        self.process: ProcessGroup | None = None
         self._data = bytearray()
 
     def feed(self, data: bytes) -> None:
@@ -126,7 +126,7 @@ def _search_process(job: Json, state: ToolState, context: ToolContext) -> tuple[
     gather = _Gather()
     try:
         argv = ripgrep_argv(program, job) if program else fallback.argv_for(job)
-        running = Running(argv, state.cwd, state.env, gather, state.keeper)
+        running = ProcessGroup(argv, state.cwd, state.env, gather, state.orphan_watcher)
     except (OSError, UnicodeEncodeError) as error:
         raise ToolFailed(f"The search could not be started: {error}") from None
     gather.process = running
@@ -190,7 +190,7 @@ def _count(found: bytes, state: ToolState, window: _Window) -> ToolOutput:
     rows: list[tuple[str, int]] = []
     for line in found.split(b"\n"):
         name, mark, number = line.partition(b"\0")
-        if mark and number.strip().isdigit():  # ripgrep ends lines in CRLF when it may take them for such
+        if mark and number.strip().isdigit():  # with --crlf ripgrep may end lines in CRLF
             rows.append((state.relative(os.fsdecode(name)), int(number)))
     total = sum(number for _, number in rows)
     lines = window.part([f"{name}:{number}" for name, number in rows])
@@ -245,7 +245,7 @@ def _content_lines(found: bytes, given: Json, state: ToolState) -> Iterator[str]
         mark = ":" if kind == "match" else "-"
         for index, line in enumerate(shown):
             place = f"{number if only else number + index}{mark}" if numbers else ""
-            yield f"{name}{mark}{place}{_cut(line.removesuffix(chr(13)))}"
+            yield f"{name}{mark}{place}{_clip_line(line.removesuffix(chr(13)))}"
         last = (path, number + text.removesuffix("\n").count("\n"))
 
 
@@ -271,7 +271,7 @@ def _text(part: Any) -> str:
     return clean_output(b64decode(part["bytes"]))
 
 
-def _cut(line: str) -> str:
+def _clip_line(line: str) -> str:
     return line if len(line) <= MAX_COLUMNS else f"{line[:MAX_COLUMNS]}… [{len(line) - MAX_COLUMNS} more characters]"
 
 

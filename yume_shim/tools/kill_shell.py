@@ -1,4 +1,4 @@
-"""KillShell: stops a background command, and all it started."""
+"""KillShell: stops a background command and everything it started."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
-    """Each edit sees the text the one before it left."""
+    """Each edit works on the text that the one before it produced."""
     shown, edits = given["file_path"], given["edits"]
     if not edits:
         raise ToolFailed("`edits` must hold at least one edit.", before_run=True)

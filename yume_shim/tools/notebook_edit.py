@@ -59,22 +59,22 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     return ToolOutput(f"{DONE[mode]} cell {name} of {shown}.", structured)
 
 
-def _edited(book: Notebook, mode: str, wanted: str, new: str, kind: str) -> tuple[str, str, str]:
+def _edited(book: Notebook, mode: str, cell_id: str, new: str, kind: str) -> tuple[str, str, str]:
     """(the cell's name, its type, the whole text after the edit)."""
     if mode == "insert":
-        after = -1 if not wanted else book.find(wanted)
+        after = -1 if not cell_id else book.find(cell_id)
         return book.insert(after, new, kind)
-    if not wanted:
+    if not cell_id:
         raise ToolFailed("`cell_id` is needed to say which cell.", before_run=True)
-    place = book.find(wanted)
-    name, had = book.name(place), str(book.cells[place].get("cell_type", "code"))
+    place = book.find(cell_id)
+    name, old_kind = book.name(place), str(book.cells[place].get("cell_type", "code"))
     if mode == "delete":
-        return name, had, book.delete(place)
-    return name, kind or had, book.replace(place, new, kind or had)
+        return name, old_kind, book.delete(place)
+    return name, kind or old_kind, book.replace(place, new, kind or old_kind)
 
 
 class Notebook:
-    """The text of a notebook, its cells, and where they stand. Raises ValueError if it is none."""
+    """The text of a notebook, its cells, and their positions. Raises ValueError if the text is not a notebook."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -99,27 +99,26 @@ class Notebook:
         given = self.cells[place].get("id")
         return given if isinstance(given, str) else f"cell-{place}"
 
-    def find(self, wanted: str) -> int:
+    def find(self, cell_id: str) -> int:
         """The place of a cell, by its id or its number."""
         for place in range(len(self.cells)):
-            if self.cells[place].get("id") == wanted:
+            if self.cells[place].get("id") == cell_id:
                 return place
-        number = wanted.removeprefix("cell-")
+        number = cell_id.removeprefix("cell-")
         if number.isascii() and number.isdigit() and len(number) < 9 and int(number) < len(self.cells):
             return int(number)
         known = ", ".join(self.name(place) for place in range(len(self.cells))[:20])
-        raise ToolFailed(f'Cell with ID "{wanted}" not found in notebook. The first ones are: {known or "(none)"}')
+        raise ToolFailed(f'Cell with ID "{cell_id}" not found in notebook. The first ones are: {known or "(none)"}')
 
     # ------------------------------------------------ edits
 
     def replace(self, place: int, new: str, kind: str) -> str:
-        """A new source. What a code cell printed before belongs to the old one, and goes."""
+        """A new source. The outputs of a code cell belong to its old source and are removed."""
         cell = self.cells[place]
         fields: Json = {"cell_type": kind, "source": _source(new, cell.get("source"))}
         if kind == "code":
             fields |= {"execution_count": None, "outputs": []}
-        had = str(cell.get("cell_type", "code"))
-        if had != kind:
+        if str(cell.get("cell_type", "code")) != kind:
             kept = {name: item for name, item in cell.items() if name not in ("outputs", "execution_count")}
             return self._exchanged(self._spans[place], {**kept, **fields})
         members = json_spans.members(self.text, self._spans[place][0])
@@ -133,7 +132,7 @@ class Notebook:
         return text
 
     def insert(self, after: int, new: str, kind: str) -> tuple[str, str, str]:
-        """A new cell behind the one at `after`; -1 = before all."""
+        """A new cell after the one at `after`; -1 = before all."""
         cell: Json = {"cell_type": kind}
         if kind == "code":
             cell["execution_count"] = None
@@ -155,7 +154,7 @@ class Notebook:
         return name, kind, self.text[: near[1]] + comma + made + self.text[near[1] :]
 
     def delete(self, place: int) -> str:
-        """Without that cell, and without one of the commas beside it."""
+        """The text without that cell and one of the commas beside it."""
         if len(self._spans) == 1:
             return self._exchanged(self._array, [])
         start, end = self._spans[place]
@@ -179,5 +178,5 @@ class Notebook:
 
 
 def _source(text: str, like: Any) -> str | list[str]:
-    """Notebooks keep a source as a list of lines; one that had a string keeps a string."""
+    """Notebooks keep a source as a list of lines; one that is a string stays a string."""
     return text if isinstance(like, str) else text.splitlines(keepends=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 MAX_BYTES = 256 * 1024
-"""The most text one call gives …"""
+"""Bytes of text that one call may return …"""
 MAX_LARGE_BYTES = 2 << 20
 """… and with `allow_large`."""
 MAX_LINE = 2_000
@@ -25,7 +25,7 @@ SNIFF = 8_192
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
-    """Read a file in the way its content asks for."""
+    """Read a file as what its first bytes say it is."""
     shown: str = given["file_path"]
     path = state.resolve(shown)
     handle, facts = text_files.open_file(path, shown, state.cwd, context.judged)
@@ -70,7 +70,7 @@ def _text(
     if count is not None and count < 1:
         raise ToolFailed("`limit` must be at least 1.", before_run=True)
     if facts.st_size <= text_files.MAX_TEXT_BYTES:
-        # Some files, such as those below /proc, tell no size: what is read counts.
+        # Some files, such as those below /proc, report no size: what is read counts.
         data = text_files.read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel)
         if not ranged and len(data) > most:
             raise _too_large(len(data), most)
@@ -89,7 +89,7 @@ def _text(
 
 def _numbered(shown: str, picked: list[str], first: int, total: int) -> ToolOutput:
     if picked:
-        content = "\n".join(f"{number}\t{_cut(line)}" for number, line in enumerate(picked, first))
+        content = "\n".join(f"{number}\t{_clip_line(line)}" for number, line in enumerate(picked, first))
     elif total == 0:
         content = "<system-reminder>Warning: the file exists but its contents are empty.</system-reminder>"
     else:
@@ -107,14 +107,14 @@ def _numbered(shown: str, picked: list[str], first: int, total: int) -> ToolOutp
     return ToolOutput(content, {"type": "text", "file": file})
 
 
-def _cut(line: str) -> str:
+def _clip_line(line: str) -> str:
     if len(line) <= MAX_LINE:
         return line
     return f"{line[:MAX_LINE]}… [{len(line) - MAX_LINE} more characters in this line]"
 
 
 def _pick_lines(handle: int, first: int, count: int | None, most: int, cancel: Cancel) -> tuple[list[str], int]:
-    """The asked lines of a file too big to hold, and how many it has: one pass, memory bounded by `most`."""
+    """The requested lines of a file too big to hold, and how many lines it has: one pass, memory bounded by `most`."""
     last = None if count is None else first + count - 1
     number, kept = 1, 0
     parts: list[bytes] = []
@@ -153,7 +153,7 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _notebook_cells(data: bytes) -> list[Json] | None:
-    """The cells, or None if this is no notebook after all (then it is shown as text)."""
+    """The cells, or None if this is not a notebook (then it is shown as text)."""
     try:
         parsed = loads(data)
     except ValueError:

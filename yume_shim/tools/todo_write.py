@@ -14,7 +14,7 @@ WORDS = (("completed", "completed"), ("in_progress", "in progress"), ("pending",
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
-    """Keep the new list; say how it stands."""
+    """Keep the new list and summarise it."""
     before, state.todos = state.todos, given["todos"]
     counts = [(sum(1 for todo in state.todos if todo["status"] == status), word) for status, word in WORDS]
     text = ", ".join(f"{count} {word}" for count, word in counts if count) or "it is empty now"

@@ -55,7 +55,7 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
 
 
 def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str) -> None:
-    """Write and remember: what the model wrote, it knows."""
+    """Write the file and note in the ledger that the model knows its content."""
     if state.checkpoints is not None:
         state.checkpoints.keep(target.path)
     atomic_write.write_file(target, data, shown)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.model_events import DeltaKind as DeltaKind
+    from yume_shim.types.permission_records import PermissionUpdate
 
     Outcome = Literal[
         "success",
@@ -174,7 +175,7 @@ class ApprovalAsked:
     call: ToolCall
     reason: str
     timeout_ms: int
-    suggestions: tuple[Json, ...] = ()
+    suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
     description: str = ""
 

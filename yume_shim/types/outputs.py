@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Document, Image, Json, Text
+    from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.ports import Cancel, Spawn
 
 
@@ -44,7 +45,7 @@ class Decision:
     reason_type: str = ""
     """"rule", "mode", "safetyCheck", "workingDir", "other" …"""
     reason: str = ""
-    suggestions: tuple[Json, ...] = ()
+    suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
 
 

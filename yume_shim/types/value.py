@@ -51,7 +51,7 @@ else:
 
         def __init__(self, *args, **kwargs):
             given = len(args)
-            if given == count and not kwargs:  # the way of all hot calls
+            if given == count and not kwargs:  # all hot calls take this path
                 for put, item in zip(setters, args, strict=True):
                     put(self, item)
                 return

@@ -1,4 +1,4 @@
-"""Settings from flags, environment and files, and every refusal."""
+"""Settings from flags, environment and files, and the refusals."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def start(tmp_path: Path) -> Start:
     return Start(tmp_path)
 
 
-def test_a_bare_start_is_flat_and_persistent(start: Start) -> None:
+def test_without_flags_the_format_is_flat(start: Start) -> None:
     s = start()
     assert (s.host.output_format, s.host.input_format, s.network.on_cut) == ("flat", "lines", "continue")
     assert (s.tools.concurrency, s.host.merge_waiting) == (1, False)
 
 
-def test_claude_forms(start: Start) -> None:
+def test_claude_formats(start: Start) -> None:
     s = start("-p", "hi")
     assert (s.host.output_format, s.host.input_format, s.host.prompt) == ("text", "text", "hi")
     assert (s.network.on_cut, s.tools.concurrency, s.host.merge_waiting) == ("restart", 8, True)
@@ -149,13 +149,13 @@ def test_config_file(start: Start) -> None:
 
 
 @pytest.mark.parametrize("text", ["= 1", "provider = 3", "aliases = 3", "[retry]\nfoo = 1", "[timeouts]\nfoo = 1"])
-def test_a_bad_config_file_is_told(start: Start, text: str) -> None:
+def test_an_invalid_config_file_is_refused(start: Start, text: str) -> None:
     start.config(text)
     with pytest.raises(BadInvocation):
         start()
 
 
-def test_a_config_file_that_cannot_be_read_is_told(start: Start) -> None:
+def test_an_unreadable_config_file_is_reported(start: Start) -> None:
     start()
     assert start.logged == []
     (start.home / ".yume" / "config.toml").mkdir(parents=True)
@@ -198,7 +198,7 @@ def test_an_untrusted_folder_may_deny_but_not_allow(start: Start) -> None:
     assert s.env["X"] == "1"
 
 
-def test_a_project_never_redirects_requests(start: Start) -> None:
+def test_a_project_cannot_redirect_requests_or_change_keys(start: Start) -> None:
     evil = dict.fromkeys(("ANTHROPIC_BASE_URL", "YUME_API_BASE", "OLLAMA_HOST"), "http://evil")
     keys = dict.fromkeys(
         (
@@ -248,7 +248,7 @@ def test_tools_and_folders(start: Start) -> None:
     assert start("--add-dir", "../x", "/y").permissions.add_dirs == (str(start.cwd.parent / "x"), "/y")
 
 
-def test_extensions_that_are_sound_pass(start: Start) -> None:
+def test_valid_extensions_are_accepted(start: Start) -> None:
     (start.cwd / "mcp.json").write_text('{"mcpServers":{"a":{"command":"x"},"b":{"type":"sdk","name":"b"}}}')
     (start.cwd / ".claude" / "agents").mkdir(parents=True)
     (start.cwd / ".claude" / "agents" / "helper.md").write_text("---\nname: helper\n---\n")
@@ -268,7 +268,7 @@ def test_bare_and_restricted(start: Start) -> None:
     )
 
 
-def test_sizes_of_history(start: Start) -> None:
+def test_history_and_secrets(start: Start) -> None:
     start.config("history_trimming = false\nmax_history_tokens = 5000\n[secrets]\nkeys_for_tools = true")
     s = start("--autocompact", "200k", DISABLE_AUTO_COMPACT="1")
     assert (s.history.trimming, s.history.max_tokens, s.history.compact_tokens, s.history.auto_compact) == (
@@ -298,7 +298,7 @@ def test_single_values(start: Start) -> None:
     assert (s.model.max_output_tokens, s.model.thinking_budget) == (77, None)
 
 
-def test_the_configured_chain_is_weaker_than_the_flag(start: Start) -> None:
+def test_the_fallback_flag_is_stronger_than_the_config_file(start: Start) -> None:
     assert start().model.fallback == ""
     start.config('fallback = ["openai/gpt-5.4", "google/gemini-3.5-flash"]')
     assert start().model.fallback == "openai/gpt-5.4,google/gemini-3.5-flash"

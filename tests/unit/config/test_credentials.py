@@ -1,4 +1,4 @@
-"""Which key is found where, in which order, and what is said about places that are broken."""
+"""Where keys are found, in which order, and the warnings about broken places."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.argv import parse
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import (
+    check_places,
     find_credential,
     find_keys,
-    look,
     missing_key,
     secrets_of,
     tool_environment,
@@ -34,7 +34,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="file modes and pipes
 
 
 class Home:
-    """A home folder with what a test puts there, and what is found in it."""
+    """A home folder that a test fills, and the keys found in it."""
 
     def __init__(self, base: Path) -> None:
         self.path = base
@@ -67,7 +67,7 @@ class Home:
         return Catalog(settings, lambda _: True).endpoint(name)
 
     def found(self, name: str, *argv: str, **env: str) -> list[tuple[str, str, str]]:
-        """(key, kind, place) of everything that would be used."""
+        """(key, kind, place) of every key that would be used."""
         settings = self.settings(*argv, **env)
         keys = find_keys(self.endpoint(name, settings), settings, self.warnings.append, self.learned.append)
         credentials = [key.get(cancel()) for key in keys]
@@ -82,7 +82,7 @@ def home(tmp_path: Path) -> Home:
 CODEX = "~/.codex/auth.json OPENAI_API_KEY"
 
 
-def test_files_of_vendors_programs_go_before_the_environment(home: Home) -> None:
+def test_vendor_files_are_stronger_than_the_environment(home: Home) -> None:
     home.write(".codex/auth.json", json.dumps({"OPENAI_API_KEY": "of-codex", "tokens": {"access_token": "sign-in"}}))
     home.write(".gemini/.env", "# mine\nexport GEMINI_API_KEY='of-gemini' # really\nOTHER=1\n")
     home.write(".vibe/.env", "MISTRAL_API_KEY=of-vibe\n")
@@ -94,7 +94,7 @@ def test_files_of_vendors_programs_go_before_the_environment(home: Home) -> None
     assert home.learned == ["of-codex", "of-gemini", "of-vibe"]
 
 
-def test_the_claude_cli_takes_its_variables_before_its_file(home: Home) -> None:
+def test_for_anthropic_the_environment_is_stronger_than_the_file(home: Home) -> None:
     home.write(".claude.json", json.dumps({"primaryApiKey": "of-login"}))
     assert home.found("anthropic", ANTHROPIC_API_KEY="of-env") == [("of-env", "key", "ANTHROPIC_API_KEY")]
     assert home.found("anthropic", ANTHROPIC_AUTH_TOKEN="t") == [("t", "token", "ANTHROPIC_AUTH_TOKEN")]
@@ -104,7 +104,7 @@ def test_the_claude_cli_takes_its_variables_before_its_file(home: Home) -> None:
     assert home.found("anthropic", CLAUDE_CONFIG_DIR=str(other.parent)) == [("of-there", "key", place)]
 
 
-def test_a_sign_in_token_is_never_taken(home: Home) -> None:
+def test_sign_in_tokens_are_never_used(home: Home) -> None:
     home.write(".codex/auth.json", json.dumps({"OPENAI_API_KEY": None, "tokens": {"access_token": "sign-in"}}))
     home.write(".claude/.credentials.json", json.dumps({"claudeAiOauth": {"accessToken": "sign-in"}}))
     assert home.found("openai") == []
@@ -119,12 +119,14 @@ def test_a_sign_in_token_is_never_taken(home: Home) -> None:
         ((), {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}),
     ],
 )
-def test_a_vendors_file_is_for_the_vendors_own_address(home: Home, argv: tuple[str, ...], env: dict[str, str]) -> None:
+def test_vendor_files_are_used_for_the_vendors_own_address_only(
+    home: Home, argv: tuple[str, ...], env: dict[str, str]
+) -> None:
     home.write(".codex/auth.json", json.dumps({"OPENAI_API_KEY": "of-codex"}))
     assert home.found("openai", *argv, **env, OPENAI_API_KEY="of-env") == [("of-env", "key", "OPENAI_API_KEY")]
 
 
-def test_a_row_of_the_config_file_with_another_address_has_its_own_files(home: Home) -> None:
+def test_an_endpoint_row_with_another_address_names_its_own_files(home: Home) -> None:
     home.write(".codex/auth.json", json.dumps({"OPENAI_API_KEY": "of-codex"}))
     home.config('[endpoints.openai]\nbase_url = "http://127.0.0.1:9/v1"\n')
     assert home.found("openai") == []
@@ -136,7 +138,7 @@ def test_a_row_of_the_config_file_with_another_address_has_its_own_files(home: H
     assert home.found("openai") == [("of-mine", "key", "~/mine.txt")]
 
 
-def test_the_config_file_goes_before_files_and_environment_and_may_name_several_keys(home: Home) -> None:
+def test_the_config_file_is_strongest_and_may_list_several_keys(home: Home) -> None:
     home.write(".codex/auth.json", json.dumps({"OPENAI_API_KEY": "of-codex"}))
     home.config('[keys]\nopenai = ["one", "two"]\ngroq = "three"\n')
     place = "config file [keys] openai"
@@ -177,7 +179,7 @@ def test_profiles_of_a_provider_are_used_in_turn_unless_one_is_chosen(home: Home
 
 
 @pytest.mark.parametrize("name", ["google", "Google", "gemini", "GEMINI"])
-def test_a_provider_may_be_written_as_people_know_it(home: Home, name: str) -> None:
+def test_a_provider_may_be_named_by_an_alias_in_any_case(home: Home, name: str) -> None:
     home.config(f'[keys]\n{name} = "in-keys"\n[profiles.mine]\nprovider = "{name}"\nkey = "in-profile"\n')
     assert home.found("google", GEMINI_API_KEY="in-env") == [
         ("in-keys", "key", f"config file [keys] {name}"),
@@ -187,13 +189,13 @@ def test_a_provider_may_be_written_as_people_know_it(home: Home, name: str) -> N
     assert home.found("openai") == []
 
 
-def test_a_profile_of_another_provider_is_not_for_this_one(home: Home) -> None:
+def test_a_chosen_profile_does_not_affect_other_providers(home: Home) -> None:
     home.config('profile = "vault"\n' + PROFILES)
     assert home.found("mistral", MISTRAL_API_KEY="e") == [("e", "key", "MISTRAL_API_KEY")]
     assert home.found("groq") == [("of-vault", "key", "profile 'vault' (key_command)")]
 
 
-def test_a_chosen_profile_without_a_key_is_not_replaced_by_another_account(home: Home) -> None:
+def test_a_chosen_profile_without_a_key_has_no_substitute(home: Home) -> None:
     home.config(PROFILES)
     settings = home.settings("--profile", "home", OPENAI_API_KEY="e")
     endpoint = home.endpoint("openai", settings)
@@ -204,14 +206,14 @@ def test_a_chosen_profile_without_a_key_is_not_replaced_by_another_account(home:
     )
 
 
-def test_the_flag_names_the_only_place(home: Home) -> None:
+def test_api_key_env_names_the_only_place(home: Home) -> None:
     home.config(PROFILES)
     argv = ("--api-key-env", "MINE", "--profile", "work")
     assert home.found("openai", *argv, MINE="m", OPENAI_API_KEY="e") == [("m", "key", "MINE")]
     assert home.found("openai", *argv, OPENAI_API_KEY="e") == []
 
 
-def test_a_missing_key_names_every_place(home: Home) -> None:
+def test_the_error_for_a_missing_key_names_every_place(home: Home) -> None:
     settings = home.settings()
     assert missing_key(home.endpoint("openai", settings), settings).message == (
         f"no key for provider 'openai': looked at [keys] openai in {home.config_file}, {CODEX}, $OPENAI_API_KEY. "
@@ -219,7 +221,7 @@ def test_a_missing_key_names_every_place(home: Home) -> None:
     )
 
 
-def test_an_endpoint_without_a_key(home: Home) -> None:
+def test_an_endpoint_may_need_no_key(home: Home) -> None:
     settings = home.settings()
     endpoint = home.endpoint("ollama", settings)
     assert find_credential(endpoint, settings) == Credential("", "none", "none")
@@ -242,14 +244,14 @@ def test_an_endpoint_without_a_key(home: Home) -> None:
         ('profile = "y"\n[profiles.x]\nprovider = "openai"\nkey = "a"\n', "it has x"),
     ],
 )
-def test_nonsense_in_the_config_file(home: Home, text: str, what: str) -> None:
+def test_invalid_keys_and_profiles_are_refused(home: Home, text: str, what: str) -> None:
     home.config(text)
     with pytest.raises(BadInvocation) as caught:
         home.settings()
     assert what in caught.value.message
 
 
-BROKEN = "the file is broken, or what stands there is not a key"
+BROKEN = "the file is broken, or its content is not a key"
 
 
 @pytest.mark.parametrize(
@@ -264,21 +266,21 @@ BROKEN = "the file is broken, or what stands there is not a key"
     ],
     ids=["half", "array", "blank", "not ascii", "long key", "long file"],
 )
-def test_a_broken_file_is_named_and_passed_over(home: Home, text: str, note: str) -> None:
+def test_a_broken_file_is_reported_and_skipped(home: Home, text: str, note: str) -> None:
     home.write(".codex/auth.json", text)
     assert home.found("openai", OPENAI_API_KEY="e") == [("e", "key", "OPENAI_API_KEY")]
     assert home.warnings == [f"{CODEX}: {note}"]
 
 
 @pytest.mark.parametrize("text", ["{}", '{"OPENAI_API_KEY": ""}', '{"OPENAI_API_KEY": 3}'])
-def test_a_file_without_a_key_is_nothing_to_warn_of(home: Home, text: str) -> None:
+def test_a_file_without_a_key_causes_no_warning(home: Home, text: str) -> None:
     home.write(".codex/auth.json", text)
     assert home.found("openai") == []
     assert home.warnings == []
 
 
 @posix
-def test_a_file_that_others_can_read_is_used_with_a_warning(home: Home) -> None:
+def test_a_file_readable_by_others_is_used_with_a_warning(home: Home) -> None:
     home.write("real.json", '{"OPENAI_API_KEY": "k"}', mode=0o640)
     (home.path / ".codex").mkdir()
     (home.path / ".codex" / "auth.json").symlink_to(home.path / "real.json")
@@ -287,7 +289,7 @@ def test_a_file_that_others_can_read_is_used_with_a_warning(home: Home) -> None:
 
 
 @posix
-def test_a_pipe_or_folder_is_not_waited_for(home: Home) -> None:
+def test_pipes_and_folders_do_not_block(home: Home) -> None:
     (home.path / ".codex").mkdir()
     os.mkfifo(home.path / ".codex" / "auth.json")
     (home.path / ".vibe" / ".env").mkdir(parents=True)
@@ -296,7 +298,7 @@ def test_a_pipe_or_folder_is_not_waited_for(home: Home) -> None:
     assert home.warnings == [f"{CODEX}: not a file", "~/.vibe/.env MISTRAL_API_KEY: not a file"]
 
 
-def test_a_changed_file_gives_another_key(home: Home) -> None:
+def test_a_refused_key_is_read_again_from_its_file(home: Home) -> None:
     home.write(".codex/auth.json", '{"OPENAI_API_KEY": "old"}')
     settings = home.settings()
     [source] = find_keys(home.endpoint("openai", settings), settings, learn=home.learned.append)
@@ -311,20 +313,20 @@ def test_a_changed_file_gives_another_key(home: Home) -> None:
     assert home.learned == ["old", "old", "new"]
 
 
-def test_weaker_places_are_not_touched(home: Home) -> None:
+def test_weaker_places_are_not_checked(home: Home) -> None:
     home.write(".codex/auth.json", "{")
     home.config('[keys]\nopenai = "k"\n')
     assert home.found("openai") == [("k", "key", "config file [keys] openai")]
     assert home.warnings == []
     settings = home.settings()
-    assert [at.place for at in look(home.endpoint("openai", settings), settings)] == [
+    assert [place.name for place in check_places(home.endpoint("openai", settings), settings)] == [
         f"[keys] openai in {home.config_file}",
         CODEX,
         "$OPENAI_API_KEY",
     ]
 
 
-def test_every_written_key_is_a_secret_and_no_tool_sees_a_profiles_variable(home: Home) -> None:
+def test_configured_keys_are_secrets_and_key_variables_are_hidden_from_tools(home: Home) -> None:
     home.config(PROFILES + '[endpoints.acme]\napi = "openai-chat"\nbase_url = "http://a"\nkey_vars = ["ACME"]\n')
     settings = home.settings(HOME_KEY="h", OPENAI_API_KEY="eight-or-more", ACME="a", PLAIN="p")
     assert secrets_of(settings, Credential("mine", "key", "x")) == ("eight-or-more", "plain", "w1", "w2", "mine")
@@ -337,7 +339,7 @@ def test_every_written_key_is_a_secret_and_no_tool_sees_a_profiles_variable(home
     }
 
 
-def test_what_clouds_sign_in_with_is_a_secret_too(home: Home) -> None:
+def test_cloud_sign_in_variables_are_secrets(home: Home) -> None:
     names = ("AZURE_CLIENT_SECRET", "AZURE_PASSWORD", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_CERTIFICATE_PASSWORD")
     env = {name: f"value-of-{name}" for name in names}
     settings = home.settings(**env)
@@ -353,7 +355,7 @@ def test_keys_in_headers_are_secrets(home: Home) -> None:
     assert set(secrets_of(settings, None)) == {custom, "of-the-row", "of-the-gateway", "Bearer of-the-gateway"}
 
 
-def test_a_repository_cannot_choose_profiles_or_where_keys_lie(home: Home) -> None:
+def test_a_repository_cannot_choose_profiles_or_key_folders(home: Home) -> None:
     home.config(PROFILES)
     home.write(".claude.json", json.dumps({"projects": {str(home.path): {"hasTrustDialogAccepted": True}}}))
     env: dict[str, Any] = {"YUME_PROFILE": "work", "CODEX_HOME": "/x", "VIBE_HOME": "/x", "OK": "1"}

@@ -1,4 +1,4 @@
-"""Keys from commands: real shells, their time, their failures, and how soon they stop."""
+"""Keys from commands in real shells: expiry, failures, time limits and interrupts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Helper:
 COUNTING = 'echo x >> runs; echo "  key-$(wc -l < runs | tr -d " ")  "; echo "sk-on-stderr" >&2'
 
 
-def test_the_command_runs_once_until_its_key_is_old(tmp_path: Path) -> None:
+def test_the_command_runs_again_when_its_key_has_expired(tmp_path: Path) -> None:
     helper = Helper(tmp_path, COUNTING)
     assert helper.key.known() == LABEL
     assert [helper.get(), helper.get()] == ["key-1", "key-1"]
@@ -60,7 +60,7 @@ def test_the_command_runs_once_until_its_key_is_old(tmp_path: Path) -> None:
     assert helper.learned == ["key-1", "key-2"]
 
 
-def test_a_refused_key_is_asked_for_again(tmp_path: Path) -> None:
+def test_the_command_runs_again_after_a_refusal(tmp_path: Path) -> None:
     helper = Helper(tmp_path, COUNTING)
     first = helper.key.get(cancel())
     assert helper.key.renew(first, cancel())
@@ -82,14 +82,14 @@ def test_a_refused_key_is_asked_for_again(tmp_path: Path) -> None:
         ("no-such-command-here", "ended with exit code 127"),
     ],
 )
-def test_a_failing_command_is_named_by_its_place(tmp_path: Path, command: str, what: str) -> None:
+def test_the_error_names_the_place_of_the_command_and_not_its_output(tmp_path: Path, command: str, what: str) -> None:
     with pytest.raises(BadInvocation) as caught:
         Helper(tmp_path, command).get()
     assert caught.value.kind == "auth"
     assert caught.value.message == f"no key: the command of apiKeyHelper {what} (what it printed is not shown)"
 
 
-def test_a_command_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
+def test_a_hanging_command_and_its_children_are_killed(tmp_path: Path) -> None:
     with soon(), pytest.raises(BadInvocation, match=r"did not end within 0\.3 seconds"):
         Helper(tmp_path, "sleep 60 & sleep 60; echo late", limit=0.3).get()
 
@@ -98,8 +98,8 @@ has_setsid = pytest.mark.skipif(shutil.which("setsid") is None, reason="no setsi
 
 
 @has_setsid
-def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
-    """An agent with a session of its own keeps the pipe open and is out of reach of the signal to the group."""
+def test_processes_left_running_by_a_command_do_not_block(tmp_path: Path) -> None:
+    """An agent in its own session keeps the pipe open, and a signal to the process group does not reach it."""
     helper = Helper(tmp_path, "setsid sh -c 'echo $$ > agent; exec sleep 60' & echo the-key")
     agent = tmp_path / "agent"
     try:
@@ -112,7 +112,7 @@ def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path) -> None
 
 @has_setsid
 @pytest.mark.parametrize("how", ["late", "interrupted"])
-def test_a_hanging_command_with_an_agent_ends_in_time(tmp_path: Path, how: str) -> None:
+def test_a_hanging_command_that_started_an_agent_is_stopped(tmp_path: Path, how: str) -> None:
     stop = cancel()
     if how == "interrupted":
         threading.Timer(0.3, stop.set).start()
@@ -121,7 +121,7 @@ def test_a_hanging_command_with_an_agent_ends_in_time(tmp_path: Path, how: str) 
         helper.key.get(stop)
 
 
-def test_an_interrupt_is_heard_while_a_command_runs(tmp_path: Path) -> None:
+def test_an_interrupt_stops_a_running_command(tmp_path: Path) -> None:
     stop = cancel()
     threading.Timer(0.2, stop.set).start()
     with soon(), pytest.raises(Cancelled):
@@ -129,7 +129,7 @@ def test_an_interrupt_is_heard_while_a_command_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("given", "seconds"), [("", 300.0), ("1500", 1.5), ("0", 0.0), ("soon", 300.0), ("-1", 300.0)])
-def test_how_long_a_key_is_used(given: str, seconds: float) -> None:
+def test_time_to_live(given: str, seconds: float) -> None:
     assert ttl_seconds({"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": given}) == seconds
 
 
@@ -137,7 +137,7 @@ def test_how_long_a_key_is_used(given: str, seconds: float) -> None:
     ("where", "trusted", "found"),
     [("user", False, True), ("project", False, False), ("project", True, True), ("--settings", False, True)],
 )
-def test_only_trusted_files_may_name_a_command(tmp_path: Path, where: str, trusted: bool, found: bool) -> None:
+def test_only_trusted_files_may_set_a_command(tmp_path: Path, where: str, trusted: bool, found: bool) -> None:
     home, cwd = tmp_path / "home", tmp_path / "ws"
     for folder in (home / ".claude", cwd / ".claude"):
         folder.mkdir(parents=True)
@@ -152,6 +152,6 @@ def test_only_trusted_files_may_name_a_command(tmp_path: Path, where: str, trust
     env = {"HOME": str(home), **PATH}
     settings = build_settings(values, (), flat=True, env=env, cwd=str(cwd), log=lambda level, message: None)
     keys = find_keys(Catalog(settings, lambda _: True).endpoint("anthropic"), settings)
-    want = [Credential("of-helper", "key", "apiKeyHelper", also_bearer=True)] if found else []
-    assert [key.get(cancel()) for key in keys] == want
+    expected = [Credential("of-helper", "key", "apiKeyHelper", also_bearer=True)] if found else []
+    assert [key.get(cancel()) for key in keys] == expected
     assert find_keys(Catalog(settings, lambda _: True).endpoint("openai"), settings) == ()

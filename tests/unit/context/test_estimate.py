@@ -11,25 +11,18 @@ import pytest
 
 from tests.helpers.histories import said, user
 from yume_shim.context.estimate import (
-    DOCUMENT_CHARS_PER_TOKEN,
-    IMAGE_TOKENS,
     O200K_FILE,
     O200K_SHA256,
     Measured,
-    by_characters,
     load_exact,
     measured,
     room_for_output,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.token_estimate import DOCUMENT_CHARS_PER_TOKEN, IMAGE_TOKENS, by_characters
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.mark.parametrize(("length", "tokens"), [(0, 0), (1, 1), (3, 1), (4, 2), (10, 3), (11, 4), (1_000_000, 300_000)])
-def test_three_for_ten_rounded_up(length: int, tokens: int) -> None:
-    assert by_characters("x" * length) == tokens
 
 
 SCRIPT = """

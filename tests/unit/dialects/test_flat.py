@@ -8,7 +8,9 @@ import pytest
 
 from tests.helpers.event_stories import CUT, INFO, SESSION, USAGE, ended, prompt, streamed, tell, uuid_of
 from tests.helpers.fakes import FakeIds
+from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
+from yume_shim.dialects.records.flat_records import RECORDS
 from yume_shim.text.clip import escape_separators
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
@@ -96,7 +98,7 @@ RESULT: dict[str, Any] = {
 def lines(events: list[Event], parent: str | None = None, max_line: int = FLAT_LINE_BYTES) -> list[Any]:
     dialect = FlatDialect("9.9.9", FakeIds(), max_line)
     out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
-    assert all(next(iter(line)) == "type" for line in out)
+    check_lines(out, RECORDS)
     return out
 
 
@@ -317,7 +319,10 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
         ControlAnswered(None, None, "no", "invalid_mode"),
         [{"type": "control_response", "response": {"subtype": "error", "error": "no", "error_code": "invalid_mode"}}],
     ),
-    "echo": (LineEchoed({"a": 1, "type": "control_response"}), [{"type": "control_response", "a": 1}]),
+    "echo": (
+        LineEchoed({"response": {"subtype": "success"}, "type": "control_response"}),
+        [{"type": "control_response", "response": {"subtype": "success"}}],
+    ),
     "priority": (Interrupted("priority", "tools"), [{"type": "interrupt", "reason": "user"}]),
     "prompt": (PromptTaken(Message("user", ()), "x", replay=True), []),
     "request": (RequestStarted("m"), []),

@@ -9,7 +9,9 @@ from claude_agent_sdk._internal.message_parser import parse_message
 
 from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, USAGE, ended, prompt, streamed, tell, uuid_of
 from tests.helpers.fakes import FakeIds
+from tests.helpers.record_check import check_lines
 from yume_shim.dialects.nested import NestedDialect
+from yume_shim.dialects.records.nested_records import RECORDS
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
@@ -48,6 +50,7 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.permission_records import SetMode
 
 if TYPE_CHECKING:
     from yume_shim.types.events import Event
@@ -188,8 +191,8 @@ def lines(events: list[Event], *, partial: bool = False, parent: str | None = No
     dialect = NestedDialect("2.1.325", FakeIds(), partial=partial)
     dialect.feed(tell([SessionReady(INFO)])[0])
     out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
+    check_lines(out, RECORDS)
     for line in out:
-        assert next(iter(line)) == "type"
         assert line["type"] in NOT_PARSED or parse_message(line) is not None
     uuids = [line["uuid"] for line in out if "uuid" in line]
     assert len(set(uuids)) == len(uuids)
@@ -513,7 +516,7 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
         ],
     ),
     "asked": (
-        ApprovalAsked("q1", CALL, "why", 1, ({"type": "setMode", "mode": "plan"},), "/etc", "ls"),
+        ApprovalAsked("q1", CALL, "why", 1, (SetMode(),), "/etc", "ls"),
         [
             {
                 "type": "control_request",
@@ -523,7 +526,7 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
                     "tool_name": "Bash",
                     "display_name": "Bash",
                     "input": {"command": "ls"},
-                    "permission_suggestions": [{"type": "setMode", "mode": "plan"}],
+                    "permission_suggestions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
                     "tool_use_id": "call_1",
                     "description": "ls",
                     "decision_reason": "why",
@@ -597,7 +600,10 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
         ControlAnswered("r1"),
         [{"type": "control_response", "response": {"subtype": "success", "request_id": "r1"}}],
     ),
-    "echo": (LineEchoed({"type": "control_response", "a": 1}), [{"type": "control_response", "a": 1}]),
+    "echo": (
+        LineEchoed({"type": "control_response", "response": {"subtype": "success"}}),
+        [{"type": "control_response", "response": {"subtype": "success"}}],
+    ),
     "pong": (Pong(), [{"type": "pong"}]),
     "prompt without echo": (prompt("hi"), []),
     "empty text": (BlockEnded(0, Text("")), []),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.models import ToolKind
 
-ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+ACCEPT_EDITS: Any = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
 READ_IN = ("Read", {"file_path": "a.txt"})
 READ_OUT = ("Read", {"file_path": "/etc/hostname"})
 WRITE_IN = ("Write", {"file_path": "w.txt", "content": "w"})
@@ -112,7 +112,7 @@ def test_the_question_about_an_edit(space: Path) -> None:
 
 
 def test_the_question_about_a_path_outside(space: Path) -> None:
-    folder = {"type": "addDirectories", "directories": ["/etc"], "destination": "session"}
+    folder: Any = {"type": "addDirectories", "directories": ["/etc"], "destination": "session"}
     wanted = "Claude requested permissions to read from /etc/hostname, but you haven't granted it yet."
     assert decide(gate(space), "Read", file_path="/etc/hostname") == Decision(
         "ask", wanted, "workingDir", "outside of the workspace", (folder,), "/etc/hostname"

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from yume_shim.types.value import fields, replace, value
+from yume_shim.types.value import fields, replace, replace_in, value
 
 
 @value
@@ -92,3 +92,16 @@ def test_shown_matched_copied_and_stored() -> None:
 def test_the_doc_and_the_name_stay() -> None:
     assert Point.__doc__ == "Two places and a name."
     assert Point.__name__ == "Point"
+
+
+def test_a_field_of_a_field_is_replaced() -> None:
+    @value
+    class Line:
+        start: Point
+        end: Point = Point(5)
+
+    line = Line(Point(1))
+    assert replace_in(line, "end", y=7, name="e") == Line(Point(1), Point(5, 7, "e"))
+    assert line.end == Point(5)
+    with pytest.raises(TypeError):
+        replace_in(line, "end", z=1)

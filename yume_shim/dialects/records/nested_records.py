@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ToolResultBlock,
         ToolUseBlock,
     )
+    from yume_shim.types.permission_records import AddDirectories, AddRules, SetMode
 
 
 # ---------------------------------------------------------------- messages
@@ -277,7 +278,7 @@ class CanUseTool(Record):
     tool_name: str
     display_name: str
     input: Json
-    permission_suggestions: list[Json]
+    permission_suggestions: list[AddRules | AddDirectories | SetMode]
     tool_use_id: str
     description: str | None = ABSENT
     decision_reason: str | None = ABSENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from yume_shim.tools.files.read_ledger import Ledger
+from yume_shim.tools.files.read_ledger import ReadLedger
 from yume_shim.types.blocks import NOTHING
 
 TYPE_CHECKING = False
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.tools.files.checkpoints import Checkpoints
-    from yume_shim.tools.shell.orphan_watcher import Keeper
-    from yume_shim.tools.shell.processes import Shells
+    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+    from yume_shim.tools.shell.processes import ShellSession
     from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
@@ -70,15 +70,15 @@ class ToolState:
         self.session_env = session_env
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
         self.log = log
-        self.ledger = Ledger()
+        self.ledger = ReadLedger()
         self.scratch = Scratch(scratch_dir)
         self.todos: list[Json] = []
         self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
         self.sandbox = sandbox
         self.search = search
         self._lock = threading.RLock()
-        self._shells: Shells | None = None
-        self._keeper: Keeper | None = None
+        self._shells: ShellSession | None = None
+        self._watcher: OrphanWatcher | None = None
         self._pages: PageCache | None = None
         self.closed = False
         self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
@@ -106,28 +106,28 @@ class ToolState:
         return self.session_env.get(name) or self.env.get(name) or ""
 
     @property
-    def keeper(self) -> Keeper:
+    def orphan_watcher(self) -> OrphanWatcher:
         """Ends what we started should we be killed; made on first use."""
         with self._lock:
-            if self._keeper is None:
-                from yume_shim.tools.shell.orphan_watcher import Keeper
+            if self._watcher is None:
+                from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
 
-                self._keeper = Keeper(self.log)
-            return self._keeper
+                self._watcher = OrphanWatcher(self.log)
+            return self._watcher
 
     @property
-    def shells(self) -> Shells:
+    def shells(self) -> ShellSession:
         """The session's shells, created on first use. Raises ToolFailed if the requested sandbox is not available."""
         with self._lock:
             if self._shells is None:
-                from yume_shim.tools.shell.processes import Shells
+                from yume_shim.tools.shell.processes import ShellSession
 
                 wrap = None
                 if self.sandbox:
                     from yume_shim.tools.shell.sandbox import wrapper
 
                     wrap = wrapper(self.sandbox, self.roots, self.env)
-                self._shells = Shells(self.cwd, self.env, self.scratch, self.log, self.keeper, wrap)
+                self._shells = ShellSession(self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, wrap)
             return self._shells
 
     def keep_checkpoints(self, folder: str) -> None:
@@ -172,11 +172,11 @@ class ToolState:
         self.closed = True
         with self._lock:
             shells, self._shells = self._shells, None
-            keeper, self._keeper = self._keeper, None
+            watcher, self._watcher = self._watcher, None
         if shells is not None:
             shells.close()
-        if keeper is not None:
-            keeper.close()
+        if watcher is not None:
+            watcher.close()
 
 
 def _ignore(event: object) -> None:

@@ -1,9 +1,9 @@
-"""Writing a file in one step: readers see the old content or the new, never half of it, whenever we are killed.
+"""Writing a file in one step: readers see the old content or the new, never half of it, even if we are killed.
 
-The new content goes into a file beside the old one, whose name follows from the old one's; it is locked while somebody
-writes it. So one that a killed writer left behind is found, known to be abandoned, and removed by the next write. Then
-it is synced and renamed over the old file. All of this happens inside an open folder, which was checked to be the one
-that was judged: a folder swapped for a link meanwhile changes nothing.
+The new content goes into a temporary file beside the old one, whose name is derived from the old name; its writer holds
+a lock on it. So the next writer finds what a killed one left, knows that it is abandoned, and removes it. Then the file
+is synced and renamed over the old one. All of this happens inside an open folder that was checked to be the one the
+gate judged: a folder that is swapped for a link meanwhile changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_NAME = 200
 """Bytes of a file's name that are kept in the name beside it; file systems take 255."""
 CLAIM_S = 2.0
 CLAIM_STEP_S = 0.01
-"""How long another writer of the same file is waited for."""
+"""How long to wait for another writer of the same file."""
 
 
 @value
@@ -34,7 +34,7 @@ class Target:
 
 
 def write_target(path: str, shown: str, may_enter: bool, judged: str = "") -> Target:
-    """Look before writing. A symlink is written through only if it leads to a file in the workspace (`may_enter`)."""
+    """Check the place first. A symlink is written through only if it leads to a file in the workspace (`may_enter`)."""
     real = real_path(path, shown, judged)
     try:
         facts = os.lstat(path)
@@ -144,7 +144,7 @@ def beside_name(name: str) -> str:
 
 def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | None) -> None:
     beside = beside_name(name)
-    # Until it has its final mode, nobody else may read what may be a secret.
+    # Until it has its final mode no other user may read it: it may hold a secret.
     handle = _claim(folder, beside, 0o666 if facts is None else 0o600)
     try:
         try:
@@ -169,7 +169,7 @@ def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | No
 
 
 def _claim(folder: _Folder, beside: str, mode: int) -> int:
-    """Create the file beside the target and lock it. An abandoned one is removed; a living writer is waited for."""
+    """Create the file beside the target and lock it. Removes an abandoned one; waits for a living writer."""
     deadline = time.monotonic() + CLAIM_S
     while True:
         try:
@@ -186,10 +186,10 @@ def _claim(folder: _Folder, beside: str, mode: int) -> int:
 
 
 def _remove_abandoned(folder: _Folder, beside: str) -> bool:
-    """True if it is gone. Whoever holds its lock is alive; what is no plain file is not ours, and only in the way."""
+    """True if it is gone. A writer that holds its lock is alive; anything but a plain file is not ours and removed."""
     if WINDOWS:
         try:
-            folder.remove(beside)  # refused while somebody has it open
+            folder.remove(beside)  # refused while another process has it open
         except PermissionError:
             return False
         return True

@@ -1,7 +1,7 @@
-"""File checkpoints: what the file tools change is kept as it was, prompt by prompt, so that it can be rewound.
+"""File checkpoints: backups of files before the file tools change them, prompt by prompt, so that they can be rewound.
 
-A backup is made before the first change of a file after each prompt. The list of them lies beside the backups, one line
-each, so that a resumed session can rewind too. Commands are not followed: only the file tools say what they change.
+A backup is made before the first change of a file after each prompt. A list beside the backups has one line for each,
+so that a resumed session can rewind too. Changes made by shell commands are not tracked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Backup:
 
 
 class Checkpoints:
-    """One per session. `write` and `remove` put a file back (the file tools' own safe way of writing)."""
+    """One per session. `write` puts a file back (the file tools' own safe way of writing)."""
 
     def __init__(self, folder: str, write: Callable[[str, bytes], None]) -> None:
         self._folder = folder
@@ -78,7 +78,7 @@ class Checkpoints:
             changed, insertions, deletions, links = [], 0, 0, []
             for path, backup in first.items():
                 if os.path.islink(path):
-                    links.append(path)  # whoever put a link there since wants it there
+                    links.append(path)  # a link that was made since is left alone
                     continue
                 old, now = self._content(backup), _read(path)
                 if old == now:

@@ -1,4 +1,4 @@
-"""Where the parts of a JSON text stand, so that one of them can be exchanged and every other byte stays as it is."""
+"""The positions of the parts of a JSON text, so that one can be replaced and every other byte stays as it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Span = tuple[int, int]
 
 SPACES = " \t\r\n"
-_reader = json.JSONDecoder()  # the codec tells values, but not where they stand
+_reader = json.JSONDecoder()  # the codec returns values, but not their positions
 
 
 def value_at(text: str, start: int) -> tuple[Any, int]:
@@ -32,7 +32,7 @@ def skip(text: str, place: int) -> int:
 
 
 def members(text: str, start: int) -> dict[str, Span]:
-    """Name -> where its value stands, for the object that begins at `start`. Raises ValueError."""
+    """Name -> span of its value, for the object that begins at `start`. Raises ValueError."""
     found: dict[str, Span] = {}
     place = _opened(text, start, "{")
     while text[place : place + 1] != "}":
@@ -48,7 +48,7 @@ def members(text: str, start: int) -> dict[str, Span]:
 
 
 def items(text: str, start: int) -> list[Span]:
-    """Where the items of the array that begins at `start` stand. Raises ValueError."""
+    """The spans of the items of the array that begins at `start`. Raises ValueError."""
     found: list[Span] = []
     place = _opened(text, start, "[")
     while text[place : place + 1] != "]":
@@ -88,7 +88,7 @@ def rendered(item: Any, indent: str, margin: str) -> str:
 
 
 def margin_at(text: str, place: int) -> str:
-    """The blanks at the beginning of the line in which something stands."""
+    """The blanks at the beginning of the line that holds this position."""
     line = text.rfind("\n", 0, place) + 1
     return text[line : skip_blanks(text, line)]
 

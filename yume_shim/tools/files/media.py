@@ -1,4 +1,4 @@
-"""Images and PDFs: what they are, by their first bytes, and how they are handed to the model."""
+"""Images and PDFs: recognised by their first bytes, turned into blocks for the model."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 MAX_IMAGE_BYTES = 20 << 20
-"""Most APIs take less; what they do not take is scaled down on its way out."""
+"""Most APIs take less; larger images are scaled down before they are sent."""
 MAX_PDF_BYTES = 20 << 20
 PDF = "application/pdf"
 SHOWN = (*MEASURED, "image/tiff")
-"""The kinds of images that are handed over; others are of use to few endpoints, or to none."""
+"""The kinds of images that are sent to the model; few endpoints or none take others."""
 
 
 def kind_of(head: bytes) -> str:
-    """The media type, or "" for anything that is no image or PDF we can hand over."""
+    """The media type, or "" for anything that is not an image or PDF that we can send."""
     kind = image_kind(head)
     if kind in SHOWN:
         return kind

@@ -17,7 +17,7 @@ IMAGE_TYPES = ("image/png", "image/jpeg")
 
 
 def show(shown: str, cells: list[Json]) -> ToolOutput:
-    """One text block per cell, its outputs behind it."""
+    """One text block per cell, followed by its outputs."""
     blocks: list[Text | Image | Document] = []
     facts: list[Json] = []
     for place, cell in enumerate(cells):

@@ -1,4 +1,4 @@
-"""The read ledger: what the model has seen of which file, so that nothing is overwritten that it never saw."""
+"""The read ledger: which content of which file the model has seen, so that it overwrites nothing it has not seen."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import os
 import threading
 
 
-class Ledger:
-    """What the model has seen of which file. Content is remembered as a hash, so touching a file is no change."""
+class ReadLedger:
+    """The files that the model has seen. Content is kept as a hash, so touching a file is not a change."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: dict[str, tuple[int, int, int | None]] = {}
 
     def note(self, path: str, facts: os.stat_result, data: bytes | None) -> None:
-        """The model knows this content now. `data` None: only a part was read, so time and size must do."""
+        """The model knows this content now. `data` None: only a part was read, so time and size are compared later."""
         digest = None if data is None else hash(data)
         with self._lock:
             self._seen[os.path.realpath(path)] = (facts.st_mtime_ns, facts.st_size, digest)
 
     def knows(self, path: str) -> bool:
-        """Was this file read or written in this session?"""
+        """Whether this file was read or written in this session."""
         with self._lock:
             return os.path.realpath(path) in self._seen
 
     def changed(self, path: str, facts: os.stat_result, data: bytes | None) -> bool:
-        """Is the file other than the model last saw it? False for a file it never saw."""
+        """Whether the file differs from what the model last saw; False for a file it never saw."""
         with self._lock:
             seen = self._seen.get(os.path.realpath(path))
         if seen is None:

@@ -1,6 +1,6 @@
 """Files as the tools see them: failures in words, safe opening, encodings that survive an edit.
 
-Writing is in `_replace.py`.
+Writing is in `atomic_write.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHUNK = 1 << 20
 MAX_TEXT_BYTES = 16 << 20
 """The largest file that is taken into memory to be read whole or edited."""
 MAX_NEIGHBOURS = 2_000
-"""How many names of a folder are looked at to guess what was meant."""
+"""How many names of a folder are compared to suggest what was meant."""
 BINARY_FLAG: int = getattr(os, "O_BINARY", 0)
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 WINDOWS = os.name == "nt"
@@ -76,13 +76,13 @@ def real_path(path: str, shown: str, judged: str = "") -> str:
 
 
 def moved(shown: str) -> ToolFailed:
-    """Somebody swapped a file or a folder for another while we looked."""
+    """A file or a folder was replaced between the permission and the access."""
     return ToolFailed(f"Refused: {shown} led somewhere else when permission for it was given.")
 
 
 def is_at(handle: int, real: str) -> bool:
-    """Is this open file (or folder) the one at that real path? What Linux says the handle is, decides: it also sees a
-    folder on the way that was swapped for a link. Elsewhere the two must be the same file, and the path still real."""
+    """Whether this open file (or folder) is the one at that real path. On Linux the handle's own path decides: it also
+    shows a parent folder that was swapped for a link. Elsewhere the two must be the same file, and the path real."""
     try:
         return os.readlink(f"/proc/self/fd/{handle}") == real
     except OSError:
@@ -159,8 +159,8 @@ def size_text(size: int) -> str:
 
 @value
 class Decoded:
-    """The text of a file and what is needed to write it back the same way. In a UTF-8 file with a few bad bytes these
-    stand as lone surrogates, so that an edit elsewhere leaves them as they are."""
+    """The text of a file and what is needed to write it back the same way. The bad bytes of a UTF-8 file are lone
+    surrogates in the text, so that an edit elsewhere leaves them as they are."""
 
     text: str
     encoding: str = "utf-8"
@@ -192,7 +192,7 @@ def encode(text: str, like: Decoded) -> bytes:
     errors = "surrogateescape" if like.encoding == "utf-8" else "replace"
     try:
         return like.bom + text.encode(like.encoding, errors)
-    except UnicodeEncodeError:  # a surrogate that stands for no byte came in with the new text
+    except UnicodeEncodeError:  # the new text has a surrogate that encodes no byte
         return like.bom + plain(text).encode(like.encoding)
 
 

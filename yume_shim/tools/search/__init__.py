@@ -1,1 +1,1 @@
-"""What the search tools share: patterns, walking folders, the stand-in for ripgrep."""
+"""What the search tools share: patterns, walking folders, the fallback for ripgrep."""

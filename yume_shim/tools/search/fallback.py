@@ -1,7 +1,7 @@
-"""Search without ripgrep: a small stand-in that runs as a process of its own and speaks a part of ripgrep's output.
+"""Search without ripgrep: a small program that runs as a separate process and writes a subset of ripgrep's output.
 
-Python's regular expressions can take exponential time, and nothing in the process can stop them meanwhile; a process
-can be ended. The parent (`grep.py`) starts it with `argv_for`, reads what it prints, and ends it when its time is up.
+Python's regular expressions can take exponential time, and nothing in the same process can stop them; a process can be
+ended. The parent (`grep.py`) starts it with `argv_for`, reads what it prints, and ends it when its time is up.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _CLASSES = {
 
 
 def argv_for(job: Json) -> list[str]:
-    """How the stand-in is started: the same interpreter, cut off from the user's settings, finding the same modules."""
+    """The argv of the fallback: the same interpreter, isolated from the user's settings, with the same module path."""
     paths = [path for path in sys.path if path]
     return [sys.executable, "-I", "-W", "ignore", "-c", _BOOT, dumps(job).decode(), *paths]
 
@@ -92,13 +92,13 @@ def main(text: str) -> int:
     job = loads(text)
     try:
         regex = compile_pattern(job["pattern"], job["ignore_case"], job["multiline"])
-        wanted = _filter(job["globs"], job["type"])
+        accepts = _filter(job["globs"], job["type"])
     except (ValueError, re.error, RecursionError) as error:
         os.write(TO_PARENT, str(error).encode("utf-8", "replace"))
         return 2
     out = _Out()
     show = {"content": _show_lines, "count": _show_count, "files_with_matches": _show_file}[job["mode"]]
-    for path in _files(job["top"], wanted):
+    for path in _files(job["top"], accepts):
         lines = _text_of(path)
         if lines is not None:
             show(out, path, lines, regex, job)
@@ -107,7 +107,7 @@ def main(text: str) -> int:
 
 
 def compile_pattern(pattern: str, ignore_case: bool, multiline: bool) -> Pattern[str]:
-    """ripgrep's syntax as far as Python's is near: POSIX classes and `\\z` are translated."""
+    """Compile ripgrep's syntax as far as Python's is close to it: POSIX classes and `\\z` are translated."""
     for name, inside in _CLASSES.items():
         pattern = pattern.replace(name, inside)
     pattern = pattern.replace(r"\z", r"\Z")
@@ -148,27 +148,27 @@ def _filter(globs: list[str], kind: str) -> Callable[[str], bool]:
     want = [anywhere(rule) for rule in globs if not rule.startswith("!")]
     drop = [anywhere(rule[1:]) for rule in globs if rule.startswith("!")]
 
-    def wanted(path: str) -> bool:
+    def accepts(path: str) -> bool:
         path = path.replace(os.sep, "/").lstrip("/")
         if typed is not None and not typed.matches(path):
             return False
         return (not want or any(rule.matches(path) for rule in want)) and not any(rule.matches(path) for rule in drop)
 
-    return wanted
+    return accepts
 
 
-def _files(top: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+def _files(top: str, accepts: Callable[[str], bool]) -> Iterator[str]:
     if not os.path.isdir(top):
         yield top
         return
     ignored = Ignores(top)
     for path in files_below(top, ignored.skips):
-        if wanted(path) and not os.path.islink(path):
+        if accepts(path) and not os.path.islink(path):
             yield path
 
 
 class Ignores:
-    """.gitignore files from the top of the repository down; the deepest that has an opinion wins."""
+    """.gitignore files from the top of the repository down; the deepest that has a matching rule wins."""
 
     def __init__(self, top: str) -> None:
         self._specs: dict[str, Any] = {}
@@ -183,7 +183,7 @@ class Ignores:
             above = os.path.dirname(above)
 
     def skips(self, path: str, is_folder: bool) -> bool:
-        """Is this left out?"""
+        """Whether this is ignored."""
         folder = os.path.dirname(path)
         while True:
             spec = self._spec(folder)

@@ -1,7 +1,7 @@
 """Path patterns: `*` and `?` inside a name, `[…]`, `{a,b}`, and `**` across folders.
 
-A pattern is walked along a path name by name, as a small automaton: a folder from which nothing can match any more is
-never entered, and no pattern, however odd, takes exponential time.
+A pattern is a small automaton that is stepped along a path name by name: a folder below which nothing can match is not
+entered, and no pattern takes exponential time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PathPattern:
         self.start: States = self._closed({(way, 0) for way in range(len(self._ways))})
 
     def step(self, states: States, name: str) -> States:
-        """Where the pattern may stand after one more name."""
+        """The possible states after one more name."""
         after: set[tuple[int, int]] = set()
         for way, place in states:
             names = self._ways[way]
@@ -54,7 +54,7 @@ class PathPattern:
         return self.ends(states)
 
     def _closed(self, states: set[tuple[int, int]]) -> States:
-        """`**` may stand for no folder at all."""
+        """Add the states in which `**` matches no folder at all."""
         todo = list(states)
         while todo:
             way, place = todo.pop()
@@ -108,7 +108,7 @@ def _outer_brace(pattern: str) -> tuple[int, int, list[int]] | None:
 
 
 def _names(pattern: str) -> tuple[Pattern[str] | None, ...]:
-    """The pattern's names; None stands for `**`. A final `**` means everything below."""
+    """The pattern's names; None means `**`. A final `**` means everything below."""
     made: list[Pattern[str] | None] = []
     for name in pattern.split("/"):
         if name in ("", "."):

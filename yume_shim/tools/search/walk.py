@@ -19,7 +19,7 @@ CHECK_EVERY = 256
 
 
 class Budget:
-    """How much walking is left; hears the cancel."""
+    """How many entries and how much time a walk may still take. Checks the cancel."""
 
     def __init__(self, cancel: Cancel, entries: int = MAX_ENTRIES, seconds: float = MAX_SECONDS) -> None:
         self._cancel = cancel
@@ -29,7 +29,7 @@ class Budget:
         """The walk was ended early."""
 
     def take(self) -> bool:
-        """One more entry; False when enough is enough. Raises Cancelled."""
+        """Count one more entry; False when the budget is spent. Raises Cancelled."""
         self._left -= 1
         if self._left % CHECK_EVERY == 0:
             self._cancel.check()

@@ -1,9 +1,9 @@
-"""No orphans: a watcher outside our process that ends our process groups when we are gone, however we went.
+"""The orphan watcher: a process that ends our process groups when our own process is gone, however it ended.
 
-Nothing in a process runs when it is killed with SIGKILL. So a small shell waits at a pipe whose write end only we hold
-(and a command for its first instant, to enter its own name): when the pipe ends, so have we, and every group still in
-the list is ended. It costs one process per session and a few bytes per command, holds no other pipe, and is no child of
-any command. POSIX only: Windows has neither groups nor this need of them.
+A process killed with SIGKILL cannot clean up. So a small shell reads from a pipe whose write end only this process
+holds (and each command for an instant, to register its own group). When the pipe closes, this process has ended, and
+the watcher ends every group that is still registered. It costs one process per session and a few bytes per command,
+holds no other pipe, and is not a child of any command. POSIX only: Windows has no process groups of this kind.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import Log
 
 SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
-LEAVE_S = 1.0
-LEAVE_STEP_S = 0.002
-"""How long a watcher that was told to leave is waited for."""
-GREETING = 'echo "+ $$" >&0 2>/dev/null; exec </dev/null; '
-"""What a shell of ours does first: its stdin is the watcher's pipe, into which it writes its group. Doing this itself
-leaves no moment in which it runs unlisted: until it has closed the pipe, the watcher does not see its end."""
-GREET_AND_RUN = GREETING + 'exec "$@"'
+EXIT_WAIT_S = 1.0
+EXIT_POLL_S = 0.002
+"""How long `close` waits for the watcher to exit."""
+REGISTER_GROUP = 'echo "+ $$" >&0 2>/dev/null; exec </dev/null; '
+"""What our shells do first: stdin is the watcher's pipe, into which the shell writes its group. Because it registers
+itself, it never runs unregistered: until it has closed the pipe, the watcher does not see the pipe's end."""
+REGISTER_AND_RUN = REGISTER_GROUP + 'exec "$@"'
 _WATCHER = """
 trap "" HUP INT TERM
 cd /
@@ -42,8 +42,8 @@ for group in $groups; do kill -s KILL -- "-$group"; done
 """
 
 
-class Keeper:
-    """The list of our process groups, kept where it survives us. Safe from any thread."""
+class OrphanWatcher:
+    """Our side of the watcher: starts it, registers and removes process groups. Safe from any thread."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -51,51 +51,51 @@ class Keeper:
         self._groups: set[int] = set()
         self._pid = 0
         self._reader = self._writer = -1
-        self._told = False
+        self._warned = False
 
     def pipe(self) -> int:
-        """The write end for a command's stdin; -1 if there is no watcher. Starts the watcher on first use, and again
-        should somebody have ended it."""
+        """The write end for a command's stdin; -1 if there is no watcher. Starts the watcher on first use, and again if
+        it was killed."""
         with self._lock:
             if not hasattr(os, "posix_spawn"):
                 return -1
-            if not self._pid or self._has_left():
+            if not self._pid or self._has_exited():
                 self._start()
             return self._writer
 
-    def note(self, group: int) -> None:
-        """This group is ours."""
+    def add(self, group: int) -> None:
+        """Register a process group."""
         with self._lock:
             self._groups.add(group)
-            self._tell(b"+ %d\n" % group)
+            self._send(b"+ %d\n" % group)
 
-    def forget(self, group: int) -> None:
-        """This group is gone. Its number may soon be somebody else's."""
+    def remove(self, group: int) -> None:
+        """A group is gone. The system may soon give its number to another one."""
         with self._lock:
             if group in self._groups:
                 self._groups.discard(group)
-                self._tell(b"- %d\n" % group)
+                self._send(b"- %d\n" % group)
 
     def close(self) -> None:
-        """Every group was ended: the watcher goes home."""
+        """All groups have ended: stop the watcher."""
         with self._lock:
-            self._tell(b"q\n")
+            self._send(b"q\n")
             self._drop_pipe()
-            deadline = time.monotonic() + LEAVE_S
-            while self._pid and not self._has_left():
+            deadline = time.monotonic() + EXIT_WAIT_S
+            while self._pid and not self._has_exited():
                 if time.monotonic() > deadline:
                     os.kill(self._pid, 9)
-                time.sleep(LEAVE_STEP_S)
+                time.sleep(EXIT_POLL_S)
 
     def __del__(self) -> None:
-        """Left behind without `close`: the watcher hears the end of its pipe and does its work."""
+        """Dropped without `close`: the pipe closes, and the watcher ends what is registered."""
         self._drop_pipe()
 
     def _start(self) -> None:
         self._drop_pipe()
         self._reader, self._writer = os.pipe()
-        # We hold the read end too, and never wait for room: a watcher that somebody ended must neither break a command
-        # that writes to it (SIGPIPE) nor hold one up.
+        # We keep the read end open too, and never wait for room: a watcher that was killed must neither break a command
+        # that writes to the pipe (SIGPIPE) nor block it.
         os.set_blocking(self._writer, False)
         try:
             self._pid = os.posix_spawn(
@@ -112,15 +112,15 @@ class Keeper:
         except OSError as error:
             self._pid = 0
             self._drop_pipe()
-            if not self._told:
-                self._told = True
+            if not self._warned:
+                self._warned = True
                 self._log("warning", f"no watcher: commands may outlive this program if it is killed ({error})")
             return
         for group in self._groups:
-            self._tell(b"+ %d\n" % group)
+            self._send(b"+ %d\n" % group)
 
-    def _has_left(self) -> bool:
-        """Is the watcher gone? Reaps it."""
+    def _has_exited(self) -> bool:
+        """Whether the watcher is gone; reaps it."""
         try:
             gone = os.waitpid(self._pid, os.WNOHANG)[0] != 0
         except ChildProcessError:
@@ -129,12 +129,12 @@ class Keeper:
             self._pid = 0
         return gone
 
-    def _tell(self, line: bytes) -> None:
+    def _send(self, line: bytes) -> None:
         if self._writer < 0:
             return
         try:
             os.write(self._writer, line)
-        except OSError:  # full: the watcher is gone, the next command starts another one
+        except OSError:  # the pipe is full: the watcher is gone, the next command starts another one
             pass
 
     def _drop_pipe(self) -> None:

@@ -1,8 +1,8 @@
-"""Processes: started in groups of their own, read without ever filling memory, ended as a whole.
+"""Processes: each command has its own process group, its output never fills memory, it is ended as a whole.
 
-A command's stdout and stderr share one pipe. A thread empties it, so a command never waits for us, and a child that
-keeps the pipe open after its shell ended is simply left writing into nothing. Another thread waits for the process, so
-that the caller can wait for whatever comes first: the end, the time limit, or the cancel.
+A command's stdout and stderr share one pipe. A thread empties it, so a command never blocks on output, and a child that
+keeps the pipe open after its shell ended writes into nothing. Another thread waits for the process, so that the caller
+can wait for whatever comes first: the end, the time limit, or the cancel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 import time
 
 from yume_shim.text.clean import clean_output
-from yume_shim.tools.shell.orphan_watcher import GREET_AND_RUN, GREETING
+from yume_shim.tools.shell.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from yume_shim.tools.dispatch.session_state import Log, Scratch
-    from yume_shim.tools.shell.orphan_watcher import Keeper
+    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.ports import Cancel
 
-    class Taker(Protocol):
-        """Takes what a process prints, from the thread that reads it."""
+    class OutputSink(Protocol):
+        """Receives what a process prints, on the thread that reads it."""
 
         path: str
         total: int
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 IN_MEMORY = 128 * 1024
 """Bytes of output kept in memory; from there on everything goes to a file as well."""
 MAX_SAVED = 64 << 20
-"""Bytes of output saved to a file; what comes after is dropped and counted."""
+"""Bytes of output saved to a file; the rest is counted and dropped."""
 MAX_HELD_LINE = 64 * 1024
 PIPE_READ = 64 * 1024
 DRAIN_S = 0.2
-"""How long the pipe is read on after the shell ended, for children that keep it open."""
+"""How long the pipe is still read after the shell ended, for children that keep it open."""
 CANCEL_GRACE_S = 0.05
 TIMEOUT_GRACE_S = 0.5
 """Between asking a group to end and killing it."""
@@ -51,13 +51,13 @@ REAP_S = 2.0
 MAX_BACKGROUND = 64
 """Background commands that may run at once, and ended ones that are remembered."""
 MAX_ARGUMENT = 100_000
-"""Bytes of a command that is handed over as an argument (Linux takes 128 KiB in one); a longer one goes into a file."""
+"""Bytes of a command that is passed as an argument (Linux takes 128 KiB in one); a longer one goes into a file."""
 MAX_LEFT = 256
 """Groups of earlier commands that are remembered because something in them still ran."""
 WINDOWS = os.name == "nt"
 NOWHERE = "/dev/null"
 DEFAULT_ENV = {"GIT_EDITOR": "true", "GIT_TERMINAL_PROMPT": "0"}
-"""Nobody sits at a terminal: git must neither open an editor nor ask for a password."""
+"""There is no terminal: git must neither open an editor nor ask for a password."""
 
 # ---------------------------------------------------------------- output
 
@@ -136,24 +136,30 @@ class Ended:
     timed_out: bool = False
 
 
-class Running:
+class ProcessGroup:
     """A started process with its group, its pipe and the two threads that watch it.
 
-    With `greets` it enters itself in the keeper's list, by its stdin (see `_keeper.GREETING`)."""
+    With `registers` the command registers itself with the watcher (see `orphan_watcher.REGISTER_GROUP`)."""
 
     def __init__(
-        self, argv: list[str], cwd: str, env: Mapping[str, str], sink: Taker, keeper: Keeper, greets: bool = False
+        self,
+        argv: list[str],
+        cwd: str,
+        env: Mapping[str, str],
+        sink: OutputSink,
+        watcher: OrphanWatcher,
+        registers: bool = False,
     ) -> None:
         import subprocess
 
-        keepers_end = keeper.pipe()
+        watcher_pipe = watcher.pipe()
         reader, writer = os.pipe()
         try:
             self.process: Popen[bytes] = subprocess.Popen(
                 argv,
                 cwd=cwd,
                 env=dict(env),
-                stdin=keepers_end if greets and keepers_end >= 0 else subprocess.DEVNULL,
+                stdin=watcher_pipe if registers and watcher_pipe >= 0 else subprocess.DEVNULL,
                 stdout=writer,
                 stderr=subprocess.STDOUT,
                 start_new_session=not WINDOWS,
@@ -164,13 +170,13 @@ class Running:
             raise
         finally:
             os.close(writer)
-        self._keeper = keeper
-        keeper.note(self.process.pid)
+        self._watcher = watcher
+        watcher.add(self.process.pid)
         self.sink = sink
         self.ended = threading.Event()
         """The process itself is gone (others of its group may live on)."""
         self.silent = threading.Event()
-        """Nobody holds the pipe any more."""
+        """The pipe is closed: no process holds it any more."""
         self._wake = threading.Event()
         threading.Thread(target=self._pump, args=(reader,), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
@@ -188,19 +194,19 @@ class Running:
 
     def _watch(self) -> None:
         self.process.wait()
-        self.forget_if_gone()
+        self.remove_if_gone()
         self.ended.set()
         self._wake.set()
 
-    def forget_if_gone(self) -> bool:
-        """Is the whole group gone? Then nobody needs to end it any more."""
+    def remove_if_gone(self) -> bool:
+        """Whether the whole group is gone; if so, the watcher need not end it any more."""
         gone = not self.group_alive()
         if gone:
-            self._keeper.forget(self.process.pid)
+            self._watcher.remove(self.process.pid)
         return gone
 
     def wait(self, seconds: float, cancel: Cancel) -> bool:
-        """Until it ended (True), the time is over or the cancel was set (False). Wakes at once for each."""
+        """Wait until it ended (True), the time is over or the cancel is set (False)."""
         with cancel.guard(self._wake.set):
             self._wake.wait(seconds)
         return self.ended.is_set()
@@ -235,8 +241,8 @@ class Running:
         return True
 
 
-def _await_groups(group: list[Running], seconds: float) -> None:
-    """Until all are gone or silent. (A dead child that nobody reaps still counts as alive; its pipe is closed.)"""
+def _await_groups(group: list[ProcessGroup], seconds: float) -> None:
+    """Wait until all are gone or silent. (An unreaped dead child still counts as alive, but its pipe is closed.)"""
     deadline = time.monotonic() + seconds
     for running in group:
         running.ended.wait(max(0.0, deadline - time.monotonic()))
@@ -249,7 +255,7 @@ def _kill_tree_on_windows(pid: int) -> None:
     subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
 
 
-def run_to_end(running: Running, seconds: float, cancel: Cancel) -> Ended:
+def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
     """Wait for a command; at the time limit, or when cancelled (raises Cancelled), its whole group is ended."""
     timed_out = not running.wait(seconds, cancel)
     if cancel.is_set():
@@ -263,8 +269,8 @@ def run_to_end(running: Running, seconds: float, cancel: Cancel) -> Ended:
     return Ended(exit_code(running), output, running.sink.total, running.sink.path, timed_out)
 
 
-def exit_code(running: Running) -> int:
-    """As a shell tells it: 128 and the signal's number for a process that was ended by one."""
+def exit_code(running: ProcessGroup) -> int:
+    """As a shell reports it: 128 plus the signal's number for a process that a signal ended."""
     code = running.process.returncode if running.process.returncode is not None else -9
     return 128 - code if code < 0 else code
 
@@ -286,28 +292,28 @@ def quoted(path: str) -> str:
     return "'" + path.replace("\\", "/").replace("'", "'\\''") + "'"
 
 
-def shell_argv(command: str, cwd_file: str, shell: str, windows: bool, greets: bool = True) -> list[str]:
-    """How a command is run. On leaving, a POSIX shell notes where it stands. The command is handed over as an argument
-    (which it does not see), so that messages quote it and count its lines as they are."""
+def shell_argv(command: str, cwd_file: str, shell: str, windows: bool, registers: bool = True) -> list[str]:
+    """The argv for a command. On exit a POSIX shell writes its working directory to `cwd_file`. The command is an
+    argument (which it does not see), so that messages quote it and count its lines as they are."""
     if not shell and windows:
         return ["cmd", "/c", command]
     program = 'trap -- "$1" EXIT; eval "shift 2; $2"'
-    if greets and not windows:
-        program = GREETING + program
+    if registers and not windows:
+        program = REGISTER_GROUP + program
     return [shell or "/bin/sh", "-c", program, "bash", f"pwd >{quoted(cwd_file)} 2>/dev/null", command]
 
 
 # ---------------------------------------------------------------- the shells of a session
 
 
-class Background:
-    """A command that runs on beside the conversation, and how much of its output was looked at."""
+class BackgroundCommand:
+    """A command that runs in the background, and how much of its output was shown."""
 
-    def __init__(self, id: str, command: str, running: Running) -> None:
+    def __init__(self, id: str, command: str, running: ProcessGroup) -> None:
         self.id = id
         self.command = command
         self.running = running
-        self.looked_at = 0
+        self.shown_bytes = 0
         """Bytes of the output file."""
         self.killed = False
 
@@ -318,8 +324,8 @@ class Background:
         return "completed" if self.running.ended.is_set() else "running"
 
 
-class Shells:
-    """The shell cwd, the background commands, and whatever earlier commands left running."""
+class ShellSession:
+    """The shells of a session: their cwd, the background commands, and whatever earlier commands left running."""
 
     def __init__(
         self,
@@ -327,39 +333,39 @@ class Shells:
         env: Mapping[str, str],
         scratch: Scratch,
         log: Log,
-        keeper: Keeper,
+        watcher: OrphanWatcher,
         wrap: Callable[[list[str], str, str], list[str]] | None = None,
     ) -> None:
         """`wrap` puts a sandbox around (argv, cwd, file that must stay writable)."""
         self.cwd = cwd
-        self._keeper = keeper
+        self._watcher = watcher
         self._wrap = wrap
-        self.background: dict[str, Background] = {}
+        self.background: dict[str, BackgroundCommand] = {}
         self._env = {**DEFAULT_ENV, **env}
         self._scratch = scratch
         self._log = log
         self._lock = threading.Lock()
-        self._left: list[Running] = []
+        self._left: list[ProcessGroup] = []
         self._count = 0
         path = self._env.get("PATH", os.defpath)
         self.shell = find_program("bash", path, ".exe" if WINDOWS else "") or find_program("sh", path)
 
-    def start(self, command: str, sink: Taker, cwd_file: str) -> Running:
+    def start(self, command: str, sink: OutputSink, cwd_file: str) -> ProcessGroup:
         """Start a command in the shell cwd. Raises OSError if it cannot be started."""
         if len(command) * 4 > MAX_ARGUMENT and len(command.encode("utf-8")) > MAX_ARGUMENT and self.shell:
             handle, path = self._scratch.new_file("command", ".sh")
             with open(handle, "wb") as file:
                 file.write(command.encode("utf-8") + b"\n")
             command = f". {quoted(path)}"
-        argv = shell_argv(command, cwd_file, self.shell, WINDOWS, greets=self._wrap is None)
+        argv = shell_argv(command, cwd_file, self.shell, WINDOWS, registers=self._wrap is None)
         if self._wrap is not None:
-            argv = ["/bin/sh", "-c", GREET_AND_RUN, "sh", *self._wrap(argv, self.cwd, cwd_file)]
-        running = Running(argv, self.cwd, {**self._env, "PWD": self.cwd}, sink, self._keeper, greets=True)
+            argv = ["/bin/sh", "-c", REGISTER_AND_RUN, "sh", *self._wrap(argv, self.cwd, cwd_file)]
+        running = ProcessGroup(argv, self.cwd, {**self._env, "PWD": self.cwd}, sink, self._watcher, registers=True)
         with self._lock:
             self._left.append(running)
         return running
 
-    def start_background(self, command: str) -> Background:
+    def start_background(self, command: str) -> BackgroundCommand:
         """Start a command that outlives the call; its output goes to a file from the first byte."""
         over = [name for name, shell in self.background.items() if shell.running.ended.is_set()]
         for name in over[:-MAX_BACKGROUND]:
@@ -370,14 +376,14 @@ class Shells:
         name = f"bash_{self._count}"
         sink = Sink(lambda: self._scratch.new_file(name, ".output"), keep=-1)
         sink.feed(b"")
-        made = Background(name, command, self.start(command, sink, NOWHERE))
+        made = BackgroundCommand(name, command, self.start(command, sink, NOWHERE))
         self.background[name] = made
         return made
 
-    def leave(self, running: Running) -> None:
-        """A command is over; what it left behind in its group is remembered for `close`."""
+    def leave(self, running: ProcessGroup) -> None:
+        """A command is over; what it left running in its group is remembered for `close`."""
         with self._lock:
-            self._left = [other for other in self._left if not other.forget_if_gone()][-MAX_LEFT:]
+            self._left = [other for other in self._left if not other.remove_if_gone()][-MAX_LEFT:]
         if running.group_alive():
             self._log("debug", f"a command left processes in group {running.process.pid}")
 

@@ -1,6 +1,6 @@
 """Bash in a sandbox, on Linux, by bubblewrap: what is outside the workspace can be read but not changed.
 
-Asked for and not possible means that nothing runs: a command is never run without the sandbox that was asked for.
+A command is never run without the sandbox that the settings request: where it is not available, nothing runs.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def wrapper(
 def sandbox_argv(
     program: str, argv: list[str], cwd: str, writable: tuple[str, ...], note: str, network: bool
 ) -> list[str]:
-    """bubblewrap's words for it. The command gets its own process ids too: it cannot see, let alone signal, ours.
-    It stays in its process group, so that it is ended as any other command is."""
+    """The argv of bubblewrap. The command gets its own process ids too: it cannot see or signal ours. It stays in its
+    process group, so that it is ended like any other command."""
     made = [program, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--unshare-ipc"]
     if not network:
         made.append("--unshare-net")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from yume_shim.tools.files.read_ledger import Ledger
+from yume_shim.tools.files.read_ledger import ReadLedger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ def test_ledger(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"one")
     (tmp_path / "link").symlink_to(path)
-    ledger = Ledger()
+    ledger = ReadLedger()
     assert not ledger.changed(str(path), path.stat(), b"one")
     ledger.note(str(tmp_path / "link"), path.stat(), b"one")
     os.utime(path, (1, 1))

@@ -13,7 +13,7 @@ import pytest
 from tests.helpers.timing import PATIENCE, SOON, soon, wait_until
 from tests.helpers.tool_cases import ROOT, call, toolbox
 from yume_shim.tools.dispatch.session_state import ToolState
-from yume_shim.tools.shell.orphan_watcher import Keeper
+from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
 
 if not Path("/proc/self/stat").exists():
     pytest.skip("what runs is read from /proc", allow_module_level=True)
@@ -133,12 +133,12 @@ def test_a_group_that_was_forgotten_is_left_alone() -> None:
     before = watchers_of(os.getpid())
     kept, let_go = (subprocess.Popen(["sleep", "60"], start_new_session=True) for _ in range(2))
     try:
-        keeper = Keeper(lambda *_: None)
-        assert keeper.pipe() >= 0
+        watcher = OrphanWatcher(lambda *_: None)
+        assert watcher.pipe() >= 0
         for process in (kept, let_go):
-            keeper.note(process.pid)
-        keeper.forget(let_go.pid)
-        del keeper
+            watcher.add(process.pid)
+        watcher.remove(let_go.pid)
+        del watcher
         assert kept.wait(PATIENCE) == -signal.SIGTERM
         wait_until(lambda: watchers_of(os.getpid()) == before, "the end of the watcher")
         assert let_go.poll() is None
@@ -150,7 +150,7 @@ def test_a_group_that_was_forgotten_is_left_alone() -> None:
 
 def test_commands_do_not_hold_the_watchers_pipe(tmp_path: Path) -> None:
     state = ToolState(str(tmp_path), (), str(tmp_path / "scratch"), dict(os.environ), lambda *_: None)
-    state.keeper.pipe()
+    state.orphan_watcher.pipe()
     tools = toolbox(tmp_path, tmp_path / "scratch")
     listing = call(tools, "Bash", {"command": "ls -l /proc/$$/fd"}).content
     assert isinstance(listing, str)

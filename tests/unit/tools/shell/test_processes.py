@@ -16,7 +16,7 @@ from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools.shell import processes
-from yume_shim.tools.shell.orphan_watcher import GREETING
+from yume_shim.tools.shell.orphan_watcher import REGISTER_GROUP
 from yume_shim.tools.shell.processes import Sink, shell_argv
 from yume_shim.types.errors import Cancelled, ToolFailed
 
@@ -202,8 +202,8 @@ def test_time_limits(tmp_path: Path, asked: float | None, env: dict[str, str], m
     from yume_shim.tools.bash import time_limit_ms
     from yume_shim.tools.dispatch.session_state import ToolState
 
-    for wishes, shell_env in ((env, {}), ({}, env)):
-        state = ToolState(str(tmp_path), (), str(tmp_path), shell_env, lambda *_: None, wishes)
+    for session_env, shell_env in ((env, {}), ({}, env)):
+        state = ToolState(str(tmp_path), (), str(tmp_path), shell_env, lambda *_: None, session_env)
         assert time_limit_ms(asked, state) == milliseconds
 
 
@@ -324,7 +324,7 @@ def test_saving_ends_at_the_limit(tmp_path: Path) -> None:
 def test_shell_argv_on_each_platform() -> None:
     note = "pwd >'C:/it'\\''s/cwd' 2>/dev/null"
     bare = 'trap -- "$1" EXIT; eval "shift 2; $2"'
-    program = GREETING + bare
+    program = REGISTER_GROUP + bare
     assert shell_argv("ls", "C:\\it's\\cwd", "C:\\Git\\bash.exe", True) == [
         "C:\\Git\\bash.exe",
         "-c",
@@ -335,7 +335,7 @@ def test_shell_argv_on_each_platform() -> None:
     ]
     assert shell_argv("dir", "x", "", True) == ["cmd", "/c", "dir"]
     assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd >'/c' 2>/dev/null", "ls"]
-    assert shell_argv("ls", "/c", "", False, greets=False)[2] == bare
+    assert shell_argv("ls", "/c", "", False, registers=False)[2] == bare
 
 
 def test_plain_sh_serves_too(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from yume_shim.providers.apis.ollama_chat.context import USUAL_SIZE, context_size, was_cut
 from yume_shim.providers.fitting.estimate import estimate
-from yume_shim.types.blocks import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request
+from yume_shim.types.token_estimate import by_characters
 
 
 def request(tokens: int, *, window: int, size: int = 0, known: bool = True, answer: int = 100) -> Request:
@@ -55,10 +56,13 @@ def test_everything_that_is_sent_counts() -> None:
         ToolCall("c", "LS", {"a": "b" * 10}),
         ToolResult("c", (Text("x" * 10), Image("image/png", "AAAA"))),
         Document("text/plain", "d" * 10),
+        Document("application/pdf", "d" * 300),
+        Other("anthropic-messages", {"type": "server_tool_use"}),
     )
     asked = request(0, window=8_192)
     whole = Request(asked.model, (Message("user", blocks),), ("s" * 10,))
-    assert estimate(whole) == round((10 + 2 + len('{"a":"bbbbbbbbbb"}') + 10 + 10 + 10) * 0.3) + 1_600
+    call = by_characters('LS{"a":"bbbbbbbbbb"}')
+    assert estimate(whole) == 3 + 3 + call + 3 + 1_600 + 3 + 10
 
 
 @pytest.mark.parametrize(

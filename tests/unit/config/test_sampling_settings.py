@@ -1,4 +1,4 @@
-"""Sampling settings and `[models."name"]` tables: what they mean for a model, and what is refused."""
+"""Sampling settings and `[models."name"]` tables: their effect on a model, and the values that are refused."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def test_settings_for_all_models_and_for_one(tmp_path: Path) -> None:
     assert sampled(spec(made, "openrouter/meta/llama")) == (1.0, 1.0, ("END",))
 
 
-def test_nothing_said_is_nothing_changed(tmp_path: Path) -> None:
+def test_without_settings_nothing_is_changed(tmp_path: Path) -> None:
     assert sampled(spec(settings(tmp_path, ""), "gpt-4o")) == (None, None, ())
 
 
-def test_the_environment_goes_before_the_file(tmp_path: Path) -> None:
+def test_the_environment_is_stronger_than_the_file(tmp_path: Path) -> None:
     made = settings(tmp_path, "temperature = 1", YUME_TEMPERATURE="0.5")
     assert spec(made, "gpt-4o").temperature == 0.5
 
 
-def test_a_model_described_by_hand(tmp_path: Path) -> None:
+def test_a_model_described_in_the_config_file(tmp_path: Path) -> None:
     made = settings(
         tmp_path,
         """
@@ -110,7 +110,7 @@ def test_a_model_described_by_hand(tmp_path: Path) -> None:
         ('[models."x"]\nprices = [1, 2]', {}, "`prices` must be four numbers"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, env: dict[str, str], message: str) -> None:
+def test_invalid_values_are_refused(tmp_path: Path, text: str, env: dict[str, str], message: str) -> None:
     with pytest.raises(BadInvocation) as refused:
         settings(tmp_path, text, **env)
     assert message in refused.value.message
@@ -136,7 +136,7 @@ def test_what_is_refused(tmp_path: Path, text: str, env: dict[str, str], message
         ("gemini-2.5-flash", (True, True, False)),
     ],
 )
-def test_what_generations_take(tmp_path: Path, model: str, expected: tuple[bool, bool, bool]) -> None:
+def test_abilities_by_generation(tmp_path: Path, model: str, expected: tuple[bool, bool, bool]) -> None:
     found = spec(settings(tmp_path, ""), model)
     assert (found.sampling, found.forced_choice, found.always_thinks) == expected
 
@@ -152,5 +152,5 @@ def test_what_generations_take(tmp_path: Path, model: str, expected: tuple[bool,
         ("claude-opus-6", "adaptive"),
     ],
 )
-def test_how_generations_think(tmp_path: Path, model: str, thinking: str) -> None:
+def test_thinking_style_by_generation(tmp_path: Path, model: str, thinking: str) -> None:
     assert spec(settings(tmp_path, ""), model).thinking == thinking
