@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from yume_shim.types.effort import EFFORTS
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.models import THINKING_STYLES, WireRequest
+from yume_shim.types.models import ANTHROPIC_VERSION, THINKING_STYLES, WireRequest
 from yume_shim.types.settings import Timeouts
 from yume_shim.types.value import replace
 
@@ -163,7 +163,7 @@ def read_google(body: Json, spec: ModelSpec) -> Json:
 
 def _ask_anthropic(model: str) -> WireRequest:
     return WireRequest(
-        f"/v1/models/{model.removesuffix('[1m]')}", {}, {"anthropic-version": "2023-06-01"}, method="GET"
+        f"/v1/models/{model.removesuffix('[1m]')}", {}, {"anthropic-version": ANTHROPIC_VERSION}, method="GET"
     )
 
 

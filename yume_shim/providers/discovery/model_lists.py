@@ -5,7 +5,7 @@ from __future__ import annotations
 from yume_shim.providers.discovery.limits import load_asker
 from yume_shim.text.redact import redact
 from yume_shim.types.errors import BadInvocation, ProviderFailed
-from yume_shim.types.models import WireRequest
+from yume_shim.types.models import ANTHROPIC_VERSION, WireRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]
 
 _QUESTIONS: Mapping[str, WireRequest] = {
-    "anthropic-messages": WireRequest("/v1/models?limit=1000", {}, {"anthropic-version": "2023-06-01"}, method="GET"),
+    "anthropic-messages": WireRequest(
+        "/v1/models?limit=1000", {}, {"anthropic-version": ANTHROPIC_VERSION}, method="GET"
+    ),
     "google-genai": WireRequest("/v1beta/models?pageSize=1000", {}, method="GET"),
     "ollama-chat": WireRequest("/api/tags", {}, method="GET"),
     "openai-chat": WireRequest("/models", {}, method="GET"),

@@ -10,7 +10,7 @@ from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.thinking import asked_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
-from yume_shim.types.models import ANTHROPIC_MESSAGES, WireRequest
+from yume_shim.types.models import ANTHROPIC_MESSAGES, ANTHROPIC_VERSION, WireRequest
 from yume_shim.types.shapes import NO_CONTENT
 
 TYPE_CHECKING = False
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
 API = ANTHROPIC_MESSAGES
-VERSION = "2023-06-01"
-"""The newer 2026-10-21 only refuses more; the stream is the same, and every proxy accepts this version."""
 
 MIN_BUDGET = 1_024
 MAX_NAME = 64
@@ -65,7 +63,7 @@ def encode_request(request: Request) -> WireRequest:
     if request.session_id:
         body["metadata"] = {"user_id": request.session_id}
     body.update(quirks.extra_body)
-    return WireRequest("/v1/messages", body, {"anthropic-version": VERSION})
+    return WireRequest("/v1/messages", body, {"anthropic-version": ANTHROPIC_VERSION})
 
 
 def encode_messages(request: Request) -> list[Json]:
