@@ -172,7 +172,9 @@ class ScriptedAsker:
     def can_ask(self) -> bool:
         return bool(self.answers)
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
+    def ask(
+        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+    ) -> Answer:
         return self.answers.pop(0)
 
 
