@@ -11,7 +11,7 @@ from yume_shim.engine.scrub import scrub
 from yume_shim.text.clean import repair_mojibake
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.calls import BeforeCall
-from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, ToolFinished
 from yume_shim.types.outputs import Decision, ToolContext, ToolOutput
 from yume_shim.types.value import replace, value
@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()
-
-
-class HostStopped(Exception):
-    """The host denied a call and asked to stop the turn with it. `call` is the denied call; None if a child's loop has
-    recorded it already."""
-
-    def __init__(self, call: ToolCall | None) -> None:
-        super().__init__()
-        self.call = call
 
 
 @value
@@ -138,7 +129,7 @@ class CallPipeline:
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
         services, call = self._services, prepared.call
         self._report_state("requires_action")
-        answer = services.asker.ask(call, decision, self._cancel, emit=services.emit)
+        answer = services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.engine.call_pipeline import CallPipeline, HostStopped
+from yume_shim.engine.call_pipeline import CallPipeline
 from yume_shim.types.blocks import ToolResult
-from yume_shim.types.errors import Cancelled
+from yume_shim.types.errors import Cancelled, HostStopped
 from yume_shim.types.events import Denial, ToolFinished, ToolStarted
 
 TYPE_CHECKING = False

@@ -6,13 +6,12 @@ the approvals of its parent. Its events carry the id of the parent's call. It ru
 
 from __future__ import annotations
 
-from yume_shim.engine.call_pipeline import HostStopped
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.loop import Loop
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.children import Child, ChildResult
-from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import PromptTaken
 from yume_shim.types.shapes import interrupt_marker
 from yume_shim.types.value import replace

@@ -80,7 +80,7 @@ class LocalCommands:
         else:
             requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
             outcome = self._compact(requests, command.words, prompt, uuids, reason)
-            api_seconds = requests.compactor.api_seconds
+            api_seconds = requests.compaction_seconds
         tally = self._conversation.tally
         ended = TurnEnded(
             outcome=outcome,

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from yume_shim.engine.budget import BudgetUsedUp
-from yume_shim.engine.call_pipeline import HostStopped
-from yume_shim.engine.calls import CallRunner
 from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, Stopped
 from yume_shim.engine.requests import Requests
-from yume_shim.engine.structured import MAX_TRIES, NUDGE, TOOL_NAME, StructuredOutput
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
-from yume_shim.types.errors import Cancelled, Failure
+from yume_shim.types.errors import Cancelled, Failure, HostStopped
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from yume_shim.engine.calls import CallRunner
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.model_client import ModelAnswer
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.structured import StructuredOutput
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.children import ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
@@ -51,6 +50,12 @@ class LoopEnd:
     failure: Failure | None = None
 
 
+def _structured_output(schema: Mapping[str, Any]) -> StructuredOutput:
+    from yume_shim.engine.structured import StructuredOutput
+
+    return StructuredOutput(schema)
+
+
 class Loop:
     """Runs once, on one thread. Messages enter the history as they come to be, so that an interrupt loses nothing.
 
@@ -72,8 +77,8 @@ class Loop:
     ) -> None:
         """`depth` is 0 for a prompt, 1 for its children, and so on."""
         schema = conversation.options.get().schema
-        self._structured = StructuredOutput(schema) if schema is not None else None
-        alone = self._structured is not None and not services.toolbox.specs()
+        self._structured = None if schema is None else _structured_output(schema)
+        only_structured = self._structured is not None and not services.toolbox.specs()
         if self._structured is not None:
             services = replace(services, toolbox=services.toolbox.with_source(self._structured))
         self._services, self._conversation, self._cancel = services, conversation, cancel
@@ -82,10 +87,10 @@ class Loop:
         self._client = ModelClient(
             services, cancel, conversation.used_ids, has_fallback=lambda: conversation.models.has_fallback(self._spec)
         )
-        self._calls = CallRunner(services, cancel, self._start_child if services.open_child is not None else None)
+        self._made_calls: CallRunner | None = None
         self._requests = Requests(services, conversation, self._spec, cancel)
-        if alone:
-            self._requests.forced_tool = TOOL_NAME  # nothing else can be called
+        if self._structured is not None and only_structured:
+            self._requests.forced_tool = self._structured.spec.name
         self._fed_back = 0
         self._earlier_text = ""
         """Text of this answer from before a cut or the output limit."""
@@ -106,12 +111,12 @@ class Loop:
     @property
     def api_seconds(self) -> float:
         """How long models were waited for."""
-        return self._client.api_seconds + self._requests.compactor.api_seconds
+        return self._client.api_seconds + self._requests.compaction_seconds
 
     @property
     def denials(self) -> list[Denial]:
         """Calls that were not permitted."""
-        return self._calls.denials
+        return [] if self._made_calls is None else self._made_calls.denials
 
     @property
     def structured_output(self) -> Any:
@@ -164,8 +169,8 @@ class Loop:
                 pauses += 1
             elif self._structured is not None and not self._structured.nudged and answer.stop == "end":
                 self._structured.nudged = True
-                self._requests.forced_tool = TOOL_NAME
-                self._note(NUDGE)
+                self._requests.forced_tool = self._structured.spec.name
+                self._note(self._structured.nudge)
             else:
                 self._warn_about(answer)
                 return LoopEnd("success")
@@ -213,6 +218,16 @@ class Loop:
 
     # ------------------------------------------------------------ calls
 
+    @property
+    def _calls(self) -> CallRunner:
+        """Created for the first call: many turns make none, and start-up time counts."""
+        if self._made_calls is None:
+            from yume_shim.engine.calls import CallRunner
+
+            spawn = self._start_child if self._services.open_child is not None else None
+            self._made_calls = CallRunner(self._services, self._cancel, spawn)
+        return self._made_calls
+
     def _after_calls(self, calls: list[ToolCall]) -> LoopEnd | None:
         """Run the calls; the end of the loop, if it ends here."""
         try:
@@ -225,8 +240,8 @@ class Loop:
             if self._structured.delivered:
                 self.text = dumps(self._structured.value).decode("utf-8")
                 return LoopEnd("success")
-            if self._structured.failures >= MAX_TRIES:
-                return LoopEnd("structured_output_retries", str(MAX_TRIES))
+            if self._structured.failures >= self._structured.max_tries:
+                return LoopEnd("structured_output_retries", str(self._structured.max_tries))
         if self._max_turns and self.requests >= self._max_turns:
             return LoopEnd("max_turns", str(self._max_turns))
         return None
@@ -246,7 +261,7 @@ class Loop:
 
     def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
         blocks: list[Block] = [entry.result for entry in done]
-        blocks += [Text(note) for note in self._calls.take_notes()]
+        blocks += [Text(note) for note in self._calls.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
         self._fed_back += len(done)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from yume_shim.context.compact import choose_cut
 from yume_shim.context.estimate import estimate_text, frame_size, measured, room_for_output, size_of
 from yume_shim.context.repair import repair
 from yume_shim.context.result_trimming import apply_trim, plan_step
-from yume_shim.engine.compaction import CompactionFailed, Compactor
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import Notice
 from yume_shim.types.models import Request
@@ -16,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from yume_shim.engine.compaction import Compactor
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
@@ -48,14 +47,17 @@ class Requests:
         """No summary can be made in this loop, so none is tried before each request."""
         self._tried: Literal["", "trimming", "summary"] = ""
         """What was done since the last answer because a request was refused as too long."""
-        self.compactor = Compactor(services, conversation, spec, cancel, self._for_summary)
+        self._cancel = cancel
+        self._compactor: Compactor | None = None
         self.compactions = 0
         self.forced_tool = ""
         """The one tool that must be called now; "" = the model chooses."""
 
     def for_model(self, spec: ModelSpec) -> Request:
         """The next request, to another model. Raises Stopped."""
-        self._spec = self.compactor.spec = spec
+        self._spec = spec
+        if self._compactor is not None:
+            self._compactor.spec = spec
         return self.next()
 
     def next(self) -> Request:
@@ -132,7 +134,24 @@ class Requests:
         self._services.log("info", f"history: old tool results trimmed, about {step.freed} of {size} tokens freed")
         return step.freed
 
+    @property
+    def compactor(self) -> Compactor:
+        """Created for the first summary: few conversations need one."""
+        if self._compactor is None:
+            from yume_shim.engine.compaction import Compactor
+
+            self._compactor = Compactor(self._services, self._conversation, self._spec, self._cancel, self._for_summary)
+        return self._compactor
+
+    @property
+    def compaction_seconds(self) -> float:
+        """How long summaries were waited for."""
+        return 0.0 if self._compactor is None else self._compactor.api_seconds
+
     def _compact(self) -> bool:
+        from yume_shim.context.compact import choose_cut
+        from yume_shim.engine.compaction import CompactionFailed
+
         cut = choose_cut(self._conversation.history, round(self._spec.window * KEEP_SHARE))
         if cut is None:
             self._stuck = True

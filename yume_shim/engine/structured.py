@@ -31,6 +31,8 @@ class StructuredOutput:
     """The source of one tool, made for one turn. `value` is set once an output fitted. Implements `ToolSource`."""
 
     own_schemas = True
+    max_tries = MAX_TRIES
+    nudge = NUDGE
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)

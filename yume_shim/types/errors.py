@@ -6,7 +6,8 @@
     ├── ProviderFailed    a model request failed; carries a Failure
     ├── ToolFailed        text for the model: the call becomes an error result
     ├── StoreFailed       the transcript could not be written: told once, the turn goes on
-    └── Cancelled         somebody stopped this work; not an error of anyone
+    ├── Cancelled         this work was stopped; not an error
+    └── HostStopped       the host denied a call and stopped the turn with it
 
 `Failure` is the value that travels in events; `ErrorKind` is the `code` list of the flat dialect. Only
 `providers/wire/failures.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` words
@@ -20,6 +21,8 @@ from yume_shim.types.value import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
+
+    from yume_shim.types.blocks import ToolCall
 
     ErrorKind = Literal[
         "auth",
@@ -118,3 +121,12 @@ class StoreFailed(ShimError):
 
 class Cancelled(ShimError):
     """This work was stopped."""
+
+
+class HostStopped(ShimError):
+    """The host denied a call and asked to stop the turn with it. `call` is the denied call; None if a child's loop has
+    recorded it already."""
+
+    def __init__(self, call: ToolCall | None) -> None:
+        super().__init__("the host stopped the turn")
+        self.call = call

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 SECONDS = 10.0
-"""Time for the conversion; a long article takes about one."""
+"""Time for the conversion. CPU time: 0.15 s to start the process, 0.4 s for an article of 500 KB."""
 MAX_TAGS = 100_000
-"""A page with more `<` is not given to the library: each element costs about a kilobyte of memory there."""
+"""A page with more `<` is not given to the library: this many take it 4 s of CPU time and 50 MB."""
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; from yume_shim.tools.web.html_worker import main; sys.exit(main())"
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*+>")
 _CELL = re.compile(r"<t[dh]\b[^<>]*+>", re.IGNORECASE)
