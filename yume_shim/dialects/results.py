@@ -74,7 +74,7 @@ TOO_LARGE = 413
 _STOPPED: Mapping[Phase, str] = {
     "tools": "while a tool ran",
     "streaming": "while the model answered",
-    "idle": "before an answer",
+    "idle": "before the model answered",
 }
 
 
