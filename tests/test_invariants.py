@@ -230,7 +230,7 @@ def test_the_agent_sdk_reads_the_transcript(
     data = (case.expected / "session.jsonl").read_bytes()
     entries = [codec.loads(line) for line in data.splitlines()]
     boundaries = [place for place, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary"]
-    since = boundaries[-1] if boundaries else 0  # what was summed up is no longer the conversation
+    since = boundaries[-1] if boundaries else 0  # what was summarised is no longer the conversation
     stored = [entry for entry in entries[since:] if entry["type"] in ("user", "assistant")]
     if not stored:
         pytest.skip("nothing was said")
