@@ -164,7 +164,7 @@ class TableGate:
 
 
 class ScriptedAsker:
-    """Answers in order; without answers nobody can be asked."""
+    """Answers in order; without answers the host cannot be asked."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
