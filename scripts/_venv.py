@@ -1,7 +1,7 @@
 """The environment of this checkout: `.venv`, made from requirements.lock on the first run, reused on every later one.
 
 `ready()` returns only inside an environment that has everything; otherwise it makes one and starts the calling script
-again in it. A stamp (hash of the lock file and of pyproject.toml) tells whether anything has to be done, so the second
+again in it. A stamp (hash of the lock file and of pyproject.toml) shows whether anything has to be done, so the second
 run costs a few milliseconds. Nothing newer than Python 3.7 here: an old one must get as far as the message about it.
 """
 
@@ -23,7 +23,7 @@ VENV = os.path.join(ROOT, ".venv")
 LOCK = os.path.join(ROOT, "requirements.lock")
 STAMP = os.path.join(VENV, "yume-stamp")
 NEEDED = ("yume_shim", "pytest", "xdist", "orjson", "claude_agent_sdk")
-"""What an environment of somebody else's making must have to be taken as it is."""
+"""What another virtual environment must have to be used as it is."""
 SHOWN_LINES = 30
 """Lines of a failed command's output that are shown."""
 
@@ -42,10 +42,10 @@ def ready() -> None:
 def refuse_old_python() -> None:
     """End with a clear message if this Python is too old."""
     if tuple(sys.version_info) < OLDEST:
-        wanted = ".".join(map(str, OLDEST))
+        needed = ".".join(map(str, OLDEST))
         stop(
-            f"Python {wanted} or newer is needed, this is {_version()} ({sys.executable}).",
-            f"Run the script with a newer one, for example: python{wanted} {' '.join(sys.argv)}",
+            f"Python {needed} or newer is needed, this is {_version()} ({sys.executable}).",
+            f"Run the script with a newer one, for example: python{needed} {' '.join(sys.argv)}",
         )
 
 

@@ -140,7 +140,7 @@ def environment(home: str, port: int) -> dict[str, str]:
 
 
 def report(figures: dict[str, dict[str, float]]) -> None:
-    """The table; with a reference the ratio to it stands at the end."""
+    """The table; with a reference, its last column is the ratio to it."""
     names = list(figures)
     print(f"{'':<34}" + "".join(f"{name:>12}" for name in names) + (f"{'ratio':>8}" if len(names) > 1 else ""))
     for figure in figures[names[0]]:
@@ -177,12 +177,12 @@ def serve() -> None:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            wanted = re.findall(rb"deltas=(\d+)", body)
+            asked = re.findall(rb"deltas=(\d+)", body)
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.send_header("connection", "close")
             self.end_headers()
-            self.play(int(wanted[-1]) if wanted else 1)
+            self.play(int(asked[-1]) if asked else 1)
             self.close_connection = True
 
         def play(self, count: int) -> None:

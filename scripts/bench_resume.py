@@ -51,16 +51,16 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=7, help="starts per figure (the smallest counts)")
     parser.add_argument("--turns", type=int, nargs="+", default=[0, 100, 300, 1000])
     parser.add_argument("--tools", action="store_true", help="every turn has a tool call: five lines instead of two")
-    wanted = parser.parse_args()
-    best: dict[int, float] = dict.fromkeys(wanted.turns, 1e9)
+    given = parser.parse_args()
+    best: dict[int, float] = dict.fromkeys(given.turns, 1e9)
     sizes: dict[int, int] = {}
-    for _ in range(wanted.runs):  # they take turns, so that a busy moment of the machine hits all of them
-        for turns in wanted.turns:
+    for _ in range(given.runs):  # they take turns, so that a busy moment of the machine hits all of them
+        for turns in given.turns:
             with tempfile.TemporaryDirectory(prefix="yume-bench-") as made:
-                took, sizes[turns] = one_start(Path(made), turns, tools=wanted.tools)
+                took, sizes[turns] = one_start(Path(made), turns, tools=given.tools)
                 best[turns] = min(best[turns], took)
     for turns, took in best.items():
-        ratio = took / best[wanted.turns[0]]
+        ratio = took / best[given.turns[0]]
         print(f"{turns:>6} turns  {sizes[turns] / 1024:>8.0f} KiB  {took * 1000:>7.1f} ms  {ratio:5.2f}")
     return 0
 

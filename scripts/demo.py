@@ -37,7 +37,7 @@ STORY = ["init", "text", "usage", "tool_use", "tool_result", "text", "usage", "r
 
 
 def main() -> int:
-    """Play the story; 0 if it was told to the end."""
+    """Play the story; 0 if it is complete."""
     _venv.ready()
     with open(os.path.join(CASE, "stdin.jsonl"), encoding="utf-8") as file:
         prompt = json.loads(file.readline())
@@ -104,12 +104,12 @@ def kind(line: dict[str, object]) -> str:
 
 def missing(lines: list[dict[str, object]], first_line: str) -> str:
     """What the story lacks; "" if it is complete."""
-    told: list[str] = []
+    seen: list[str] = []
     for name in map(kind, lines):
-        if not told or told[-1] != name:
-            told.append(name)
-    if told != STORY:
-        return f"expected {', '.join(STORY)}; got {', '.join(told)}"
+        if not seen or seen[-1] != name:
+            seen.append(name)
+    if seen != STORY:
+        return f"expected {', '.join(STORY)}; got {', '.join(seen)}"
     result = next(line for line in lines if line["type"] == "tool_result")
     if first_line not in str(result["content"]):
         return "the tool result does not hold the file's text"

@@ -122,8 +122,8 @@ def quirk_fields() -> Iterator[tuple[str, str, str]]:
     body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Quirks")
     for field, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is not None:
-            told = after.value if isinstance(after, ast.Expr) else None
-            meaning = told.value if isinstance(told, ast.Constant) and isinstance(told.value, str) else ""
+            text = after.value if isinstance(after, ast.Expr) else None
+            meaning = text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
             yield field.target.id, ast.unparse(field.value), meaning
 
 

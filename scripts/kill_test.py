@@ -22,21 +22,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=300)
     parser.add_argument("--jobs", type=int, default=2)
-    wanted = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="yume-kill-") as made, ThreadPoolExecutor(wanted.jobs) as pool:
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="yume-kill-") as made, ThreadPoolExecutor(given.jobs) as pool:
 
         def point(seed: int) -> Verdict:
             return one_kill(Path(made) / str(seed), seed)
 
-        verdicts = list(pool.map(point, range(wanted.points)))
+        verdicts = list(pool.map(point, range(given.points)))
     found: Counter[str] = Counter()
     for seed, verdict in enumerate(verdicts):
         found.update(problem.partition(":")[0] for problem in verdict.problems)
         for problem in verdict.problems:
             print(f"point {seed}, after {verdict.after:.3f} s: {problem}")
-    told = sum(verdict.acknowledged for verdict in verdicts)
+    acknowledged = sum(verdict.acknowledged for verdict in verdicts)
     bad = sum(bool(verdict.problems) for verdict in verdicts)
-    print(f"{len(verdicts)} kills, {told} acknowledged blocks and results; points with problems: {bad}; {dict(found)}")
+    print(f"{len(verdicts)} kills, {acknowledged} acknowledged blocks and results; {bad} bad points; {dict(found)}")
     return 1 if bad else 0
 
 

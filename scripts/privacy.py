@@ -38,7 +38,7 @@ REGISTRY = re.compile(
 )
 ABSOLUTE = re.compile(r"(?<![\w.:/~}\\*)-])/(?:[A-Za-z0-9_.+-]+/)+[A-Za-z0-9_.+-]+")
 SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "var")
-"""Top folders that every system has: what lies there tells nothing about a machine."""
+"""Top folders that every system has: what lies there is not private."""
 
 
 def private_parts(lines: Iterable[str]) -> Iterator[tuple[int, str]]:

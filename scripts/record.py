@@ -28,7 +28,7 @@ def main() -> int:
     _venv.ready()
     parser = argparse.ArgumentParser(description="Record a wire case from a real endpoint.")
     parser.add_argument("case", help="providers/API/HAZARD")
-    parser.add_argument("--provider", required=True, help="whom to ask, as in yume-shim --provider")
+    parser.add_argument("--provider", required=True, help="the provider, as in yume-shim --provider")
     parser.add_argument("--model", required=True)
     parser.add_argument("--prompt", required=True)
     parser.add_argument("--tools", default="", help="tools to offer (default: none)")
@@ -57,7 +57,7 @@ def main() -> int:
 def agreed(question: str) -> bool:
     """Whether a person says yes."""
     if not sys.stdin.isatty():
-        print("Nobody is there to ask: give --yes.", file=sys.stderr)
+        print("There is no terminal to ask at: give --yes.", file=sys.stderr)
         return False
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 

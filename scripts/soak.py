@@ -1,4 +1,4 @@
-"""A long session against the tools, to see what it leaves behind: processes, open files, memory.
+"""A long session against the tools: does it leak processes, open files or memory?
 
     scripts/soak.py [CALLS]     2000 mixed calls by default; ends with 1 if something grew
 
@@ -64,7 +64,7 @@ class Report(NamedTuple):
 def main() -> int:
     """Soak, then say what was left."""
     _venv.ready()
-    parser = argparse.ArgumentParser(description="Many tool calls in one session; what do they leave behind?")
+    parser = argparse.ArgumentParser(description="Many tool calls in one session; what do they leak?")
     parser.add_argument("calls", nargs="?", type=int, default=2_000)
     calls = min(parser.parse_args().calls, MAX_CALLS)
     sys.path.insert(0, _venv.ROOT)
@@ -166,7 +166,7 @@ def measure(settle_to: Left | None = None) -> Left:
 
 
 def memory_kilobytes() -> int:
-    """Resident memory; where the system does not tell the present one, the peak."""
+    """Resident memory; where the system does not report it, the peak."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024

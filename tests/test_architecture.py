@@ -1,4 +1,4 @@
-"""The house rules that no type checker knows: who may see whom, how large a room may be, who may speak."""
+"""The house rules that no type checker knows: import contracts, module size, who may write stdout."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def imported_at_module_level(path: Path) -> set[str]:
 
 
 def adapters() -> set[str]:
-    """Modules of providers/apis that say which API they speak."""
+    """The modules of providers/apis that define `API`."""
     found = set()
     for path in (PACKAGE / "providers" / "apis").iterdir():
         file = path / "__init__.py" if path.is_dir() else path
@@ -68,7 +68,7 @@ def adapters() -> set[str]:
 
 
 def bound_names(path: Path) -> set[str]:
-    """What a module binds at its top level by assignment or import."""
+    """The names that a module binds at its top level by assignment or import."""
     found: set[str] = set()
     for node in module_level(tree(path).body):
         match node:
@@ -106,7 +106,7 @@ def test_nothing_heavy_at_module_level(path: Path) -> None:
     assert found == set()
 
 
-def test_nobody_asks_for_an_endpoint_by_name() -> None:
+def test_no_code_asks_for_an_endpoint_by_name() -> None:
     asking = re.compile(r"endpoint\.name\s*(==|!=|\bin\b)|provider\s*==\s*[\"'](anthropic|openai|google|gemini)[\"']")
     found = [NAME_OF[path] for path in MODULES if asking.search(path.read_text("utf-8"))]
     assert found == []

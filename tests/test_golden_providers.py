@@ -1,4 +1,4 @@
-"""Wire goldens: every case four ways, all of which must tell the same story."""
+"""Wire goldens: every case four ways, all of which must give the same events."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.helpers import child
 from tests.helpers.api_rules import broken_rules
-from tests.helpers.heard import heard
 from tests.helpers.scripted_model import ModelServer, call, say, think
+from tests.helpers.seen_request import read_request
 from tests.helpers.strict_model import StrictModel
 from yume_shim.text import codec
 
@@ -165,7 +165,7 @@ def test_a_conversation_passes_through_all_apis_and_returns(tmp_path: Path) -> N
                 "Home again.",
             )
         ]
-        last = heard(server.requests[-1])
+        last = read_request(server.requests[-1])
         assert [text for text in last.said if text.startswith("leg")] == [f"leg {number}" for number in range(6)]
         assert image["data"] in last.images
         assert len(last.results) == 8

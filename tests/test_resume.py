@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers import child
-from tests.helpers.heard import heard
 from tests.helpers.host_world import VENDORS, HostWorld
 from tests.helpers.scripted_model import call, hold, say
+from tests.helpers.seen_request import read_request
 from tests.helpers.transcripts import answer, chain, question, save
 from yume_shim.store.layout import session_path
 from yume_shim.text import codec
@@ -63,7 +63,7 @@ class Program:
     def asked(self) -> list[list[str]]:
         """The known user texts in each request."""
         known = ("handmade question", "first", "second", "older", "gone")
-        return [[text for text in request.said if text in known] for request in self.world.heard()]
+        return [[text for text in request.said if text in known] for request in self.world.requests()]
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_an_unknown_id_ends_with_a_result(program: Program, form: str) -> None:
         "permission_denials": [],
         "errors": [message],
     }
-    assert program.world.heard() == []
+    assert program.world.requests() == []
 
 
 def test_an_unknown_id_in_text_and_flat(program: Program) -> None:
@@ -156,7 +156,7 @@ def test_contradicting_flags_are_refused(program: Program, argv: tuple[str, ...]
     ended = program.run("-p", *argv, "--verbose", "--", "second")
     assert (ended.code, ended.stderr) == (1, f"{message}\n".encode())
     assert program.path(ONE).read_bytes() == before
-    assert program.world.heard() == []
+    assert program.world.requests() == []
 
 
 # ---------------------------------------------------------------- continuing
@@ -357,7 +357,7 @@ def test_every_entry_of_a_turn_is_mirrored_before_its_result(program: Program) -
     copy.write_bytes(save(*mirrored))
     program.world.serve([say("again")])
     program.run(*NESTED, "--resume", TWO, "second")
-    assert heard(program.world._servers[-1].requests[0]).said[-1] == "second"
+    assert read_request(program.world._servers[-1].requests[0]).said[-1] == "second"
 
 
 def test_continuing_with_another_model_is_announced(program: Program) -> None:

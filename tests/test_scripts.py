@@ -1,4 +1,4 @@
-"""The commands of the README, and what the checks must catch."""
+"""The commands of the README, and what the checks must find."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(script: str, *argv: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
-def test_the_demo_tells_its_story_to_the_end() -> None:
+def test_the_demo_is_complete() -> None:
     done = run("demo.py")
     assert done.returncode == 0, done.stdout + done.stderr
     for caption in ("ready", "text", "tool call", "tool result", "tokens", "turn done", "end"):
@@ -131,7 +131,7 @@ def test_a_bad_lock_file_is_not_written(text: str, problem: str) -> None:
     assert lock.complaint(text) == problem
 
 
-def test_an_old_python_is_told_so(tmp_path: Path) -> None:
+def test_an_old_python_is_refused(tmp_path: Path) -> None:
     code = "import sys; sys.version_info = (3, 8, 1); sys.argv = ['scripts/test.py']; import _venv; _venv.ready()"
     env = child.clean_environment(tmp_path, PYTHONPATH=str(ROOT / "scripts"))
     program = child.start(["-c", code], cwd=tmp_path, env=env, program=(sys.executable,))

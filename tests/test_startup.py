@@ -1,4 +1,4 @@
-"""Start-up is the product's speed: what is loaded when the first line is out, and when the first delta is."""
+"""Start-up is the product's speed: which modules are loaded at the first line and at the first delta."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ NOT_BEFORE_FIRST_LINE = [
     "typing",
     "uuid",
 ]
-"""Besides: what may be loaded in the shadow of the model's answer."""
+"""Besides: what may be loaded while waiting for the model's answer."""
 FORMS = {
     "flat": ("--output-format", "flat"),
     "nested": ("-p", "Hello", "--output-format", "stream-json", "--verbose"),
@@ -99,7 +99,7 @@ def hits(names: set[str], banned: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_nothing_heavy_is_loaded_on_the_way_to_the_answer(form: str, tmp_path: Path) -> None:
+def test_nothing_heavy_is_loaded_before_the_answer(form: str, tmp_path: Path) -> None:
     report = tmp_path / "modules"
     with FakeServer("anthropic-messages", [WIRE]) as server:
         env = environment(tmp_path, server)
@@ -115,7 +115,7 @@ def test_nothing_heavy_is_loaded_on_the_way_to_the_answer(form: str, tmp_path: P
     assert hits(moments["delta"], NEVER) == set()
 
 
-def test_the_version_is_told_without_loading_the_program(tmp_path: Path) -> None:
+def test_the_version_is_printed_without_loading_the_program(tmp_path: Path) -> None:
     code = "import sys; sys.argv = ['yume-shim', '--version']; from yume_shim.cli.main import main; main(['--version'])"
     code += "; sys.stderr.write(' '.join(sorted(sys.modules)))"
     program = child.start(["-c", code], cwd=tmp_path, env=child.clean_environment(tmp_path), program=(sys.executable,))
@@ -125,7 +125,7 @@ def test_the_version_is_told_without_loading_the_program(tmp_path: Path) -> None
     assert hits(names, [*NOT_BEFORE_FIRST_LINE, "yume_shim.app", "yume_shim.engine", "yume_shim.providers"]) == set()
 
 
-def test_the_first_line_comes_before_anything_was_asked(tmp_path: Path) -> None:
+def test_the_first_line_comes_before_any_request(tmp_path: Path) -> None:
     with FakeServer("anthropic-messages", [WIRE]) as server:
         program = child.start(FORMS["flat"], cwd=tmp_path, env=environment(tmp_path, server))
         try:

@@ -147,7 +147,7 @@ def _google(body: Json, issued: Collection[str]) -> Iterator[str]:
 
 
 def _behind_results(contents: list[Json], place: int) -> bool:
-    """What the user says right after function results stands in a content of its own: beside them it would be counted
+    """What the user says right after function results is a separate content: beside them it would be counted
     with them (google-gemini/gemini-cli#16135)."""
     answers = [["functionResponse" in part for part in contents[at]["parts"]] for at in (place - 1, place)]
     return all(answers[0]) and not any(answers[1])
@@ -166,9 +166,9 @@ def _google_part(where: str, part: Json, issued: Collection[str]) -> Iterator[st
 def _google_results(where: str, calls: list[Json], after: list[Json]) -> Iterator[str]:
     parts = after[0]["parts"] if after else []
     responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    wanted = [(call["name"], call.get("id")) for call in calls]
-    if [(each["name"], each.get("id")) for each in responses] != wanted:
-        yield f"{where}: the number of function response parts must equal that of the function call parts: {wanted}"
+    expected = [(call["name"], call.get("id")) for call in calls]
+    if [(each["name"], each.get("id")) for each in responses] != expected:
+        yield f"{where}: the number of function response parts must equal that of the function call parts: {expected}"
 
 
 def _last_user_text(contents: list[Json]) -> int:
@@ -213,7 +213,7 @@ def _responses(body: Json, issued: Collection[str]) -> Iterator[str]:
                     yield f"{where}: The encrypted content could not be verified (invalid_encrypted_content)."
                 if "summary" not in item:
                     yield f"Missing required parameter: '{where}.summary'."
-                follower = items[place + 1] if place + 1 < len(items) else {"role": "nobody"}
+                follower = items[place + 1] if place + 1 < len(items) else {"role": "none"}
                 if follower.get("type") == "function_call_output" or follower.get("role", "assistant") != "assistant":
                     yield f"{where}: reasoning was provided without its required following item."
             case "message":

@@ -344,7 +344,7 @@ def _chat_message(where: str, message: Json, before: list[Json], quirks: Quirks)
         for part in content:
             yield from _openai_part(where, part, quirks)
     elif content is None and not (calls and quirks.empty_content != "empty"):
-        yield f"{where}.content: a string is wanted"
+        yield f"{where}.content: a string is needed"
 
 
 # ---------------------------------------------------------------- Gemini

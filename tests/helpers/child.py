@@ -20,12 +20,12 @@ PROGRAM = (sys.executable, "-m", "yume_shim")
 DEADLINE = 60.0
 """Seconds that a whole child may take; a stuck one is killed and its output so far is shown."""
 KEPT_VARIABLES = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "COVERAGE_PROCESS_START", "PYTHONPATH")
-"""What a child inherits: enough to start programs, nothing that tells it of the person who runs the tests."""
+"""What a child inherits: enough to start programs, nothing about the person who runs the tests."""
 
 
 @dataclass
 class Ended:
-    """What a child left behind."""
+    """The output and exit code of a child that ended."""
 
     stdout: bytes
     stderr: bytes
@@ -70,7 +70,7 @@ class Child:
                     if names_of(line) & set(names):
                         return dict(line)
                 if self.finished or time.monotonic() > self.deadline:
-                    raise AssertionError(f"no line {' / '.join(names)} came; {self.told()}")
+                    raise AssertionError(f"no line {' / '.join(names)} came; {self.transcript()}")
                 self.changed.wait(0.05)
 
     def signal(self, name: str) -> None:
@@ -91,7 +91,7 @@ class Child:
         try:
             code = self.process.wait(max(0.1, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"the program did not end; {self.told()}") from None
+            raise AssertionError(f"the program did not end; {self.transcript()}") from None
         finally:
             self.kill()
         return Ended(b"".join(self.out), b"".join(self.err), code)
@@ -105,8 +105,8 @@ class Child:
         for reader in self.readers:
             reader.join(DEADLINE)
 
-    def told(self) -> str:
-        """What it said so far, for failure messages."""
+    def transcript(self) -> str:
+        """The output so far, for failure messages."""
         out, err = (b"".join(lines).decode(errors="replace") for lines in (self.out, self.err))
         return f"stdout:\n{out}\nstderr:\n{err}"
 
@@ -171,7 +171,7 @@ def play(child: Child, script: Iterable[dict[str, Any]]) -> None:
 
 
 def clean_environment(home: str | os.PathLike[str], **more: str) -> dict[str, str]:
-    """An environment that knows no key and no person: only `home`, where everything may be written."""
+    """An environment without keys or personal settings: only `home`, where everything may be written."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     home = os.fspath(home)
     own = {"HOME": home, "USERPROFILE": home, "CLAUDE_CONFIG_DIR": os.path.join(home, ".claude"), "TZ": "UTC"}

@@ -1,4 +1,4 @@
-"""Programs of other people, from npm and PyPI, in a cache outside the checkout: installed once, found again later.
+"""Third-party programs from npm and PyPI, installed once into a cache outside the checkout.
 
 A test whose client cannot be installed (no Node, no network, or switched off) is skipped with the reason.
 """
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SWITCH = "YUME_TEST_NODE"
-"""`0` leaves out all tests that need programs of other people."""
+"""`0` skips all tests that need third-party programs."""
 INSTALL_LIMIT = 240
 """Seconds that one install may take."""
 DONE = "installed.json"
 _ENVIRONMENT = dict(os.environ)
-"""As it was when the tests were collected: a test has a home of its own, npm needs the settings of the real one."""
+"""The environment at collection time: a test has its own home, but npm needs the settings of the real one."""
 
 
 def node() -> str:
@@ -53,7 +53,7 @@ def from_npm(*packages: str) -> Path:
 
 
 def from_pypi(package: str, command: str, *options: str) -> Path:
-    """A command of a package (`name==version`), in an environment of its own; options are pip's."""
+    """A command of a package (`name==version`), in its own virtual environment; options are pip's."""
     _check_switch()
 
     def install(folder: Path) -> None:
@@ -68,17 +68,17 @@ def from_pypi(package: str, command: str, *options: str) -> Path:
 
 
 def _programs(folder: Path) -> str:
-    """Where an environment keeps its commands, as a search path."""
+    """The search path for the commands of an environment."""
     return os.pathsep.join(str(folder / "env" / name) for name in ("bin", "Scripts"))
 
 
 def _check_switch() -> None:
     if os.environ.get(SWITCH) == "0":
-        pytest.skip(f"{SWITCH}=0: tests with programs of other people are switched off")
+        pytest.skip(f"{SWITCH}=0: tests with third-party programs are switched off")
 
 
 def _kept(packages: tuple[str, ...], install: Callable[[Path], None]) -> Path:
-    """The folder of an install, made now if need be. Parallel test processes wait for each other."""
+    """The folder of an install, made if it is missing. Parallel test processes wait for each other."""
     root = Path(tempfile.gettempdir()) / f"yume-shim-clients-{getpass.getuser()}"
     root.mkdir(mode=0o700, exist_ok=True)
     name = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:16]

@@ -164,7 +164,7 @@ class TableGate:
 
 
 class ScriptedAsker:
-    """Answers in order; without answers nobody can be asked."""
+    """Answers in order; without answers the host cannot be asked."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
@@ -172,7 +172,9 @@ class ScriptedAsker:
     def can_ask(self) -> bool:
         return bool(self.answers)
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
+    def ask(
+        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+    ) -> Answer:
         return self.answers.pop(0)
 
 

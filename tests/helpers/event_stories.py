@@ -1,4 +1,4 @@
-"""Stories told in events: a fixed session, a tagger, and random legal sequences for property tests."""
+"""Stories as events: a fixed session, a tagger, and random legal sequences for property tests."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class _Teller:
 
 @st.composite
 def stories(draw: st.DrawFn) -> list[Tagged]:
-    """A whole session of one to three turns, as an engine would tell it."""
+    """A whole session of one to three turns, as an engine would emit it."""
     teller = _Teller(draw)
     for _ in range(draw(st.integers(1, 3))):
         teller.turn()

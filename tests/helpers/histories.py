@@ -34,7 +34,7 @@ def tool_round(id: str, content: Any, path: str = "a.py") -> tuple[Message, Mess
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
-    """What can stand in a running session: turns with any number of tool rounds, the last one perhaps unfinished."""
+    """What a running session can hold: turns with any number of tool rounds, the last one perhaps unfinished."""
     messages: list[Message] = []
     count = 0
     for _ in range(draw(st.integers(1, 5))):

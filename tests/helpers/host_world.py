@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.helpers import child
-from tests.helpers.heard import heard
 from tests.helpers.scripted_model import ModelServer
+from tests.helpers.seen_request import read_request
 
 if TYPE_CHECKING:
-    from tests.helpers.heard import Heard
     from tests.helpers.scripted_model import Answer
+    from tests.helpers.seen_request import SeenRequest
 
 STRAY_WAIT = 30.0
-"""Seconds that processes may take to go away after their host has."""
+"""Seconds that processes may take to end after their host has."""
 
 
 class Vendor(NamedTuple):
@@ -40,8 +40,8 @@ VENDORS = (ANTHROPIC, GOOGLE, OPENAI)
 
 
 class HostWorld:
-    """One test's surroundings. The provider is named by the aliases of the configuration file alone: the host asks for
-    `sonnet` or for nothing, as one does that knows no other vendor."""
+    """One test's surroundings. Only the aliases of the configuration file name the provider: the host asks for `sonnet`
+    or for nothing, like a host that knows no other vendor."""
 
     def __init__(self, folder: Path, vendor: Vendor) -> None:
         self.vendor = vendor
@@ -54,7 +54,7 @@ class HostWorld:
         self.configure()
 
     def configure(self, more: str = "") -> None:
-        """Write ~/.yume/config.toml: which models the names of the host mean, and short waits between retries."""
+        """Write ~/.yume/config.toml: the model for each name that the host uses, and short waits between retries."""
         config = self.home / ".yume" / "config.toml"
         config.parent.mkdir(exist_ok=True)
         name, model, other = self.vendor.name, self.vendor.model, self.vendor.other_model
@@ -62,21 +62,21 @@ class HostWorld:
         config.write_text(f"[aliases]\n{aliases}\n[retry]\ninitial = 0.05\nretries = 2\n{more}", "utf-8")
 
     def serve(self, *answers: Answer) -> ModelServer:
-        """Start the model; from now on the environment leads to it."""
+        """Start the model and point the environment to it."""
         server = ModelServer(*answers)
         self._servers.append(server)
         self.env |= {self.vendor.base_url_var: server.url + self.vendor.base_path, self.vendor.key_var: "sk-scripted"}
         return server
 
     def settle_in_file(self) -> None:
-        """Move address and key of the provider into the configuration file, for hosts that pass no environment on."""
+        """Move address and key of the provider into the configuration file, for hosts that pass on no environment."""
         address, key = self.env.pop(self.vendor.base_url_var), self.env.pop(self.vendor.key_var)
         name = self.vendor.name
         self.configure(f'\n[keys]\n{name} = "{key}"\n\n[endpoints.{name}]\nbase_url = "{address}"\n')
 
-    def heard(self) -> list[Heard]:
-        """What the models were told, request by request."""
-        return [heard(request) for server in self._servers for request in server.requests]
+    def requests(self) -> list[SeenRequest]:
+        """The requests that the models received, in order."""
+        return [read_request(request) for server in self._servers for request in server.requests]
 
     def close(self) -> None:
         """End the servers."""
@@ -84,11 +84,11 @@ class HostWorld:
             server.close()
 
     def processes(self) -> list[int]:
-        """What runs in this world now (Linux only: elsewhere nothing is found)."""
+        """The processes of this world (Linux only: elsewhere none is found)."""
         return [process for process, _ in _processes_of(self.home)]
 
     def strays(self) -> list[str]:
-        """Processes of this test that are still there, after a fair wait; they are ended."""
+        """Processes of this test that still run after a fair wait; they are killed."""
         deadline = time.monotonic() + STRAY_WAIT
         while (found := _processes_of(self.home)) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -25,7 +25,7 @@ FORM = ("-p", "--input-format", "stream-json", "--output-format", "stream-json",
 MODEL = ("--model", "claude-sonnet-4-5", "--allowedTools", "Bash", "Read")
 PROMPTS = ("one", "two", "three")
 LONGEST_RUN = 1.1
-"""Seconds that the session takes when nobody kills it, roughly; kills fall into this span."""
+"""Seconds that the session takes if it is not killed, roughly; kills fall into this span."""
 UNKNOWN = "No conversation found with session ID"
 
 
@@ -64,16 +64,16 @@ def one_kill(folder: Path, seed: int) -> Verdict:
     (cwd / "a.txt").write_text("alpha\n", "utf-8")
     with StrictModel(*answers()) as server:
         env = child.clean_environment(home, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="sk-kill")
-        told = _killed([*FORM, *MODEL, "--session-id", SESSION], cwd, env, moment)
+        printed_lines = _killed([*FORM, *MODEL, "--session-id", SESSION], cwd, env, moment)
         issued = server.issued
-        problems = [f"before the kill: {rule}" for rule in server.refused] + _unwritten(told, home)
+        problems = [f"before the kill: {rule}" for rule in server.refused] + _unwritten(printed_lines, home)
     with StrictModel([say("Here again.")]) as server:
         server.issued.update(issued)
         env["ANTHROPIC_BASE_URL"] = server.url
         prompt = {"type": "user", "message": {"role": "user", "content": "go on"}}
         ended = child.run([*FORM, *MODEL, "--resume", SESSION], [prompt], cwd=cwd, env=env)
         problems += [f"invalid: {rule}" for rule in server.refused]
-        acknowledged = _acknowledged(told)
+        acknowledged = _acknowledged(printed_lines)
         if UNKNOWN.encode() in ended.stdout:
             problems += ["lost: the whole session"] if acknowledged else []
         elif not server.requests:
@@ -113,14 +113,14 @@ def _result_came(program: child.Child, deadline: float) -> bool:
             program.changed.wait(left)
 
 
-def _acknowledged(told: list[dict[str, Any]]) -> list[str]:
+def _acknowledged(printed_lines: list[dict[str, Any]]) -> list[str]:
     """Every block and result that was printed, in words that can be compared. Thinking is left out: an answer that ends
     on it cannot be sent back; that it is on disk is checked by its line."""
-    messages = [line["message"] for line in told if line["type"] in ("assistant", "user")]
+    messages = [line["message"] for line in printed_lines if line["type"] in ("assistant", "user")]
     return [_word(block) for message in messages for block in _blocks(message) if block["type"] != "thinking"]
 
 
-def _unwritten(told: list[dict[str, Any]], home: Path) -> list[str]:
+def _unwritten(printed_lines: list[dict[str, Any]], home: Path) -> list[str]:
     """Printed messages that are not in the transcript."""
     kept = set()
     for path in home.rglob(f"{SESSION}.jsonl"):
@@ -129,7 +129,7 @@ def _unwritten(told: list[dict[str, Any]], home: Path) -> list[str]:
                 kept.add(codec.loads(line).get("uuid"))
             except ValueError:  # torn by the kill
                 continue
-    printed = [line["uuid"] for line in told if line["type"] in ("assistant", "user")]
+    printed = [line["uuid"] for line in printed_lines if line["type"] in ("assistant", "user")]
     return [f"unwritten: {uuid}" for uuid in printed if uuid not in kept]
 
 

@@ -41,7 +41,7 @@ def b64(data: bytes) -> str:
 
 
 def image(form: str = "PNG", wide: int = 4, high: int = 3, color: Any = "red") -> Image:
-    """An image block, told as what it is."""
+    """An image block with its media type."""
     return Image(f"image/{form.lower()}", b64(saved(picture(wide, high, color), form)))
 
 
@@ -91,7 +91,7 @@ def slow_jpeg_file(scans: int = 90) -> bytes:
 
 
 def encrypted_pdf(password: str, *pages: str) -> bytes:
-    """The same behind a password."""
+    """The same, protected by a password."""
     writer = PdfWriter(PdfReader(io.BytesIO(pdf(*pages))))
     writer.encrypt(password, owner_password="owner", algorithm="RC4-128")
     out = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Marks for what hosts may ask and this version does not do; a mark must go the day its test passes."""
+"""Marks for what hosts may ask and this version does not do; remove a mark as soon as its test passes."""
 
 from __future__ import annotations
 

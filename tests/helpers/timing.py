@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds that a test waits for an event that must come."""
 SOON = 8.0
-"""Seconds in which anything prompt must be done. What it is told from takes twenty seconds or more."""
+"""Seconds in which anything prompt must be done. Without the promptness it would take twenty seconds or more."""
 POLL = 0.01
 
 

@@ -92,14 +92,14 @@ def play(case: Path, folder: Path, env: Mapping[str, str] | None = None) -> tupl
 
 
 def without_ripgrep() -> dict[str, str]:
-    """An environment in which only the stand-in is found. (Other programs may be missing there too: ripgrep often
+    """An environment in which only the fallback is found. (Other programs may be missing there too: ripgrep often
     lives in /usr/bin.)"""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return {"PATH": os.pathsep.join(folder for folder in folders if not os.path.exists(os.path.join(folder, "rg")))}
 
 
 def usual_env(case: Path) -> dict[str, str]:
-    """The environment in which a case's expectations are written: the stand-in searches."""
+    """The environment in which a case's expectations are written: the fallback searches."""
     return without_ripgrep() if case.parent.name == "Grep" else {}
 
 

@@ -28,7 +28,7 @@ def chain(*lines: Json) -> list[Json]:
 
 
 def save(*lines: Json) -> bytes:
-    """As they stand in a file."""
+    """As the lines of a file."""
     return b"".join(dumps(line) + b"\n" for line in lines)
 
 

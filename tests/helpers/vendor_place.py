@@ -50,13 +50,13 @@ class VendorPlace:
         self.env = child.clean_environment(self.home, **addresses, **dict.fromkeys(_KEYS, "sk-test"))
 
     def run(self, *argv: str, lines: list[dict[str, Any]], form: tuple[str, ...] = NESTED) -> list[dict[str, Any]]:
-        """One process: a turn per user line; what it printed. On stderr stands what it warned of, and nothing else."""
+        """One process: a turn per user line; what it printed. On stderr only warnings are allowed."""
         script = [step for line in lines for step in (line, {"!after": "result"})]
         ended = child.run([*form, *argv], script, cwd=self.cwd, env=self.env)
         warned = [line for line in ended.lines if line.get("subtype") in ("warning", "informational")]
         words = [line["message"] if form == FLAT else line["content"] for line in warned]
-        told = ended.stderr.decode().splitlines()
-        assert [line.partition("] warning ")[2] for line in told] == words
+        logged = ended.stderr.decode().splitlines()
+        assert [line.partition("] warning ")[2] for line in logged] == words
         return ended.lines
 
 

@@ -1,4 +1,4 @@
-"""Wire goldens: a case folder to values and back. The format is told in golden/README.md."""
+"""Wire goldens: a case folder to values and back. golden/README.md describes the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For host tests: one world per test, on each provider where a test asks for `world`."""
+"""For host tests: one world per test; a test that takes `world` runs once for each provider."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=VENDORS, ids=lambda vendor: vendor.name)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[HostWorld]:
-    """A home, a workspace and a provider, each of them in turn."""
+    """A home, a workspace and a provider; once for each provider."""
     with _opened(tmp_path, request.param) as made:
         yield made
 
@@ -39,7 +39,7 @@ def anthropic_world(tmp_path: Path) -> Iterator[HostWorld]:
 
 @contextmanager
 def _opened(folder: Path, vendor: Vendor) -> Iterator[HostWorld]:
-    """A world; afterwards no process of the test may be left."""
+    """A world; no process of the test may outlive it."""
     made = HostWorld(folder, vendor)
     yield made
     strays = made.strays()

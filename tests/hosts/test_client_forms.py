@@ -1,4 +1,4 @@
-"""The command lines and first words of clients that cannot be installed here, as their sources write them."""
+"""Command lines and first messages of clients that cannot be installed here, taken from their sources."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_opcode_goes_on_with_a_session(world: HostWorld) -> None:
         finally:
             running.kill()
     assert ends[0]["session_id"] == ends[1]["session_id"]
-    assert {"first", "second"} <= set(world.heard()[1].said)
+    assert {"first", "second"} <= set(world.requests()[1].said)
 
 
 def test_goose_keeps_one_process(world: HostWorld) -> None:
@@ -130,12 +130,12 @@ def test_goose_keeps_one_process(world: HostWorld) -> None:
     events = [line["event"] for line in done.lines if line["type"] == "stream_event"]
     pieces = [event["delta"]["text"] for event in events if event["type"] == "content_block_delta"]
     assert "".join(pieces) == "One.Two."
-    assert world.heard()[0].system == "You are goose."
+    assert world.requests()[0].system == "You are goose."
     assert (done.stderr, done.code) == (b"", 0)
 
 
 def test_t3code_only_says_hello(world: HostWorld) -> None:
-    """A probe: the initialize answer is read, then the process is ended; nothing is asked of the model."""
+    """A probe: it reads the answer to initialize and ends the process; the model is not asked."""
     world.serve()
     running = start(world, ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"])
     try:
@@ -146,11 +146,11 @@ def test_t3code_only_says_hello(world: HostWorld) -> None:
         running.kill()
     assert isinstance(body["account"], dict)
     assert isinstance(body["commands"], list)
-    assert (world.heard(), done.stderr, done.code) == ([], b"", 0)
+    assert (world.requests(), done.stderr, done.code) == ([], b"", 0)
 
 
 @pytest.mark.parametrize("words", [["auth", "status"], ["auth", "status", "--json"], ["mcp", "list"]], ids=" ".join)
-def test_what_desktop_programs_ask_asks_no_model(words: list[str], any_world: HostWorld) -> None:
+def test_subcommands_of_desktop_programs_ask_no_model(words: list[str], any_world: HostWorld) -> None:
     """`claude auth status` and `claude mcp list` are questions about the set-up, never prompts that cost money."""
     any_world.serve([say("This is expensive.")])
     running = start(any_world, words)
@@ -159,10 +159,10 @@ def test_what_desktop_programs_ask_asks_no_model(words: list[str], any_world: Ho
         done = running.end()
     finally:
         running.kill()
-    assert any_world.heard() == []
+    assert any_world.requests() == []
     if "--json" in words:
-        told = codec.loads(done.stdout)
-        assert (told["loggedIn"], told["apiProvider"]) == (True, any_world.vendor.name)
+        seen = codec.loads(done.stdout)
+        assert (seen["loggedIn"], seen["apiProvider"]) == (True, any_world.vendor.name)
         assert done.code == 0
 
 

@@ -1,4 +1,4 @@
-"""Programs of other people that start a Claude CLI, or read what one wrote, with ours in its place."""
+"""Third-party programs that start a Claude CLI or read its transcripts, with ours in its place."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AcpClient:
         self.asked: list[dict[str, Any]] = []
 
     def request(self, method: str, **params: Any) -> Any:
-        """Ask, allow what we are asked meanwhile, return the answer."""
+        """Send a request, allow every permission asked meanwhile, return the answer."""
         self._ids += 1
         self._send({"id": self._ids, "method": method, "params": params})
         assert self.process.stdout is not None
@@ -130,13 +130,13 @@ def test_claude_agent_acp_knows_how_full_the_context_is(acp: AcpClient, world: H
     session = acp.request("session/new", cwd=str(world.cwd), mcpServers=[])["sessionId"]
     acp.request("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "Copy a to b"}])
     sizes = [update["size"] for update in acp.updates if update["sessionUpdate"] == "usage_update"]
-    assert sizes[-1] > 200_000  # the bridge's own guess, where it is not told
+    assert sizes[-1] > 200_000  # the bridge's own guess
     assert acp.close() == 0
 
 
 @pytest.mark.node
 def test_ai_sdk_provider_with_settings_in_a_file(world: HostWorld) -> None:
-    """This client hands only ANTHROPIC_, CLAUDE_, AWS_ and GOOGLE_ variables on: the file must be enough."""
+    """This client passes on only ANTHROPIC_, CLAUDE_, AWS_ and GOOGLE_ variables: the file must be enough."""
     ai_sdk(world, in_file=True)
 
 
@@ -162,12 +162,12 @@ def ai_sdk(world: HostWorld, *, in_file: bool) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert (told["asked"], told["finish"]) == (["Write"], "stop")
-    assert told["tools"] == [["tool-call", "Write"], ["tool-result", "Write"]]
-    assert "".join(told["pieces"]) == told["text"] == "Written, as you wished."
-    assert len(told["pieces"]) > 1
-    assert told["usage"]["outputTokens"] == 14
+    report = json.loads(done.stdout)
+    assert (report["asked"], report["finish"]) == (["Write"], "stop")
+    assert report["tools"] == [["tool-call", "Write"], ["tool-result", "Write"]]
+    assert "".join(report["pieces"]) == report["text"] == "Written, as you wished."
+    assert len(report["pieces"]) > 1
+    assert report["usage"]["outputTokens"] == 14
     assert (world.cwd / "hello.txt").read_text("utf-8") == "hello\n"
 
 

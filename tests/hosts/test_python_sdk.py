@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 LINE_LIMIT = 1024 * 1024
-"""The SDK's own: a longer line ends its session."""
+"""The limit of the SDK: a longer line ends its session."""
 CLOSE_PROMISE = 5.0
 """After so long the SDK sends SIGTERM to a program that does not end with its input."""
 
@@ -41,8 +41,8 @@ def test_query_gets_the_whole_turn(world: HostWorld) -> None:
     world.serve([say("Let me look."), call("Read", file_path="kettle.txt")], [say("Sencha, at 70 degrees.")])
     host = SdkHost(world)
     got = host.ask("What is in the kettle?")
-    told = [SystemMessage, AssistantMessage, AssistantMessage, UserMessage, AssistantMessage, ResultMessage]
-    assert [type(message) for message in got] == told
+    expected = [SystemMessage, AssistantMessage, AssistantMessage, UserMessage, AssistantMessage, ResultMessage]
+    assert [type(message) for message in got] == expected
     assert texts(got) == ["Let me look.", "Sencha, at 70 degrees."]
     (used,) = calls(got)
     assert (used.name, used.input) == ("Read", {"file_path": "kettle.txt"})
@@ -54,21 +54,21 @@ def test_query_gets_the_whole_turn(world: HostWorld) -> None:
     assert end.usage is not None
     assert (end.usage["input_tokens"], end.usage["output_tokens"]) == (24, 14)
     assert init_of(got)["model"] == world.vendor.model
-    assert "sencha at 70 degrees" in world.heard()[1].results[0]
+    assert "sencha at 70 degrees" in world.requests()[1].results[0]
     assert host.stderr == []
 
 
-def test_chat_completions_tell_the_same_story(any_world: HostWorld) -> None:
-    """The API of most other vendors, at an address of the user's own."""
+def test_chat_completions_give_the_same_turn(any_world: HostWorld) -> None:
+    """The API of most other vendors, at an address that the user chose."""
     (any_world.cwd / "a.txt").write_text("alpha\n", "utf-8")
     server = any_world.serve([say("Let me look."), call("Read", file_path="a.txt")], [say("It says alpha.")])
     flags = {"provider": "compatible", "api-base": server.url + "/v1"}
     got = SdkHost(any_world).ask("What does it say?", model="local-model", extra_args=flags)
-    told = [SystemMessage, AssistantMessage, AssistantMessage, UserMessage, AssistantMessage, ResultMessage]
-    assert [type(message) for message in got] == told
+    expected = [SystemMessage, AssistantMessage, AssistantMessage, UserMessage, AssistantMessage, ResultMessage]
+    assert [type(message) for message in got] == expected
     assert result_of(got).result == "It says alpha."
-    assert [(request.api, request.model) for request in any_world.heard()] == [("openai-chat", "local-model")] * 2
-    assert "alpha" in any_world.heard()[1].results[0]
+    assert [(request.api, request.model) for request in any_world.requests()] == [("openai-chat", "local-model")] * 2
+    assert "alpha" in any_world.requests()[1].results[0]
 
 
 def test_a_client_keeps_the_conversation(world: HostWorld) -> None:
@@ -77,13 +77,13 @@ def test_a_client_keeps_the_conversation(world: HostWorld) -> None:
 
     async def story() -> None:
         async with host.client() as client:
-            told = [await turn(client, prompt) for prompt in ("first", "second", "third")]
-        assert [texts(messages) for messages in told] == [["One."], ["Two."], ["Three."]]
-        assert len({result_of(messages).session_id for messages in told}) == 1
-        assert [init_of(messages)["session_id"] for messages in told] == [result_of(told[0]).session_id] * 3
+            turns = [await turn(client, prompt) for prompt in ("first", "second", "third")]
+        assert [texts(messages) for messages in turns] == [["One."], ["Two."], ["Three."]]
+        assert len({result_of(messages).session_id for messages in turns}) == 1
+        assert [init_of(messages)["session_id"] for messages in turns] == [result_of(turns[0]).session_id] * 3
 
     run(story())
-    asked = [[text for text in request.said if text in ("first", "second", "third")] for request in world.heard()]
+    asked = [[text for text in request.said if text in ("first", "second", "third")] for request in world.requests()]
     assert asked == [["first"], ["first", "second"], ["first", "second", "third"]]
     assert host.stderr == []
 
@@ -120,7 +120,7 @@ def test_images_in_prompts_reach_the_model(world: HostWorld) -> None:
     content = [{"type": "image", "source": source}, {"type": "text", "text": "What is this?"}]
     got = SdkHost(world).ask(lines({"type": "user", "message": {"role": "user", "content": content}}))
     assert result_of(got).result == "A pixel."
-    (asked,) = world.heard()
+    (asked,) = world.requests()
     assert [base64.b64decode(image) for image in asked.images] == [base64.b64decode(PIXEL)]
     assert "What is this?" in asked.said
 
@@ -133,7 +133,7 @@ def test_system_prompt_options(world: HostWorld) -> None:
     host.ask("2", system_prompt={"type": "preset", "preset": "claude_code", "append": "Mention tea."})
     host.ask("3", system_prompt={"type": "file", "path": str(world.cwd / "rules.md")})
     host.ask("4")
-    own, appended, filed, none = (request.system for request in world.heard())
+    own, appended, filed, none = (request.system for request in world.requests())
     assert own == "Speak like a pirate."
     assert appended.endswith("Mention tea.")
     assert len(appended) > 200
@@ -150,7 +150,7 @@ def test_tools_offered_and_refused(world: HostWorld) -> None:
     assert "No such tool available: Bash" in str(back.content)
     assert result_of(got).permission_denials in ([], None)
     host.ask("Look", tools=["Read", "Glob"])
-    first, _, last = world.heard()
+    first, _, last = world.requests()
     assert "Bash" not in first.tools
     assert "Read" in first.tools
     assert sorted(last.tools) == ["Glob", "Read"]
@@ -186,7 +186,7 @@ def test_max_turns_ends_the_turn(world: HostWorld) -> None:
         assert end.terminal_reason == "max_turns"
 
     run(story())
-    assert len(world.heard()) == 2
+    assert len(world.requests()) == 2
 
 
 def test_a_budget_ends_the_turn(world: HostWorld) -> None:
@@ -217,7 +217,7 @@ def test_structured_output(world: HostWorld) -> None:
     end = result_of(got)
     assert (end.subtype, end.is_error) == ("success", False)
     assert end.structured_output == {"city": "Kyoto", "degrees": 31}
-    assert "StructuredOutput" in world.heard()[0].tools
+    assert "StructuredOutput" in world.requests()[0].tools
 
 
 def test_structured_output_that_does_not_fit_is_asked_for_again(world: HostWorld) -> None:
@@ -245,11 +245,11 @@ def test_the_model_changes_between_turns(world: HostWorld) -> None:
         assert texts(third) == ["Three."]
 
     run(story())
-    heard = [request.model for request in world.heard()]
+    heard = [request.model for request in world.requests()]
     assert heard == [world.vendor.model, world.vendor.other_model, world.vendor.model]
 
 
-def test_what_the_host_is_told_about_us(world: HostWorld) -> None:
+def test_what_initialize_reports(world: HostWorld) -> None:
     world.serve()
     host = SdkHost(world)
 
@@ -323,11 +323,11 @@ def test_a_client_that_asks_nothing_ends_at_once(world: HostWorld) -> None:
         return time.monotonic() - begun
 
     assert run(story()) < CLOSE_PROMISE
-    assert (world.heard(), host.stderr) == ([], [])
+    assert (world.requests(), host.stderr) == ([], [])
 
 
 @pytest.mark.filterwarnings("ignore:Unclosed <MemoryObject:ResourceWarning")
-def test_a_query_that_is_dropped_leaves_nothing_behind(any_world: HostWorld) -> None:
+def test_a_dropped_query_leaves_no_process(any_world: HostWorld) -> None:
     world = any_world
     world.serve([call("Bash", command="sleep 300")])
     host = SdkHost(world)
@@ -343,7 +343,7 @@ def test_a_query_that_is_dropped_leaves_nothing_behind(any_world: HostWorld) -> 
             await asyncio.sleep(0.05)
 
     run(story())
-    gc.collect()  # a dropped query leaves streams of the SDK's own to the collector, which would warn in a later test
+    gc.collect()  # a dropped query leaves open streams of the SDK, whose collection would warn in a later test
 
 
 @pytest.mark.parametrize("prompts", [["one"], ["one", "two"]], ids=["one", "two"])
@@ -353,4 +353,4 @@ def test_streamed_prompts_all_get_an_answer(prompts: list[str], world: HostWorld
     got = SdkHost(world).ask(lines(*given))
     assert isinstance(got[-1], ResultMessage)
     assert got[-1].is_error is False
-    assert set(prompts) <= {line for said in world.heard()[-1].said for line in said.split("\n")}
+    assert set(prompts) <= {line for said in world.requests()[-1].said for line in said.split("\n")}

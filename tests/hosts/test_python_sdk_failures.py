@@ -29,9 +29,9 @@ def check_failed(messages: list[Message], status: int, category: str) -> None:
     end = result_of(messages)
     assert (end.subtype, end.is_error, end.api_error_status) == ("success", True, status)
     assert end.terminal_reason == "api_error"
-    told = [message for message in messages if isinstance(message, AssistantMessage)][-1]
-    assert (told.error, told.model) == (category, "<synthetic>")
-    assert texts([told]) == [end.result]
+    shown = [message for message in messages if isinstance(message, AssistantMessage)][-1]
+    assert (shown.error, shown.model) == (category, "<synthetic>")
+    assert texts([shown]) == [end.result]
 
 
 def test_a_wrong_key_is_not_tried_twice(world: HostWorld) -> None:
@@ -46,7 +46,7 @@ def test_a_wrong_key_is_not_tried_twice(world: HostWorld) -> None:
             assert texts(await turn(client, "Again")) == ["Now it works."]
 
     run(story())
-    assert len(world.heard()) == 2
+    assert len(world.requests()) == 2
     assert host.stderr == []
 
 
@@ -71,7 +71,7 @@ def test_a_server_that_keeps_failing_is_given_up(world: HostWorld) -> None:
         check_failed(got, 500, "server_error")
 
     run(story())
-    assert len(world.heard()) == RETRIES + 1
+    assert len(world.requests()) == RETRIES + 1
 
 
 def test_a_query_that_fails_raises(world: HostWorld) -> None:
@@ -128,7 +128,7 @@ def test_a_stream_that_keeps_breaking_is_given_up(world: HostWorld) -> None:
     run(story())
 
 
-def test_no_key_is_told_in_the_conversation(world: HostWorld) -> None:
+def test_a_missing_key_is_reported_in_the_conversation(world: HostWorld) -> None:
     server = world.serve([say("Never asked.")])
     del world.env[world.vendor.key_var]
     host = SdkHost(world)
@@ -139,8 +139,8 @@ def test_no_key_is_told_in_the_conversation(world: HostWorld) -> None:
         end = result_of(got)
         assert (end.subtype, end.is_error) == ("success", True)
         assert world.vendor.key_var in str(end.result)
-        told = [message for message in got if isinstance(message, AssistantMessage)]
-        assert [(message.error, message.model) for message in told] == [("authentication_failed", "<synthetic>")]
+        shown = [message for message in got if isinstance(message, AssistantMessage)]
+        assert [(message.error, message.model) for message in shown] == [("authentication_failed", "<synthetic>")]
 
     run(story())
     assert server.requests == []

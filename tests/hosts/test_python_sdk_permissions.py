@@ -1,4 +1,4 @@
-"""The real Agent SDK for Python: who may run what, and stopping it."""
+"""The real Agent SDK for Python: permissions and interrupts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_call_is_denied(world: HostWorld) -> None:
 
     run(story())
     assert not (world.cwd / "hello.txt").exists()
-    assert "not today" in world.heard()[1].results[0]
+    assert "not today" in world.requests()[1].results[0]
 
 
 def test_a_call_runs_with_the_input_that_the_host_changed(world: HostWorld) -> None:
@@ -193,7 +193,7 @@ def test_an_interrupt_in_the_text(world: HostWorld) -> None:
             assert texts(await turn(client, "Enough. Thanks?")) == ["You are welcome."]
 
     run(story())
-    assert "Enough. Thanks?" in world.heard()[1].said
+    assert "Enough. Thanks?" in world.requests()[1].said
     assert host.stderr == []
 
 
@@ -245,7 +245,7 @@ def test_an_interrupt_while_the_host_is_asked(world: HostWorld) -> None:
     assert not (world.cwd / "hello.txt").exists()
 
 
-def test_an_interrupt_between_turns_is_no_matter(world: HostWorld) -> None:
+def test_an_interrupt_between_turns_has_no_effect(world: HostWorld) -> None:
     world.serve([say("One.")], [say("Two.")])
     host = SdkHost(world)
 
@@ -338,7 +338,7 @@ def test_hooks_may_change_a_call_and_see_its_result(world: HostWorld) -> None:
     run(story())
     assert after == [("Bash", "touch changed.txt")]
     assert [path.name for path in world.cwd.iterdir()] == ["changed.txt"]
-    asked = world.heard()[1]
+    asked = world.requests()[1]
     assert "Mind the gap." in "\n".join([*asked.said, *asked.results])
 
 
@@ -357,7 +357,7 @@ def test_a_hook_adds_to_the_prompt(world: HostWorld) -> None:
             assert result_of(await turn(client, "Hello")).result == "Noted."
 
     run(story())
-    assert "It is Tuesday." in "\n".join(world.heard()[0].said)
+    assert "It is Tuesday." in "\n".join(world.requests()[0].said)
 
 
 @not_yet.host_tools
@@ -377,5 +377,5 @@ def test_tools_of_the_host(world: HostWorld) -> None:
         assert result_of(got).result == "42"
 
     run(story())
-    assert "mcp__sums__add" in world.heard()[0].tools
-    assert "The sum is 42" in world.heard()[1].results[0]
+    assert "mcp__sums__add" in world.requests()[0].tools
+    assert "The sum is 42" in world.requests()[1].results[0]

@@ -1,4 +1,4 @@
-"""The real Agent SDK for Python: transcripts that its helpers read, and conversations that go on later."""
+"""The real Agent SDK for Python: its helpers read our transcripts, and sessions are resumed."""
 
 from __future__ import annotations
 
@@ -51,20 +51,23 @@ def test_a_session_is_resumed(world: HostWorld) -> None:
     first = result_of(host.ask("I am Ann"))
     got = host.ask("Who am I?", resume=first.session_id)
     assert (init_of(got)["session_id"], texts(got)) == (first.session_id, ["Ann."])
-    assert [text for text in world.heard()[1].said if text in ("I am Ann", "Who am I?")] == ["I am Ann", "Who am I?"]
+    assert [text for text in world.requests()[1].said if text in ("I am Ann", "Who am I?")] == [
+        "I am Ann",
+        "Who am I?",
+    ]
     kept = get_session_messages(first.session_id, directory=str(world.cwd))
     assert [message.type for message in kept] == ["user", "assistant", "user", "assistant"]
     assert host.stderr == []
 
 
-def test_the_newest_session_goes_on(world: HostWorld) -> None:
+def test_the_newest_session_is_continued(world: HostWorld) -> None:
     world.serve([say("One.")], [say("Two.")], [say("Three.")])
     host = SdkHost(world)
     host.ask("first")
     newest = result_of(host.ask("second")).session_id
     got = host.ask("third", continue_conversation=True)
     assert result_of(got).session_id == newest
-    said = world.heard()[2].said
+    said = world.requests()[2].said
     assert [text for text in said if text in ("first", "second", "third")] == ["second", "third"]
 
 
@@ -77,7 +80,7 @@ def test_a_fork_leaves_the_old_session_alone(world: HostWorld) -> None:
     assert forked != first
     assert get_session_messages(first, directory=str(world.cwd)) == before
     assert len(get_session_messages(forked, directory=str(world.cwd))) == 4
-    assert "first" in world.heard()[1].said
+    assert "first" in world.requests()[1].said
 
 
 def test_a_session_that_the_helpers_touched_is_resumed(world: HostWorld) -> None:
@@ -88,13 +91,13 @@ def test_a_session_that_the_helpers_touched_is_resumed(world: HostWorld) -> None
     copy = fork_session(result_of(first).session_id, directory=str(world.cwd)).session_id
     got = host.ask("And now?", resume=copy)
     assert (result_of(got).session_id, texts(got)) == (copy, ["Still empty."])
-    assert len(calls(first)) == len(world.heard()[2].results) == 1
+    assert len(calls(first)) == len(world.requests()[2].results) == 1
     info = get_session_info(result_of(first).session_id, directory=str(world.cwd))
     assert info is not None
     assert info.custom_title == "An empty room"
 
 
-def test_an_unknown_session_is_told(world: HostWorld) -> None:
+def test_an_unknown_session_is_reported(world: HostWorld) -> None:
     world.serve([say("Never asked.")])
     host = SdkHost(world)
     missing = "00000000-0000-4000-8000-000000000000"
@@ -105,7 +108,7 @@ def test_an_unknown_session_is_told(world: HostWorld) -> None:
 
     with pytest.raises(ClaudeSDKError, match="No conversation found with session ID"):
         run(story())
-    assert world.heard() == []
+    assert world.requests() == []
 
 
 def test_a_session_gets_the_id_that_the_host_chose(world: HostWorld) -> None:

@@ -1,4 +1,4 @@
-"""A conversation whose transcript lives in a Redis server goes on on another machine, with another vendor's model."""
+"""A conversation whose transcript is in a Redis server is continued on another machine with another vendor's model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.redis
 
 @pytest.fixture
 def redis() -> Iterator[Redis]:
-    """A connection to a server of this test's own."""
+    """A connection to a server for this test."""
     with running(program()) as address:
         connection = Redis(address)
         try:
@@ -38,7 +38,7 @@ def redis() -> Iterator[Redis]:
 
 
 def _machine(folder: Path, vendor: Vendor) -> Iterator[HostWorld]:
-    """A world of its own; afterwards no process of it may be left."""
+    """A world; no process of it may outlive it."""
     folder.mkdir()
     world = HostWorld(folder, vendor)
     yield world
@@ -64,7 +64,7 @@ def test_the_store_keeps_what_the_sdk_asks_of_stores(redis: Redis) -> None:
     run(run_session_store_conformance(lambda: RedisSessions(redis, f"case-{next(numbers)}")))
 
 
-def test_a_conversation_in_redis_goes_on_on_another_machine(redis: Redis, here: HostWorld, there: HostWorld) -> None:
+def test_a_conversation_in_redis_continues_on_another_machine(redis: Redis, here: HostWorld, there: HostWorld) -> None:
     project = str(here.cwd)
     (here.cwd / "a.txt").write_text("alpha", "utf-8")
     here.serve([say("Looking."), call("Read", file_path="a.txt")], [say("It says alpha.")])
@@ -114,7 +114,7 @@ BEGINNING: list[dict[str, Any]] = [
             {"text": "Looking."},
             {
                 "functionCall": {"name": "Read", "args": {"file_path": "a.txt"}},
-                # Google's word for a call that another model made, which has no signature of its own.
+                # Google's marker for a call of another model, which has no signature.
                 "thoughtSignature": "skip_thought_signature_validator",
             },
         ],
@@ -122,11 +122,11 @@ BEGINNING: list[dict[str, Any]] = [
     {"role": "user", "parts": [{"functionResponse": {"name": "Read", "response": {"output": "1\talpha"}}}]},
     _words("model", "It says alpha."),
 ]
-"""The first machine's turn as Google's model has to be told it."""
+"""The first machine's turn in the form that Google's API needs."""
 
 
 def _lines(redis: Redis, project: str, session: str) -> list[dict[str, Any]]:
-    """What the server holds, read past the store."""
+    """What the server holds, read without the store."""
     where = f"sessions:lines:{project_key_for_directory(project)}/{session}"
     return [json.loads(line) for line in redis("LRANGE", where, 0, -1)]
 

@@ -1,4 +1,4 @@
-"""The Agent SDK keeps a session elsewhere than on our disk, takes it up on another machine, and goes back in time."""
+"""The Agent SDK keeps a session in a store, resumes it on another machine, and rewinds it to an earlier answer."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def _same_config_dir(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 
 def asked(world: HostWorld) -> list[list[str]]:
     """The prompts in each request."""
-    return [[text for text in request.said if text in WORDS] for request in world.heard()]
+    return [[text for text in request.said if text in WORDS] for request in world.requests()]
 
 
 def last_uuid(messages: list[Message]) -> str:
     return [str(message.uuid) for message in messages if isinstance(message, AssistantMessage)][-1]
 
 
-def test_a_session_kept_in_a_store_goes_on_on_another_machine(world: HostWorld) -> None:
+def test_a_session_in_a_store_is_continued_on_another_machine(world: HostWorld) -> None:
     (world.cwd / "a.txt").write_text("alpha\n", "utf-8")
     world.serve([say("Looking."), call("Read", file_path="a.txt")], [say("It says alpha.")], [say("Alpha, again.")])
     store = InMemorySessionStore()
@@ -62,7 +62,7 @@ def test_a_session_kept_in_a_store_goes_on_on_another_machine(world: HostWorld) 
     got = host.ask("second", session_store=store, resume=session)
     assert (result_of(got).session_id, texts(got)) == (session, ["Alpha, again."])
     assert asked(world) == [["first"], ["first"], ["first", "second"]]
-    assert "alpha" in world.heard()[2].results[0]
+    assert "alpha" in world.requests()[2].results[0]
     assert host.stderr == []
 
 

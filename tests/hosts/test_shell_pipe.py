@@ -60,14 +60,14 @@ def test_a_prompt_prints_text(script: str, any_world: HostWorld) -> None:
     any_world.serve([say("Hello, こんにちは 🌸.")])
     done = sh(any_world, script)
     assert (done.stdout.decode(), done.stderr.decode(), done.code) == ("Hello, こんにちは 🌸.\n", "", 0)
-    assert any_world.heard()[0].said[-1] == "Greet me"
+    assert any_world.requests()[0].said[-1] == "Greet me"
 
 
 def test_a_prompt_and_a_file_go_together(any_world: HostWorld) -> None:
     any_world.serve([say("A missing semicolon.")])
     done = sh(any_world, "printf 'line 7: syntax error' > build.log; yume-shim -p 'Explain this error' < build.log")
     assert (done.stdout, done.stderr, done.code) == (b"A missing semicolon.\n", b"", 0)
-    said = "\n".join(any_world.heard()[0].said)
+    said = "\n".join(any_world.requests()[0].said)
     assert "Explain this error" in said
     assert "line 7: syntax error" in said
 
@@ -76,19 +76,19 @@ def test_json_is_one_line_with_the_result(any_world: HostWorld) -> None:
     any_world.serve([say("Two.")])
     done = sh(any_world, "yume-shim -p 'List the risks' --output-format json")
     (line,) = done.lines
-    told = (line["type"], line["subtype"], line["is_error"], line["result"], line["num_turns"])
-    assert told == ("result", "success", False, "Two.", 1)
+    seen = (line["type"], line["subtype"], line["is_error"], line["result"], line["num_turns"])
+    assert seen == ("result", "success", False, "Two.", 1)
     assert (done.stderr, done.code) == (b"", 0)
 
 
-def test_stream_json_tells_the_turn(any_world: HostWorld) -> None:
+def test_stream_json_prints_the_turn(any_world: HostWorld) -> None:
     any_world.serve([call("Glob", pattern="*.txt")], [say("None.")])
     done = sh(any_world, "yume-shim -p 'Any text files?' --output-format stream-json --verbose")
     assert types(done.lines) == ["system", "assistant", "user", "assistant", "result"]
     assert (done.stderr, done.code) == (b"", 0)
 
 
-def test_flat_is_what_a_bare_start_speaks(any_world: HostWorld) -> None:
+def test_flat_is_the_default(any_world: HostWorld) -> None:
     any_world.serve([say("Hello.", pieces=1)])
     done = sh(any_world, """printf '{"type":"user","content":"Hi"}\\n' | yume-shim""")
     assert types(done.lines) == ["system", "text", "usage", "result", "message_stop"]
@@ -104,7 +104,7 @@ def test_several_prompts_in_flat_get_a_turn_each(any_world: HostWorld) -> None:
     assert (done.stderr, done.code) == (b"", 0)
 
 
-def test_several_prompts_in_stream_json_are_all_heard(any_world: HostWorld) -> None:
+def test_several_prompts_in_stream_json_all_reach_the_model(any_world: HostWorld) -> None:
     any_world.serve([say("One.")], [say("Two.")])
     prompts = "".join(
         f'{{"type":"user","message":{{"role":"user","content":"{word}"}}}}\\n' for word in ("alpha", "beta", "gamma")
@@ -112,8 +112,8 @@ def test_several_prompts_in_stream_json_are_all_heard(any_world: HostWorld) -> N
     done = sh(any_world, f"printf '{prompts}' | yume-shim -p {STREAM}")
     # what waited while the first turn ran is one turn
     assert [line["result"] for line in done.lines if line["type"] == "result"] == ["One.", "Two."]
-    assert any_world.heard()[1].said[0] == "alpha"
-    assert "beta\ngamma" in "\n".join(any_world.heard()[1].said)
+    assert any_world.requests()[1].said[0] == "alpha"
+    assert "beta\ngamma" in "\n".join(any_world.requests()[1].said)
     assert (done.stderr, done.code) == (b"", 0)
 
 
@@ -130,7 +130,7 @@ def test_garbage_lines_lose_nothing(any_world: HostWorld) -> None:
     assert done.code == 0
 
 
-def test_garbage_lines_in_stream_json_are_told(any_world: HostWorld) -> None:
+def test_garbage_lines_in_stream_json_are_reported(any_world: HostWorld) -> None:
     any_world.serve([say("Still here.")])
     good = b'{"type":"user","message":{"role":"user","content":"Hi"}}\n'
     done = sh(any_world, f"yume-shim -p {STREAM}", b"not json\n" + good)
@@ -146,7 +146,7 @@ def test_a_huge_prompt(any_world: HostWorld) -> None:
     line = codec.dumps({"type": "user", "content": "y" * HUGE}) + b"\n"
     done = sh(any_world, "yume-shim", line)
     assert [line["result"] for line in done.lines if line["type"] == "result"] == ["Long indeed."]
-    assert [max(map(len, request.said)) for request in any_world.heard()] == [HUGE, HUGE]
+    assert [max(map(len, request.said)) for request in any_world.requests()] == [HUGE, HUGE]
 
 
 def test_the_version(any_world: HostWorld) -> None:
@@ -156,11 +156,11 @@ def test_the_version(any_world: HostWorld) -> None:
     assert (done.stderr, done.code) == (b"", 0)
 
 
-# ---------------------------------------------------------------- readers that go away, pipes that are not there
+# ---------------------------------------------------------------- closed pipes
 
 
 @pytest.mark.parametrize("form", ["--output-format flat -p", "-p --output-format stream-json --verbose"])
-def test_a_reader_that_goes_away_is_no_failure(form: str, any_world: HostWorld) -> None:
+def test_a_reader_that_closes_early_is_not_a_failure(form: str, any_world: HostWorld) -> None:
     any_world.serve(
         *[[say(f"{number} " * 2000, pieces=20), call("Glob", pattern="*")] for number in range(3)], [say("!")]
     )
@@ -176,13 +176,13 @@ def test_stdout_that_is_closed_from_the_start(form: str, any_world: HostWorld) -
     assert (done.stdout, done.stderr, done.code) == (b"", b"", 0)
 
 
-def test_stdin_that_is_closed_is_no_part_of_the_prompt(any_world: HostWorld) -> None:
+def test_a_closed_stdin_adds_nothing_to_the_prompt(any_world: HostWorld) -> None:
     any_world.serve([say("Fine.")])
     done = sh(any_world, "yume-shim -p 'Hi' <&-")
     assert (done.stdout, done.stderr, done.code) == (b"Fine.\n", b"", 0)
 
 
-def test_stdin_that_nobody_writes_to_does_not_hold_a_prompt_up(any_world: HostWorld) -> None:
+def test_a_silent_stdin_does_not_block_a_prompt(any_world: HostWorld) -> None:
     any_world.serve([say("Fine.")])
     reader, writer = os.pipe()
     try:
@@ -203,7 +203,7 @@ def test_stdin_that_nobody_writes_to_does_not_hold_a_prompt_up(any_world: HostWo
 
 
 @pytest.mark.parametrize(("form", "lines"), [("", ["init"]), (f"-p {STREAM}", [])], ids=["flat", "claude"])
-def test_stdin_that_is_closed_is_an_end_of_input(form: str, lines: list[str], any_world: HostWorld) -> None:
+def test_a_closed_stdin_is_the_end_of_input(form: str, lines: list[str], any_world: HostWorld) -> None:
     any_world.serve()
     done = sh(any_world, f"yume-shim {form} <&-")
     assert ([line["subtype"] for line in done.lines], done.stderr, done.code) == (lines, b"", 0)
@@ -236,15 +236,15 @@ def test_a_terminal_gets_the_same_lines(form: str, any_world: HostWorld) -> None
         assert process.stderr.read() == b""
     os.close(reader)
     assert b"\x1b" not in shown
-    told = types([codec.loads(line) for line in shown.replace(b"\r\n", b"\n").splitlines()])
-    assert told[0] == "system"
-    assert "result" in told
+    seen = types([codec.loads(line) for line in shown.replace(b"\r\n", b"\n").splitlines()])
+    assert seen[0] == "system"
+    assert "result" in seen
 
 
 # ---------------------------------------------------------------- exit codes
 
 
-def test_nothing_asked_is_no_failure(any_world: HostWorld) -> None:
+def test_no_prompt_is_not_a_failure(any_world: HostWorld) -> None:
     any_world.serve()
     done = sh(any_world, "yume-shim")
     assert ([line["subtype"] for line in done.lines], done.stderr, done.code) == (["init"], b"", 0)
@@ -252,7 +252,7 @@ def test_nothing_asked_is_no_failure(any_world: HostWorld) -> None:
     assert (done.stdout, done.stderr, done.code) == (b"", b"", 0)
 
 
-def test_a_print_form_without_a_prompt_says_so(any_world: HostWorld) -> None:
+def test_print_without_a_prompt_is_refused(any_world: HostWorld) -> None:
     any_world.serve()
     done = sh(any_world, "yume-shim -p")
     assert (done.stdout, done.code) == (b"", 1)
@@ -260,14 +260,14 @@ def test_a_print_form_without_a_prompt_says_so(any_world: HostWorld) -> None:
 
 
 @pytest.mark.parametrize("form", ["-p 'Hi'", "-p 'Hi' --output-format json", "-p 'Hi' --output-format flat"])
-def test_a_failed_turn_is_told_on_stdout_and_by_the_exit_code(form: str, any_world: HostWorld) -> None:
+def test_a_failed_turn_shows_on_stdout_and_in_the_exit_code(form: str, any_world: HostWorld) -> None:
     any_world.serve([refuse(401)])
     done = sh(any_world, f"yume-shim {form}")
     assert b"scripted refusal" in done.stdout
     assert (done.stderr, done.code) == (b"", 1)
 
 
-def test_only_the_last_turn_decides(any_world: HostWorld) -> None:
+def test_the_last_turn_decides_the_exit_code(any_world: HostWorld) -> None:
     any_world.serve([refuse(401)], [say("Fine now.")])
     prompts = """{"type":"user","content":"a"}\\n{"type":"user","content":"b"}\\n"""
     done = sh(any_world, f"printf '{prompts}' | yume-shim")
@@ -293,7 +293,7 @@ def test_only_the_last_turn_decides(any_world: HostWorld) -> None:
     ],
 )
 @pytest.mark.parametrize("flat", [True, False], ids=["flat", "claude"])
-def test_a_start_that_cannot_be(flat: bool, flags: str, named: str, any_world: HostWorld) -> None:
+def test_a_refused_start(flat: bool, flags: str, named: str, any_world: HostWorld) -> None:
     any_world.serve()
     done = sh(any_world, f"yume-shim {flags}" if flat else f"yume-shim -p Hi {flags}")
     assert named in done.stderr.decode()

@@ -1,4 +1,4 @@
-"""The real Agent SDK for TypeScript with our program as its executable. The stories are told in `ts/*.mjs`."""
+"""The real Agent SDK for TypeScript with our program as its executable. The stories are in `ts/*.mjs`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def modules() -> Path:
 
 
 def tell(story: str, world: HostWorld, modules: Path) -> Any:
-    """Run a story in Node; what it told."""
+    """Run a story in Node; returns what it printed."""
     env = {**world.env, "HOST_MODULES": str(modules), "HOST_PROGRAM": program(), "HOST_CWD": str(world.cwd)}
     done = subprocess.run(
         [node(), str(STORIES / f"{story}.mjs")],
@@ -44,84 +44,84 @@ def tell(story: str, world: HostWorld, modules: Path) -> Any:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
-    assert told.pop("stderr") == ""
-    return told
+    seen = json.loads(done.stdout)
+    assert seen.pop("stderr") == ""
+    return seen
 
 
 def test_a_query(world: HostWorld, modules: Path) -> None:
     (world.cwd / "kettle.txt").write_text("sencha at 70 degrees\n", "utf-8")
     world.serve([say("Let me look."), call("Read", file_path="kettle.txt")], [say("Sencha, at 70 degrees.")])
-    told = tell("query", world, modules)
-    assert told["kinds"] == ["system", "assistant", "assistant", "user", "assistant", "result"]
-    assert told["texts"] == ["Let me look.", "Sencha, at 70 degrees."]
-    assert told["calls"] == [{"name": "Read", "input": {"file_path": "kettle.txt"}}]
-    assert told["results"] == [False]
-    assert (told["init"]["subtype"], told["init"]["model"]) == ("init", world.vendor.model)
-    assert (told["result"]["subtype"], told["result"]["result"]) == ("success", "Sencha, at 70 degrees.")
-    assert "sencha at 70 degrees" in world.heard()[1].results[0]
+    seen = tell("query", world, modules)
+    assert seen["kinds"] == ["system", "assistant", "assistant", "user", "assistant", "result"]
+    assert seen["texts"] == ["Let me look.", "Sencha, at 70 degrees."]
+    assert seen["calls"] == [{"name": "Read", "input": {"file_path": "kettle.txt"}}]
+    assert seen["results"] == [False]
+    assert (seen["init"]["subtype"], seen["init"]["model"]) == ("init", world.vendor.model)
+    assert (seen["result"]["subtype"], seen["result"]["result"]) == ("success", "Sencha, at 70 degrees.")
+    assert "sencha at 70 degrees" in world.requests()[1].results[0]
 
 
 def test_several_turns(world: HostWorld, modules: Path) -> None:
     world.serve([say("One.")], [say("Two.")], [say("Three.")])
-    told = tell("turns", world, modules)
-    assert told == {"texts": [["One."], ["Two."], ["Three."]], "sessions": 1, "rest": []}
-    asked = [text for text in world.heard()[2].said if text in ("first", "second", "third")]
+    seen = tell("turns", world, modules)
+    assert seen == {"texts": [["One."], ["Two."], ["Three."]], "sessions": 1, "rest": []}
+    asked = [text for text in world.requests()[2].said if text in ("first", "second", "third")]
     assert asked == ["first", "second", "third"]
 
 
 def test_model_and_mode_change_between_turns(world: HostWorld, modules: Path) -> None:
     written = [call("Write", file_path=f"{name}.txt", content=name) for name in ("a", "b")]
     world.serve([written[0]], [say("No.")], [written[1]], [say("Yes.")])
-    told = tell("changes", world, modules)
-    assert told["errors"] == [[True], [False]]
-    assert told["inits"] == [
+    seen = tell("changes", world, modules)
+    assert seen["errors"] == [[True], [False]]
+    assert seen["inits"] == [
         {"model": world.vendor.model, "permissionMode": "default"},
         {"model": world.vendor.other_model, "permissionMode": "acceptEdits"},
     ]
-    assert "bypassPermissions" in told["refused"]
+    assert "bypassPermissions" in seen["refused"]
     first, last = world.vendor.model, world.vendor.other_model
-    assert [request.model for request in world.heard()] == [first, first, last, last]
+    assert [request.model for request in world.requests()] == [first, first, last, last]
     assert [path.name for path in world.cwd.iterdir()] == ["b.txt"]
 
 
 def test_the_host_decides(world: HostWorld, modules: Path) -> None:
     names = ("a.txt", "b.txt", "c.txt")
     world.serve([call("Write", file_path=name, content=name) for name in names], [say("Well.")])
-    told = tell("permission", world, modules)
+    seen = tell("permission", world, modules)
     given = [{"file_path": name, "content": name} for name in names]
-    assert told["asked"] == [{"name": "Write", "given": one, "id": "string"} for one in given]
-    assert [result["error"] for result in told["results"]] == [False, False, True]
-    assert told["results"][2]["text"] == "not today"
-    assert [denied["tool_input"] for denied in told["result"]["permission_denials"]] == [given[2]]
+    assert seen["asked"] == [{"name": "Write", "given": one, "id": "string"} for one in given]
+    assert [result["error"] for result in seen["results"]] == [False, False, True]
+    assert seen["results"][2]["text"] == "not today"
+    assert [denied["tool_input"] for denied in seen["result"]["permission_denials"]] == [given[2]]
     assert sorted(path.name for path in world.cwd.iterdir()) == ["a.txt", "changed.txt"]
 
 
 def test_an_interrupt(world: HostWorld, modules: Path) -> None:
     world.serve([say("One, two, three"), hold()], [say("You are welcome.")])
-    told = tell("interrupt", world, modules)
-    assert told["milliseconds"] < 10 * INTERRUPT_PROMISE_MS
-    assert (told["stopped"]["subtype"], told["stopped"]["is_error"]) == ("error_during_execution", True)
-    assert told["after"] == ["You are welcome."]
+    seen = tell("interrupt", world, modules)
+    assert seen["milliseconds"] < 10 * INTERRUPT_PROMISE_MS
+    assert (seen["stopped"]["subtype"], seen["stopped"]["is_error"]) == ("error_during_execution", True)
+    assert seen["after"] == ["You are welcome."]
 
 
 def test_partial_messages(world: HostWorld, modules: Path) -> None:
     world.serve([say("A rather long answer in pieces.", pieces=6), pause(50)])
-    told = tell("partial", world, modules)
-    assert told["kinds"][:2] == ["message_start", "content_block_start"]
-    assert told["kinds"][-3:] == ["content_block_stop", "message_delta", "message_stop"]
-    assert ["".join(told["pieces"])] == told["texts"] == ["A rather long answer in pieces."]
+    seen = tell("partial", world, modules)
+    assert seen["kinds"][:2] == ["message_start", "content_block_start"]
+    assert seen["kinds"][-3:] == ["content_block_stop", "message_delta", "message_stop"]
+    assert ["".join(seen["pieces"])] == seen["texts"] == ["A rather long answer in pieces."]
 
 
-def test_what_the_host_is_told_about_us(world: HostWorld, modules: Path) -> None:
+def test_what_initialize_reports(world: HostWorld, modules: Path) -> None:
     world.serve()
-    told = tell("about", world, modules)
-    named = {model["value"]: model for model in told["models"]}
+    seen = tell("about", world, modules)
+    named = {model["value"]: model for model in seen["models"]}
     assert named["sonnet"]["resolvedModel"].endswith(world.vendor.model)
-    assert told["account"]["apiProvider"]
-    assert (told["servers"], type(told["commands"]), type(told["agents"])) == ([], list, list)
-    assert "extra" not in told
-    assert world.heard() == []
+    assert seen["account"]["apiProvider"]
+    assert (seen["servers"], type(seen["commands"]), type(seen["agents"])) == ([], list, list)
+    assert "extra" not in seen
+    assert world.requests() == []
 
 
 def test_structured_output(world: HostWorld, modules: Path) -> None:
@@ -133,7 +133,7 @@ def test_structured_output(world: HostWorld, modules: Path) -> None:
 def test_system_prompts(world: HostWorld, modules: Path) -> None:
     world.serve(*[[say("Yes.")]] * 3)
     assert tell("system", world, modules) == {"results": ["Yes.", "Yes.", "Yes."]}
-    own, appended, none = (request.system for request in world.heard())
+    own, appended, none = (request.system for request in world.requests())
     assert own == "Speak like a pirate."
     assert appended.endswith("Mention tea.")
     assert len(appended) > 200
@@ -148,16 +148,16 @@ def test_an_abort(any_world: HostWorld, modules: Path) -> None:
 @not_yet.host_tools
 def test_tools_of_the_host(world: HostWorld, modules: Path) -> None:
     world.serve([call("mcp__sums__add", a=19, b=23)], [say("42")])
-    told = tell("server", world, modules)
-    assert "The sum is 42" in json.dumps(told["results"])
-    assert told["result"]["result"] == "42"
+    seen = tell("server", world, modules)
+    assert "The sum is 42" in json.dumps(seen["results"])
+    assert seen["result"]["result"] == "42"
 
 
 @not_yet.hooks
 def test_hooks(world: HostWorld, modules: Path) -> None:
     world.serve([call("Bash", command="touch made.txt")], [say("Blocked.")])
-    told = tell("hooks", world, modules)
-    assert told["seen"] == [["PreToolUse", "Bash"]]
-    assert told["results"][0][0] is True
-    assert "no touching" in str(told["results"][0][1])
+    seen = tell("hooks", world, modules)
+    assert seen["seen"] == [["PreToolUse", "Bash"]]
+    assert seen["results"][0][0] is True
+    assert "no touching" in str(seen["results"][0][1])
     assert not (world.cwd / "made.txt").exists()

@@ -98,7 +98,7 @@ class EndpointKeys:
             self.secrets.append(key)
 
 
-class ModelChoice:
+class ModelResolver:
     """Model names -> models that can be asked here. It has no state of its own besides the catalogue's."""
 
     def __init__(self, settings: Settings, keys: EndpointKeys) -> None:

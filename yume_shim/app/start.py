@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.app.models import EndpointKeys, ModelChoice
+from yume_shim.app.models import EndpointKeys, ModelResolver
 from yume_shim.app.output import Output, output_of_refusal
 from yume_shim.app.resume import NoConversation, open_session
 from yume_shim.config.build import build_settings
@@ -93,7 +93,7 @@ class Startup:
             lambda: timestamp(self.clock.now()),
         )
         self.keys = EndpointKeys(settings)
-        self.models = ModelChoice(settings, self.keys)
+        self.models = ModelResolver(settings, self.keys)
         self.spec = self.models.first(self.opened.stored)
         self.log = self._open_log()
         self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, listeners=listeners)

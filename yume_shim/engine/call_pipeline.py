@@ -129,7 +129,7 @@ class CallPipeline:
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
         services, call = self._services, prepared.call
         self._report_state("requires_action")
-        answer = services.asker.ask(call, decision, self._cancel, emit=services.emit)
+        answer = services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.commands import Approve
+    from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import Decision
     from yume_shim.types.ports import Cancel, Emit, HostChannel
 
@@ -22,8 +23,6 @@ QUEUE_SLICE_S = 0.05
 """How often a call that waits for its turn to ask looks at its cancel signal."""
 REMEMBER = "!remember"
 """The field of an answer's body for `remember` of the flat line; the Claude shape has none."""
-
-_DESCRIBING_FIELDS = ("description", "file_path", "notebook_path", "path", "url", "query")
 
 
 class Approvals:
@@ -40,7 +39,9 @@ class Approvals:
         """False when the host did not say that it answers questions, or can no longer answer."""
         return self._host_answers() and self._host.is_open()
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
+    def ask(
+        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+    ) -> Answer:
         """Put the question, wait for its end. Raises Cancelled, after withdrawing the question."""
 
         def announce(ask_id: str) -> ApprovalAsked:
@@ -51,7 +52,7 @@ class Approvals:
                 timeout_ms=round(self._timeout_s * 1000),
                 suggestions=decision.suggestions,
                 blocked_path=decision.blocked_path,
-                description=describe(call),
+                description=describe(call, spec),
             )
 
         while not self._turn.acquire(timeout=QUEUE_SLICE_S):
@@ -102,10 +103,10 @@ def reply_of(approve: Approve) -> HostReply:
     return HostReply("answered", body)
 
 
-def describe(call: ToolCall) -> str:
+def describe(call: ToolCall, spec: ToolSpec) -> str:
     """A short line about the call for a dialog: its own description, or the name of what it touches."""
-    for field in _DESCRIBING_FIELDS:
-        text = call.input.get(field)
-        if isinstance(text, str) and text:
-            return os.path.basename(text.rstrip("/\\")) if field.endswith("path") else text
-    return ""
+    field = spec.describing_field
+    text = call.input.get(field) if field else None
+    if not isinstance(text, str):
+        return ""
+    return os.path.basename(text.rstrip("/\\")) if field == spec.path_field else text

@@ -1,6 +1,6 @@
-"""Model APIs: one adapter per wire API, two transports under all of them. The only room that talks to models.
+"""Model APIs: one adapter per wire API, and two transports that all of them use. Only this room talks to models.
 
-An adapter is a module found by its API name (`foo-bar` is `providers/apis/foo_bar.py` or a package of that name). Its
+An adapter is a module found by its API's name (`foo-bar` is `providers/apis/foo_bar.py` or a package of that name). Its
 sections are always in this order:
 
     API                      the name
@@ -10,9 +10,8 @@ sections are always in this order:
     encode_tools             ToolSpecs -> the API's shape (pure)
     auth_headers             Credential -> headers (pure)
     Decoder                  frames -> ModelEvents (pure): feed(frame), finish()
-    map_stop, map_usage      the API's words -> ours (pure)
-    whole_frames             an answer that was not streamed -> the frames of one that was (pure)
+    map_stop, map_usage      the API's stop reasons and token counts -> ours (pure)
+    whole_frames             an answer that was not streamed -> the frames of a stream (pure)
 
-What every adapter gets is done before it: `fitting/prepare` fits a request to its endpoint, `fitting/adaptation` learns
-from refusals.
+Before encoding, `fitting/prepare` fits a request to its endpoint; after a refusal, `fitting/adaptation` changes it.
 """

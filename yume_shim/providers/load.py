@@ -1,4 +1,4 @@
-"""From a model to a provider that can be asked: adapter by the API's name, transport by the settings."""
+"""Builds the provider of a model: the adapter by the API's name, the transport by the settings."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def load_provider(
     spec: ModelSpec, credential: Credential, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
 ) -> Provider:
-    """The provider for a model. Raises BadInvocation for an API that nobody here speaks."""
+    """The provider for a model. Raises BadInvocation for an API without an adapter."""
     return provider_maker(spec, settings, ids, log, tap)(credential)
 
 
 def provider_maker(
     spec: ModelSpec, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
 ) -> Callable[[Credential], Provider]:
-    """Makes the provider of a model, once per key; what one of them was taught and has told holds for all."""
+    """A function that builds the provider for one key. All providers of the model share adaptations and notices."""
     from yume_shim.providers.fitting.prepare import Preparer
     from yume_shim.providers.pipeline import ApiProvider
 
@@ -51,7 +51,7 @@ def load_adapter(api: str) -> Adapter:
             __import__(name)
             module = sys.modules[name]
         except ModuleNotFoundError as exc:
-            if exc.name != name:  # the adapter is there, something it needs is not
+            if exc.name != name:  # the adapter exists, but one of its imports does not
                 raise
     if getattr(module, "API", None) != api:
         raise BadInvocation(f"unknown API {api!r}; known: {', '.join(known_apis())}")
@@ -59,7 +59,7 @@ def load_adapter(api: str) -> Adapter:
 
 
 def known_apis() -> tuple[str, ...]:
-    """The APIs there is an adapter for."""
+    """The APIs that have an adapter."""
     from pkgutil import iter_modules
 
     import yume_shim.providers.apis as room
@@ -74,7 +74,7 @@ def _load_transport(
     endpoint = spec.endpoint
     headers = settings.endpoint.custom_headers if endpoint.takes_custom_headers else {}
     timeouts = settings.limits.timeouts
-    if not (spec.streaming and endpoint.quirks.streaming):  # nothing comes before the model has written everything
+    if not (spec.streaming and endpoint.quirks.streaming):  # the first byte comes when the whole answer is written
         timeouts = replace(timeouts, first_byte=timeouts.total)
     if settings.network.transport == "sdk" or endpoint.sign_in:
         from yume_shim.providers.sdk.transport import SdkTransport

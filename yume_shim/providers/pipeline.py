@@ -1,7 +1,7 @@
 """From Request to ModelEvents: an adapter, a transport, and the promise that a stream ends once, never by raising.
 
-On the way out a request is fitted to its endpoint (`_prepare.py`); a refusal that names what was wrong with it is
-learned from and the request sent again (`_repair.py`), before anything of an answer was heard.
+A request is fitted to its endpoint before it is sent (`fitting/prepare`). If it is refused for a reason that can be
+avoided, it is changed and sent again (`fitting/adaptation`), unless a part of the answer has already arrived.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     """(level, message)."""
     TapKind = Literal["request", "headers", "frame", "status", "fault"]
     Tap = Callable[[TapKind, Any], None]
-    """Hears everything: the WireRequest, the response headers, every frame, a StatusFailed, a Failure."""
+    """Receives everything: the WireRequest, the response headers, every frame, a StatusFailed, a Failure."""
 
     class Decoding(Protocol):
         """A decoder of one response."""
@@ -59,16 +59,16 @@ if TYPE_CHECKING:
         ) -> Decoding: ...
 
         def whole_frames(self, body: Json) -> list[Json]:
-            """One whole answer as the frames that a stream of it would have been; `[body]` if the decoder takes it."""
+            """One whole answer as the frames of a stream; `[body]` if the decoder reads it as it is."""
             ...
 
 
 BAD_FRAME_QUOTE = 200
-"""Characters of an unreadable frame that are quoted."""
+"""Characters of an invalid event that are quoted."""
 
 
 class ApiProvider:
-    """A model behind a wire API. Implements `types.ports.Provider`."""
+    """A model that is reached through a wire API. Implements `types.ports.Provider`."""
 
     def __init__(
         self,
@@ -114,11 +114,11 @@ class ApiProvider:
         yield ResponseFailed(advised(failure, request.model))
 
     def close(self) -> None:
-        """Let go of kept connections."""
+        """Close idle connections."""
         self._transport.close()
 
     def _attempt(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
-        """The events of one request; what is raised on the way becomes a ResponseFailed."""
+        """The events of one request; an exception becomes a ResponseFailed."""
         events = self._events(request, cancel)
         try:
             yield from events
@@ -126,14 +126,14 @@ class ApiProvider:
         except Cancelled:
             failure = failure_cancelled(self._name)
         except ProviderFailed as exc:
-            failure = self._heard(exc)
+            failure = self._reported(exc)
         except Exception as exc:  # the promise of the port: a stream never raises
             failure = failure_from_exception(exc, self._name)
             if failure.kind == "internal":
                 self._log("error", f"{self._name}: {_last_place(exc)}: {failure.message}")
         finally:
             events.close()
-        if cancel.is_set():  # whatever broke, it broke because we were stopped
+        if cancel.is_set():  # cancelling closes connections, which fails in many ways
             failure = failure_cancelled(self._name)
         if self._tap:
             self._tap("fault", failure)
@@ -165,7 +165,7 @@ class ApiProvider:
                 if cancel.is_set():
                     raise Cancelled
                 yield from self._fed(decoder, frame, parts)
-            cancel.check()  # a body that was shut under its reader can look complete
+            cancel.check()  # a body that was closed while it was read can look complete
             yield from self._fed(decoder, None)
         finally:
             frames.close()
@@ -173,8 +173,8 @@ class ApiProvider:
     def _fed(
         self, decoder: Decoding, frame: Json | None, parts: Callable[[Json], list[Json]] | None = None
     ) -> list[ModelEvent]:
-        """The events of a frame (`parts` takes a whole answer apart); None = there are no more. Decoders take the shape
-        of frames on trust: one that breaks it breaks them."""
+        """The events of a frame (`parts` splits a whole answer into frames); None = there are no more. Decoders do not
+        check the shape of frames: an invalid one makes them raise."""
         try:
             if frame is None:
                 return decoder.finish()
@@ -187,7 +187,7 @@ class ApiProvider:
             message = f"the provider sent {what} that makes no sense"
             raise ProviderFailed(failure_protocol(self._name, message)) from None
 
-    def _heard(self, exc: ProviderFailed) -> Failure:
+    def _reported(self, exc: ProviderFailed) -> Failure:
         if self._tap and isinstance(exc, StatusFailed):
             self._tap("status", exc)
         return exc.failure
@@ -199,7 +199,7 @@ def _unreadable(text: Any) -> str:
 
 
 def _last_place(exc: BaseException) -> str:
-    """File and line where it happened: enough to find the defect without a traceback on stderr."""
+    """File and line of the exception: enough to find the defect without a traceback on stderr."""
     step = exc.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next

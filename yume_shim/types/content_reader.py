@@ -18,7 +18,7 @@ from yume_shim.types.shapes import NO_CONTENT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeGuard
 
     from yume_shim.types.blocks import Block, Json, Opaque
 
@@ -45,7 +45,7 @@ class ContentReader:
         if isinstance(content, str):
             text = self._clean(content)
             return (Text(text if text.strip() else NO_CONTENT),)
-        if not isinstance(content, list):
+        if not _is_list(content):
             self._problem("content must be a string or a list of blocks; put other values into a string.")
             return ()
         if len(content) == 1:  # by far the most frequent
@@ -62,7 +62,7 @@ class ContentReader:
         """The content of an assistant message. `opaque` is the provider data to store with each block."""
         if isinstance(content, str):
             return (Text(self._clean(content)),)
-        if not isinstance(content, list):
+        if not _is_list(content):
             self._problem("The content of an assistant line must be a string or a list of blocks.")
             return ()
         if len(content) == 1:  # by far the most frequent
@@ -74,46 +74,48 @@ class ContentReader:
     # ------------------------------------------------------------ blocks
 
     def _user_block(self, item: Any, place: int) -> Block | None:
-        match item.get("type") if isinstance(item, dict) else None:
+        fields = item if _is_object(item) else {}
+        match fields.get("type"):
             case "tool_result":
-                return self._tool_result(item, place)
+                return self._tool_result(fields, place)
             case "text":
-                return Text(self._string(item, "text", place))
+                return Text(self._string(fields, "text", place))
             case "image":
-                return self._image(item, place)
+                return self._image(fields, place)
             case "document":
-                return self._document(item, place)
+                return self._document(fields, place)
             case str():
-                return Other("", item)
+                return Other("", fields)
             case _:
                 self._no_type(place)
                 return None
 
     def _assistant_block(self, item: Any, place: int, opaque: Opaque) -> Block | None:
-        match item.get("type") if isinstance(item, dict) else None:
+        fields = item if _is_object(item) else {}
+        match fields.get("type"):
             case "text":
-                return Text(self._string(item, "text", place), opaque)
+                return Text(self._string(fields, "text", place), opaque)
             case "tool_use":
-                given = item.get("input")
-                if not isinstance(given, dict):
+                given: Any = fields.get("input")
+                if not _is_object(given):
                     self._problem(f"content[{place}]: a tool_use needs input, an object.")
                     given = {}
                 return ToolCall(
-                    self._string(item, "id", place), self._string(item, "name", place), given, opaque=opaque
+                    self._string(fields, "id", place), self._string(fields, "name", place), given, opaque=opaque
                 )
             case "thinking":
-                signature = item.get("signature")
+                signature = fields.get("signature")
                 signed = (
                     {ANTHROPIC_MESSAGES: {"signature": signature}}
                     if isinstance(signature, str) and signature
                     else NOTHING
                 )
-                return Thinking(self._string(item, "thinking", place), opaque=opaque or signed)
+                return Thinking(self._string(fields, "thinking", place), opaque=opaque or signed)
             case "redacted_thinking":
-                data = self._string(item, "data", place)
+                data = self._string(fields, "data", place)
                 return Thinking("", redacted=True, opaque=opaque or {ANTHROPIC_MESSAGES: {"data": data}})
             case str():
-                return Other(self._unknown_api, item)
+                return Other(self._unknown_api, fields)
             case _:
                 self._no_type(place)
                 return None
@@ -154,7 +156,7 @@ class ContentReader:
 
     def _source_of(self, item: Json, place: int) -> Json:
         source = item.get("source")
-        if isinstance(source, dict):
+        if _is_object(source):
             return source
         self._problem(
             f'content[{place}]: {item["type"]} needs source, e.g. {{"type":"base64","media_type":"…","data":"…"}}.'
@@ -183,7 +185,7 @@ class ContentReader:
             return content if content.isascii() else self._clean(content)
         if content is None:
             return ""
-        if not isinstance(content, list):
+        if not _is_list(content):
             self._problem(f"content[{place}]: the content of a tool_result must be a string or a list of blocks.")
             return ""
         parts: list[Text | Image | Document] = []
@@ -194,6 +196,14 @@ class ContentReader:
             elif block is not None:  # a result cannot hold this type: the model reads it as JSON text
                 parts.append(Text(self._to_json(part)))
         return tuple(parts)
+
+
+def _is_object(item: Any) -> TypeGuard[Json]:
+    return isinstance(item, dict)
+
+
+def _is_list(item: Any) -> TypeGuard[list[Any]]:
+    return isinstance(item, list)
 
 
 def _optional(item: Json, field: str) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ANTHROPIC_MESSAGES = "anthropic-messages"
 """The wire API whose JSON shapes the Claude CLI prints and stores."""
+ANTHROPIC_VERSION = "2023-06-01"
+"""The value of its `anthropic-version` header."""
 THINKING_STYLES = ("", "adaptive", "budget", "effort", "level")
 """How reasoning is asked for (see the adapters); "" = the model does not think."""
 ANSWER_SHARE = 4

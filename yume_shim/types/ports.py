@@ -204,7 +204,9 @@ class Asker(Protocol):
 
     def can_ask(self) -> bool: ...
 
-    def ask(self, call: ToolCall, decision: Decision, cancel: Cancel, *, emit: Emit | None = None) -> Answer:
+    def ask(
+        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+    ) -> Answer:
         """`emit` announces the question in place of the session's emitter: a child loop passes its own."""
         ...
 

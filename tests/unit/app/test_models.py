@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.fakes import cancel
 from tests.helpers.settings import settings_with
-from yume_shim.app.models import CASSETTE_SCHEME, EndpointKeys, ModelChoice
+from yume_shim.app.models import CASSETTE_SCHEME, EndpointKeys, ModelResolver
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.stored_session import StoredSession
 
@@ -33,7 +33,7 @@ class Choice:
     def __init__(self, env: dict[str, str], **settings: Any) -> None:
         self.settings = settings_with(env=env, config_file="config.toml", **settings)
         self.keys = EndpointKeys(self.settings)
-        self.models = ModelChoice(self.settings, self.keys)
+        self.models = ModelResolver(self.settings, self.keys)
 
     def first(self, stored: StoredSession | None = None) -> str:
         return name_of(self.models.first(stored))

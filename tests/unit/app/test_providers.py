@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.fakes import FakeClock, FakeIds, cancel
 from tests.helpers.settings import settings_with
-from yume_shim.app.models import EndpointKeys, ModelChoice
+from yume_shim.app.models import EndpointKeys, ModelResolver
 from yume_shim.app.providers import MissingKeyProvider, Providers
 from yume_shim.providers.cassettes.replay import ReplayProvider
 from yume_shim.providers.keys.keyring import KeyringProvider
@@ -36,7 +36,7 @@ class Stage:
         self.logged: list[tuple[str, str]] = []
         made = settings_with(env=env, config_file="config.toml", **settings)
         keys = EndpointKeys(made)
-        self.models = ModelChoice(made, keys)
+        self.models = ModelResolver(made, keys)
         self.providers = Providers(made, keys, FakeIds(), FakeClock(), lambda *line: self.logged.append(line))
 
     def spec(self, name: str = "openai/gpt-5.4") -> ModelSpec:

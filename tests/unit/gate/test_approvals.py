@@ -12,11 +12,13 @@ from tests.helpers.fakes import FakeIds, cancel
 from tests.helpers.timing import SOON
 from yume_shim.gate.approvals import REMEMBER, Approvals, describe, read_answer, reply_of
 from yume_shim.host.host_requests import HostRequests
+from yume_shim.tools.dispatch.specs import SPECS
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.commands import Approve
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import ApprovalAsked, ApprovalWithdrawn
 from yume_shim.types.host_reply import HostReply
+from yume_shim.types.models import ToolSpec
 from yume_shim.types.outputs import Answer, Decision
 from yume_shim.types.permission_records import SetMode
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 CALL = ToolCall("call_1", "Write", {"file_path": "/x/w.txt", "content": "w"})
 OTHER = ToolCall("call_2", "Bash", {"command": "make", "description": "Build it"})
+SPEC = next(spec for spec in SPECS if spec.name == "Write")
 OFFER = SetMode()
 DECISION = Decision("ask", "May it?", "mode", "default", (OFFER,), "/x/w.txt")
 FIRST_ID = "00000000-0000-4000-8000-000000000001"
@@ -66,7 +69,7 @@ class Host:
 def test_a_question_carries_what_a_dialog_needs() -> None:
     host = Host(timeout_s=2.0)
     host.on_asked = lambda asked: host.channel.answer(asked.ask_id, DENY)
-    assert host.approvals.ask(CALL, DECISION, cancel()) == Answer("deny", message="no")
+    assert host.approvals.ask(CALL, SPEC, DECISION, cancel()) == Answer("deny", message="no")
     host.join()
     assert host.events == [ApprovalAsked(FIRST_ID, CALL, "May it?", 2000, (OFFER,), "/x/w.txt", "w.txt")]
 
@@ -74,28 +77,28 @@ def test_a_question_carries_what_a_dialog_needs() -> None:
 def test_an_answer_may_name_the_call_instead_of_the_question() -> None:
     host = Host()
     host.on_asked = lambda asked: host.channel.answer_by_key(asked.call.id, DENY)
-    assert host.approvals.ask(CALL, DECISION, cancel()) == Answer("deny", message="no")
+    assert host.approvals.ask(CALL, SPEC, DECISION, cancel()) == Answer("deny", message="no")
     host.join()
 
 
 def test_a_child_loop_asks_through_its_own_emitter() -> None:
     host, child = Host(), Host()
     child.on_asked = lambda asked: host.channel.answer(asked.ask_id, DENY)
-    assert host.approvals.ask(CALL, DECISION, cancel(), emit=child.emit) == Answer("deny", message="no")
+    assert host.approvals.ask(CALL, SPEC, DECISION, cancel(), emit=child.emit) == Answer("deny", message="no")
     child.join()
     assert host.events == []
     assert child.asked_ids() == [FIRST_ID]
 
 
 def test_a_time_out() -> None:
-    assert Host(timeout_s=0.05).approvals.ask(CALL, DECISION, cancel()) == Answer("timeout")
+    assert Host(timeout_s=0.05).approvals.ask(CALL, SPEC, DECISION, cancel()) == Answer("timeout")
 
 
 def test_the_end_of_input() -> None:
     host = Host()
     host.on_asked = lambda _: host.channel.close()
     assert host.approvals.can_ask()
-    assert host.approvals.ask(CALL, DECISION, cancel()) == Answer("closed")
+    assert host.approvals.ask(CALL, SPEC, DECISION, cancel()) == Answer("closed")
     host.join()
     assert not host.approvals.can_ask()
 
@@ -111,7 +114,7 @@ def test_a_cancel_withdraws_the_question() -> None:
     stop = cancel()
     host.on_asked = lambda _: stop.set()
     with pytest.raises(Cancelled):
-        host.approvals.ask(CALL, DECISION, stop)
+        host.approvals.ask(CALL, SPEC, DECISION, stop)
     host.join()
     assert host.events[1:] == [ApprovalWithdrawn(FIRST_ID)]
 
@@ -128,7 +131,7 @@ def test_questions_are_asked_one_after_another() -> None:
         host.channel.answer(asked.ask_id, HostReply("answered", {"behavior": "deny", "message": asked.call.id}))
 
     def work(call: ToolCall) -> None:
-        answers[call.id] = host.approvals.ask(call, DECISION, cancel())
+        answers[call.id] = host.approvals.ask(call, SPEC, DECISION, cancel())
 
     host.on_asked = answer
     first = threading.Thread(target=work, args=(CALL,))
@@ -150,14 +153,14 @@ def test_a_cancel_reaches_a_call_that_waits_to_ask() -> None:
     host = Host()
     asked = threading.Event()
     host.on_asked = lambda _: asked.set()
-    first = threading.Thread(target=lambda: host.approvals.ask(CALL, DECISION, cancel()))
+    first = threading.Thread(target=lambda: host.approvals.ask(CALL, SPEC, DECISION, cancel()))
     first.start()
     assert asked.wait(DEADLINE_S)
     stop = cancel()
     threading.Timer(0.1, stop.set).start()
     begun = time.monotonic()
     with pytest.raises(Cancelled):
-        host.approvals.ask(OTHER, DECISION, stop)
+        host.approvals.ask(OTHER, SPEC, DECISION, stop)
     assert time.monotonic() - begun < SOON
     host.channel.close()
     first.join(DEADLINE_S)
@@ -211,16 +214,23 @@ def test_flat_approvals_are_read_like_answers(approve: Approve, answer: Answer) 
 
 
 @pytest.mark.parametrize(
-    ("fields", "line"),
+    ("tool", "given", "line"),
     [
-        ({"command": "make", "description": "Build it"}, "Build it"),
-        ({"file_path": "/x/w.txt"}, "w.txt"),
-        ({"notebook_path": "C:\\x\\n.ipynb".replace("\\", "/")}, "n.ipynb"),
-        ({"path": "src/"}, "src"),
-        ({"url": "https://x.org/a"}, "https://x.org/a"),
-        ({"file_path": 5}, ""),
-        ({}, ""),
+        ("Bash", {"command": "make", "description": "Build it"}, "Build it"),
+        ("Bash", {"command": "make"}, ""),
+        ("Write", {"file_path": "/a/b.txt", "content": ""}, "b.txt"),
+        ("NotebookEdit", {"notebook_path": "C:/n.ipynb"}, "n.ipynb"),
+        ("LS", {"path": "/a/folder/"}, "folder"),
+        ("WebFetch", {"url": "https://example.org/x", "prompt": "p"}, "https://example.org/x"),
+        ("WebSearch", {"query": "tea"}, "tea"),
+        ("TodoWrite", {"todos": []}, ""),
+        ("Write", {"file_path": 5}, ""),
     ],
 )
-def test_the_line_about_a_call(fields: dict[str, object], line: str) -> None:
-    assert describe(ToolCall("c", "T", fields)) == line
+def test_the_description_of_a_call(tool: str, given: dict[str, object], line: str) -> None:
+    spec = next(spec for spec in SPECS if spec.name == tool)
+    assert describe(ToolCall("c", tool, given), spec) == line
+
+
+def test_a_tool_without_a_describing_field_has_no_description() -> None:
+    assert describe(ToolCall("c", "mcp__x__y", {"": "x", "path": "/a"}), ToolSpec("mcp__x__y", "", {})) == ""

@@ -1,1 +1,1 @@
-"""One adapter per wire API: requests encoded, streamed frames decoded. Found by name."""
+"""One adapter per wire API: encodes requests, decodes streamed frames. An adapter is found by its API's name."""

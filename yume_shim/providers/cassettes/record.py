@@ -1,7 +1,7 @@
-"""Writes down what a model answers, as a cassette that replay can play. It is the pipeline's tap, never its trouble.
+"""Records a model's answers as a cassette for replay. It is a tap of the pipeline, and its errors never reach that.
 
-Secrets are taken out twice: strings are scrubbed of the keys in use and of the shapes of well-known keys, and a line
-that still looks like one is not written but marked. Folders are 0700, files 0600.
+Secrets are removed twice: the keys in use and strings in the form of well-known keys are replaced, and a line that
+still looks like a key is replaced by a mark. Folders have mode 0700, files 0600.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _CUTS = frozenset(("network", "stream_interrupted", "timeout", "dns", "tls"))
 
 
 class Recorder:
-    """A tap for `pipeline.ApiProvider`. Each thread records its own request; files are numbered as requests begin."""
+    """A tap for `pipeline.ApiProvider`. Each thread records its own request; files are numbered in order of
+    requests."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class Recorder:
         streaming: bool = True,
     ) -> None:
         self._directory = directory
-        self._secrets = secrets  # not copied: it grows when a key is had later
+        self._secrets = secrets  # not copied: it grows when a key is obtained later
         self._log = log
         self._lock = threading.Lock()
         self._current = threading.local()
@@ -70,17 +71,17 @@ class Recorder:
             raise BadInvocation(f"cannot record to {directory!r}: {exc.strerror}") from None
 
     def __call__(self, kind: TapKind, data: Any) -> None:
-        """Hear one thing of the pipeline."""
+        """Record one message of the pipeline."""
         if self._stopped:
             return
         try:
-            self._hear(kind, data)
+            self._record(kind, data)
         except OSError as exc:
             self._stopped = True
             if self._log:
                 self._log("warning", f"recording stopped: {exc.strerror}")
 
-    def _hear(self, kind: TapKind, data: Any) -> None:
+    def _record(self, kind: TapKind, data: Any) -> None:
         match kind:
             case "request":
                 self._begin(data)
@@ -118,8 +119,8 @@ class Recorder:
         _write(self._current.path, self._safe(frame) + b"\n", os.O_APPEND)
 
     def _safe(self, item: Any) -> bytes:
-        """JSON without secrets; what still looks like one is not let through."""
-        # shorter ones are placeholders (`none`, `EMPTY`): without them nothing of a recording would be left
+        """JSON without secrets; a line that still seems to contain one is replaced."""
+        # shorter keys are placeholders (`none`, `EMPTY`); replacing those would destroy the recording
         keys = sorted((key for key in self._secrets if len(key) >= LEAST_SECRET), key=len, reverse=True)
         line = codec.dumps(_scrub(item, keys))
         text = line.decode()
@@ -152,7 +153,7 @@ def _status_line(refused: StatusFailed) -> dict[str, Any]:
 
 
 def _kept(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that a decoder or the retry rule reads; the others tell about people and machines."""
+    """The headers that a decoder or the retry rule reads; others may identify people and machines."""
     return {name: headers[name] for name in _KEPT_HEADERS if name in headers}
 
 

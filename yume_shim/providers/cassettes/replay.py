@@ -1,8 +1,8 @@
-"""Answers from a cassette: recorded wire frames go through the same adapter and the same pipeline as live ones.
+"""Answers from a cassette: recorded wire frames pass through the same adapter and pipeline as live ones.
 
-A cassette is a folder with `cassette.toml` (or the `case.toml` of a session golden) naming `api` and `model` (and
-`tools = false`, `streaming = false` where the model has none of it), and `wire/01.jsonl`, `02.jsonl`, …: one file per
-model request, in the format of golden/README.md.
+A cassette is a folder with `cassette.toml` (or the `case.toml` of a session golden), which has `api` and `model` (and
+`tools = false`, `streaming = false` if the model lacks these), and `wire/01.jsonl`, `02.jsonl`, …: one file per model
+request, in the format of golden/README.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel, Ids
 
 MAX_WIRE_BYTES = 64 * 1024 * 1024
-"""The largest wire file that is read."""
+"""Bytes of the largest wire file that is read."""
 HOLD_SLICE = 3_600.0
 """Seconds of one wait under `!hold`; a cancel ends it at once."""
 
@@ -39,11 +39,11 @@ class ReplayProvider(ApiProvider):
         info = read_cassette(directory)
         super().__init__(load_adapter(info.endpoint.api), info.endpoint, CassetteTransport(directory), ids, log, tap)
         self.model = info
-        """The model the cassette was made with."""
+        """The model that was recorded."""
 
 
 def read_cassette(directory: str) -> ModelSpec:
-    """The model a cassette names, at an endpoint called `replay`. Raises BadInvocation."""
+    """The model of a cassette, at an endpoint called `replay`. Raises BadInvocation."""
     import tomllib
 
     for name in ("cassette.toml", "case.toml"):
@@ -77,7 +77,7 @@ def wire_files(directory: str) -> list[str]:
 
 
 def read_wire(path: str) -> list[Json]:
-    """The lines of a wire file. Raises BadInvocation that names the line."""
+    """The lines of a wire file. Raises BadInvocation with the number of a bad line."""
     try:
         if os.path.getsize(path) > MAX_WIRE_BYTES:
             raise BadInvocation(f"{path!r} is larger than {MAX_WIRE_BYTES} bytes")
@@ -100,7 +100,7 @@ def read_wire(path: str) -> list[Json]:
 
 
 class CassetteTransport:
-    """Gives the frames of one wire file after the other. Implements `types.ports.Transport`."""
+    """Plays one wire file per request. Implements `types.ports.Transport`."""
 
     def __init__(self, directory: str, provider: str = "replay") -> None:
         self._directory = directory
@@ -125,7 +125,7 @@ class CassetteTransport:
 
 
 def open_frames(frames: list[Json], cancel: Cancel, provider: str) -> CassetteStream:
-    """A response made of wire lines; a `!status` raises, as a transport would."""
+    """A response from wire lines; a `!status` raises, as in a transport."""
     headers: Mapping[str, str] = {}
     if frames and "!status" in frames[0]:
         first = frames[0]

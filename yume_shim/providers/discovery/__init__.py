@@ -1,1 +1,1 @@
-"""What endpoints say about their models: limits and model lists."""
+"""What endpoints report about their models: limits and model lists."""

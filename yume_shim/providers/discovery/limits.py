@@ -1,14 +1,14 @@
-"""What endpoints tell about their models: one short question per model, one pure reader per form of answer.
+"""Asks endpoints about the limits of a model: one short request per model, one pure reader per form of answer.
 
-A form is named by a row's `tells_limits`. What was told is a plain table (kept on disk by whoever asks); `with_limits`
-lays it over a ModelSpec. Nothing here may cost a turn: a question has a few seconds, and no answer is an answer too.
+The form is the endpoint's `tells_limits`. The answer is a plain dict (`limits_cache` keeps it on disk); `with_limits`
+applies it to a ModelSpec. A request has a few seconds, and a missing answer is not an error: it must never cost a turn.
 """
 
 from __future__ import annotations
 
 from yume_shim.types.effort import EFFORTS
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.models import THINKING_STYLES, WireRequest
+from yume_shim.types.models import ANTHROPIC_VERSION, THINKING_STYLES, WireRequest
 from yume_shim.types.settings import Timeouts
 from yume_shim.types.value import replace
 
@@ -26,16 +26,17 @@ if TYPE_CHECKING:
 
 ASK_SECONDS = 3.0
 MAX_ANSWER_BYTES = 4_194_304
-"""A list of 400 models takes one of them; parsing 30 takes a second in which no stop is heard, and a gigabyte."""
+"""A list of 400 models takes one megabyte. Parsing 30 MB takes a second, in which no stop is noticed, and a
+gigabyte."""
 TIMEOUTS = Timeouts(connect=ASK_SECONDS, first_byte=ASK_SECONDS, idle=ASK_SECONDS, total=ASK_SECONDS)
 LEAST = {"window": 1_024, "max_output": 1}
-"""Smaller figures are believed to be something else …"""
+"""Smaller numbers are not limits …"""
 MOST_TOKENS = 1_000_000_000
-"""… and larger ones too."""
+"""… and neither are larger ones."""
 
 
 def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log: Log) -> Transport:
-    """The connection to ask over: always the direct one, with the adapter's own headers, and impatient."""
+    """A transport for the question: the direct one, with the adapter's headers and short timeouts."""
     from yume_shim.providers.http.transport import DirectTransport
     from yume_shim.providers.load import load_adapter
 
@@ -46,7 +47,7 @@ def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log:
 
 
 def ask_limits(spec: ModelSpec, transport: Transport, cancel: Cancel, log: Log) -> Json | None:
-    """What the endpoint tells about the model; None if it did not answer or does not know the model. Never raises."""
+    """What the endpoint reports about the model; None if it did not answer or has no such model. Never raises."""
     form = _FORMS.get(spec.endpoint.tells_limits)
     if form is None:
         return None
@@ -58,19 +59,19 @@ def ask_limits(spec: ModelSpec, transport: Transport, cancel: Cancel, log: Log) 
         finally:
             frames.close()
     except (ProviderFailed, Cancelled, OSError) as error:
-        log("debug", f"{spec.endpoint.name} does not tell about {spec.id}: {error}")
+        log("debug", f"{spec.endpoint.name} reports nothing about {spec.id}: {error}")
         return None
     try:
-        told = read(body or {}, spec)
+        limits = read(body or {}, spec)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        log("debug", f"{spec.endpoint.name}: what it tells about {spec.id} cannot be read: {error!r}")
+        log("debug", f"{spec.endpoint.name}: its answer about {spec.id} cannot be read: {error!r}")
         return None
-    return told or None
+    return limits or None
 
 
-def with_limits(spec: ModelSpec, told: Json) -> ModelSpec:
-    """The model as its endpoint describes it; its window no larger than the context that is asked for."""
-    given = {name: tuple(item) if isinstance(item, list) else item for name, item in sane(told).items()}
+def with_limits(spec: ModelSpec, limits: Json) -> ModelSpec:
+    """The model with these limits; its window is no larger than the context size that is requested."""
+    given = {name: tuple(item) if isinstance(item, list) else item for name, item in valid_limits(limits).items()}
     known = replace(spec, **given, known="window" in given or spec.known)
     size = spec.endpoint.quirks.context_size
     if not size:
@@ -78,12 +79,12 @@ def with_limits(spec: ModelSpec, told: Json) -> ModelSpec:
     return known.with_window(min(known.window, size))
 
 
-def sane(told: Json) -> Json:
-    """What of it a model can have: it may come from a file that anybody wrote."""
-    return {name: item for name, item in told.items() if _is_sane(name, item)}
+def valid_limits(limits: Json) -> Json:
+    """The entries with valid values: the dict may come from a file that anyone can write."""
+    return {name: item for name, item in limits.items() if _is_valid(name, item)}
 
 
-def _is_sane(name: str, item: Any) -> bool:
+def _is_valid(name: str, item: Any) -> bool:
     match name:
         case "window" | "max_output":
             return type(item) is int and LEAST[name] <= item <= MOST_TOKENS
@@ -105,18 +106,18 @@ def _ask_ollama(model: str) -> WireRequest:
 
 
 def read_ollama(body: Json, spec: ModelSpec) -> Json:
-    """`/api/show`: the context length stands under the architecture's name, e.g. `qwen3.context_length`."""
+    """`/api/show`: the context length has the architecture's name as prefix, e.g. `qwen3.context_length`."""
     info = body.get("model_info") or {}
     lengths = [item for name, item in info.items() if name.endswith(".context_length")]
-    told = _numbers(window=min(lengths, default=None))
+    limits = _numbers(window=min(lengths, default=None))
     able = body.get("capabilities")
     if isinstance(able, list):  # older servers do not list them
-        told |= {"tools": "tools" in able, "images": "vision" in able}
-        told["thinking"] = (spec.thinking or "adaptive") if "thinking" in able else ""
+        limits |= {"tools": "tools" in able, "images": "vision" in able}
+        limits["thinking"] = (spec.thinking or "adaptive") if "thinking" in able else ""
         levels = [item for item in (body.get("thinking") or {}).get("values") or () if isinstance(item, str)]
         if levels:
-            told |= {"thinking": "level", "efforts": levels}
-    return told
+            limits |= {"thinking": "level", "efforts": levels}
+    return limits
 
 
 def _ask_list(model: str) -> WireRequest:
@@ -124,22 +125,22 @@ def _ask_list(model: str) -> WireRequest:
 
 
 def read_openrouter(body: Json, spec: ModelSpec) -> Json:
-    """`/models`: the first provider's output limit counts, it is the one that answers by default."""
+    """`/models`: uses the limits of the first provider, which answers by default."""
     row = _row_of(body, spec.id) or _row_of(body, spec.id.partition(":")[0])
     if row is None:
         return {}
     top = row.get("top_provider") or {}
-    told = _numbers(
+    limits = _numbers(
         window=top.get("context_length") or row.get("context_length"), max_output=top.get("max_completion_tokens")
     )
     takes = row.get("supported_parameters")
     if isinstance(takes, list):
-        told |= {"tools": "tools" in takes, "sampling": "temperature" in takes}
-        told["thinking"] = "effort" if "reasoning" in takes else ""
+        limits |= {"tools": "tools" in takes, "sampling": "temperature" in takes}
+        limits["thinking"] = "effort" if "reasoning" in takes else ""
     seen = (row.get("architecture") or {}).get("input_modalities")
     if isinstance(seen, list):
-        told["images"] = "image" in seen
-    return told
+        limits["images"] = "image" in seen
+    return limits
 
 
 def read_vllm(body: Json, spec: ModelSpec) -> Json:
@@ -153,34 +154,34 @@ def _ask_google(model: str) -> WireRequest:
 
 
 def read_google(body: Json, spec: ModelSpec) -> Json:
-    """`/models/M`. How a model that thinks is asked to is known by its family."""
-    told = _numbers(window=body.get("inputTokenLimit"), max_output=body.get("outputTokenLimit"))
+    """`/models/M`. The style of thinking is known by the model's family."""
+    limits = _numbers(window=body.get("inputTokenLimit"), max_output=body.get("outputTokenLimit"))
     if body.get("thinking") is False:
-        told["thinking"] = ""
-    return told
+        limits["thinking"] = ""
+    return limits
 
 
 def _ask_anthropic(model: str) -> WireRequest:
     return WireRequest(
-        f"/v1/models/{model.removesuffix('[1m]')}", {}, {"anthropic-version": "2023-06-01"}, method="GET"
+        f"/v1/models/{model.removesuffix('[1m]')}", {}, {"anthropic-version": ANTHROPIC_VERSION}, method="GET"
     )
 
 
 def read_anthropic(body: Json, spec: ModelSpec) -> Json:
-    """`/v1/models/M`: limits, and which ways of thinking and which efforts it takes."""
-    told = _numbers(window=body.get("max_input_tokens"), max_output=body.get("max_tokens"))
+    """`/v1/models/M`: limits, styles of thinking, efforts."""
+    limits = _numbers(window=body.get("max_input_tokens"), max_output=body.get("max_tokens"))
     able = body.get("capabilities") or {}
     thinking = able.get("thinking") or {}
     if "supported" in thinking:
         ways = thinking.get("types") or {}
-        told["thinking"] = next(
+        limits["thinking"] = next(
             (ours for theirs, ours in (("adaptive", "adaptive"), ("enabled", "budget")) if _supports(ways, theirs)), ""
         )
     if _supports(able, "effort"):
-        told["efforts"] = [level for level in EFFORTS if _supports(able["effort"], level)]
+        limits["efforts"] = [level for level in EFFORTS if _supports(able["effort"], level)]
     if "image_input" in able:
-        told["images"] = _supports(able, "image_input")
-    return told
+        limits["images"] = _supports(able, "image_input")
+    return limits
 
 
 _FORMS: dict[str, tuple[Callable[[str], WireRequest], Callable[[Json, ModelSpec], Json]]] = {
@@ -201,7 +202,7 @@ def _supports(able: Json, name: str) -> bool:
 
 
 def _numbers(**figures: Any) -> Json:
-    """Those that are there and make sense."""
+    """The numbers that are present and valid."""
     return {
         name: int(item)
         for name, item in figures.items()

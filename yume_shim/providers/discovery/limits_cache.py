@@ -1,13 +1,12 @@
-"""Models as their endpoints describe them, each asked once: the answer is kept for the process, and on disk for a day,
-so that a host which starts one process per turn does not pay for the question in every turn. That an endpoint let us
-wait for nothing is kept too, for a shorter time."""
+"""Caches what endpoints report about their models: for the process, and on disk for a day, so that a host which starts
+one process per turn does not pay for the question in every turn. Timeouts are cached too, for a shorter time."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 
-from yume_shim.providers.discovery.limits import ask_limits, load_asker, sane, with_limits
+from yume_shim.providers.discovery.limits import ask_limits, load_asker, valid_limits, with_limits
 from yume_shim.text import codec
 from yume_shim.text.redact import shown_address
 
@@ -24,37 +23,37 @@ if TYPE_CHECKING:
 
 KEPT_SECONDS = 86_400
 SILENCE_SECONDS = 600
-"""How long an endpoint that let us wait and told nothing is not asked again."""
+"""How long an endpoint that did not answer in time is not asked again."""
 PATIENCE = 1.0
-"""Seconds after which no answer is worth remembering; a quick one may be another in the next moment."""
+"""Seconds after which a missing answer is cached; a quick failure may be gone in the next moment."""
 MAX_KEPT = 200
-"""Models that are remembered on disk."""
+"""Models that are cached on disk."""
 MAX_FILE_BYTES = 1_048_576
 
 
 class LimitsCache:
-    """One per process. `refine` never raises; what could not be learned stays as it was."""
+    """One per process. `refine` never raises."""
 
     def __init__(self, path: str, settings: Settings, now: Callable[[], float], log: Log) -> None:
         self._path, self._settings, self._now, self._log = path, settings, now, log
-        self._told: dict[str, Json | None] = {}
+        self._limits: dict[str, Json | None] = {}
 
     def refine(self, spec: ModelSpec, credential: Credential, cancel: Cancel) -> ModelSpec:
-        """The model with what its endpoint tells about it."""
+        """The model with the limits that its endpoint reports."""
         key = f"{shown_address(spec.endpoint.base_url)} {spec.id}"
-        told = self._told.get(key)
-        if key not in self._told:
-            told = self._from_disk(key)
-            if told is None:
-                told = self._ask(key, spec, credential, cancel)
-            if told or not cancel.is_set():  # a question that was stopped may be asked again
-                self._told[key] = told
-        if not told:
+        limits = self._limits.get(key)
+        if key not in self._limits:
+            limits = self._from_disk(key)
+            if limits is None:
+                limits = self._ask(key, spec, credential, cancel)
+            if limits or not cancel.is_set():  # a cancelled question is asked again
+                self._limits[key] = limits
+        if not limits:
             return spec
-        return with_limits(spec, {name: item for name, item in told.items() if name not in self._wished(spec)})
+        return with_limits(spec, {name: item for name, item in limits.items() if name not in self._configured(spec)})
 
-    def _wished(self, spec: ModelSpec) -> Collection[str]:
-        """What the config file says about the model (`[models."name"]`): that is not asked of anybody."""
+    def _configured(self, spec: ModelSpec) -> Collection[str]:
+        """The names that the config file sets for the model (`[models."name"]`): these override the endpoint."""
         models = self._settings.model.overrides
         return models.get(f"{spec.endpoint.name}/{spec.id}") or models.get(spec.id) or ()
 
@@ -62,24 +61,24 @@ class LimitsCache:
         transport = load_asker(spec, credential, self._settings, self._log)
         began = self._now()
         try:
-            told = ask_limits(spec, transport, cancel, self._log)
+            limits = ask_limits(spec, transport, cancel, self._log)
         finally:
             transport.close()
-        if told:
-            self._log("debug", f"{spec.endpoint.name} tells about {spec.id}: {codec.dumps(told).decode()}")
-        if told or (self._now() - began > PATIENCE and not cancel.is_set()):
-            self._to_disk(key, told or {})
-        return told
+        if limits:
+            self._log("debug", f"{spec.endpoint.name} reports about {spec.id}: {codec.dumps(limits).decode()}")
+        if limits or (self._now() - began > PATIENCE and not cancel.is_set()):
+            self._to_disk(key, limits or {})
+        return limits
 
     def _from_disk(self, key: str) -> Json | None:
-        """What was told; {} = nothing, not long ago; None = not known."""
+        """The cached limits; {} = the endpoint did not answer lately; None = not cached."""
         entry = self._read().get(key)
         if entry is None or not entry["told"]:
             return None if entry is None else {}
-        return sane(entry["told"]) or None
+        return valid_limits(entry["told"]) or None
 
     def _read(self) -> dict[str, Json]:
-        """The entries that are still good: {key: {"at": seconds, "told": {…}}}."""
+        """The entries that are still valid: {key: {"at": seconds, "told": {…}}}."""
         try:
             with open(self._path, "rb") as file:
                 loaded = codec.loads(file.read(MAX_FILE_BYTES))
@@ -89,9 +88,9 @@ class LimitsCache:
         entries = loaded.items() if isinstance(loaded, dict) else ()
         return {key: entry for key, entry in entries if _is_good(entry, now)}
 
-    def _to_disk(self, key: str, told: Json) -> None:
+    def _to_disk(self, key: str, limits: Json) -> None:
         kept = self._read()
-        kept[key] = {"at": int(self._now()), "told": told}
+        kept[key] = {"at": int(self._now()), "told": limits}
         newest = sorted(kept.items(), key=lambda item: item[1]["at"])[-MAX_KEPT:]
         part = f"{self._path}.{os.getpid()}"
         try:

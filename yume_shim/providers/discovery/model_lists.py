@@ -1,11 +1,11 @@
-"""Which models an endpoint has: one GET, and the ids out of its answer. Every API we speak has such a list."""
+"""The models of an endpoint: one GET, and the ids from its answer. Every API that has an adapter has such a list."""
 
 from __future__ import annotations
 
 from yume_shim.providers.discovery.limits import load_asker
 from yume_shim.text.redact import redact
 from yume_shim.types.errors import BadInvocation, ProviderFailed
-from yume_shim.types.models import WireRequest
+from yume_shim.types.models import ANTHROPIC_VERSION, WireRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]
 
 _QUESTIONS: Mapping[str, WireRequest] = {
-    "anthropic-messages": WireRequest("/v1/models?limit=1000", {}, {"anthropic-version": "2023-06-01"}, method="GET"),
+    "anthropic-messages": WireRequest(
+        "/v1/models?limit=1000", {}, {"anthropic-version": ANTHROPIC_VERSION}, method="GET"
+    ),
     "google-genai": WireRequest("/v1beta/models?pageSize=1000", {}, method="GET"),
     "ollama-chat": WireRequest("/api/tags", {}, method="GET"),
     "openai-chat": WireRequest("/models", {}, method="GET"),
@@ -31,7 +33,7 @@ _QUESTIONS: Mapping[str, WireRequest] = {
 def list_models(
     spec: ModelSpec, credential: Credential, settings: Settings, cancel: Cancel, log: Log
 ) -> tuple[str, ...]:
-    """The ids, sorted. Raises BadInvocation when the endpoint does not tell."""
+    """The ids, sorted. Raises BadInvocation if the endpoint has no list or does not answer."""
     endpoint = spec.endpoint
     question = _QUESTIONS.get(endpoint.api)
     if question is None or endpoint.sign_in:
@@ -61,6 +63,6 @@ def read_ids(frames: Iterable[Json]) -> tuple[str, ...]:
         listed = frame.get("data", frame.get("models"))
         rows += listed if isinstance(listed, list) else [frame]
     names = (row.get("id") or row.get("name") for row in rows if isinstance(row, dict))
-    # a name goes to a terminal: what would steer it is no model's
+    # names are printed on a terminal: control characters are not allowed
     good = {name.removeprefix("models/") for name in names if isinstance(name, str) and name.isprintable()}
     return tuple(sorted(good - {""}))

@@ -1,4 +1,4 @@
-"""A request made ready for its endpoint: what it cannot take is replaced before it is encoded, each time said once."""
+"""Fits a request to its endpoint before it is encoded: replaces what the endpoint does not take, and says so once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @value
 class Ready:
-    """What is encoded, what must be told, and whether calls come as text."""
+    """The request to encode, the notices for the user, and whether calls come as text."""
 
     request: Request
     notices: tuple[Notice, ...] = ()
@@ -29,16 +29,16 @@ class Ready:
 
 
 class Preparer:
-    """One per endpoint and model, whatever key is used: remembers what refusals taught it and what it has told."""
+    """One per endpoint and model, for all keys: keeps the adaptations, and the notices that were given."""
 
     def __init__(self, log: Log) -> None:
         self._adaptation = EndpointAdaptation()
         self._log = log
-        self._told: set[str] = set()
+        self._given: set[str] = set()
         self._media: MediaFitter | None = None
 
     def prepare(self, request: Request, cancel: Cancel | None = None) -> Ready:
-        """The request as this endpoint takes it. Raises Cancelled."""
+        """The request in the form that the endpoint takes. Raises Cancelled."""
         request = self._adaptation.apply(request)
         notices = list(self._adaptation.notices)
         if request.model.endpoint.quirks.flat_results and request.native_tools:
@@ -54,17 +54,17 @@ class Preparer:
                 from yume_shim.providers.fitting.media.fitter import MediaFitter
 
                 self._media = MediaFitter()
-            request, said = self._media.fit(request, cancel)
-            notices.extend(said)
+            request, new = self._media.fit(request, cancel)
+            notices.extend(new)
         by_text = False
         if not request.native_tools:
             from yume_shim.providers.fitting.text_tools.protocol import tools_as_text
 
             by_text = bool(request.tools) and request.tool_choice != "none"
-            request, said = tools_as_text(request)
-            notices.extend(said)
+            request, new = tools_as_text(request)
+            notices.extend(new)
         if request.system and request.model.endpoint.quirks.system_role == "user":
-            request = _with_system_said(request)
+            request = _with_system_in_message(request)
         return Ready(request, tuple(self._new(notices)), by_text)
 
     def edit(self, wire: WireRequest) -> WireRequest:
@@ -72,8 +72,8 @@ class Preparer:
         return self._adaptation.edit(wire)
 
     def judge(self, request: Request, failure: Failure) -> Failure:
-        """The failure in the light of what was sent: a prompt above the tokens allowed per minute never gets through,
-        however long one waits, and is too long (Gemini answers 429 for it)."""
+        """The failure, compared with the request: a prompt above the tokens allowed per minute is too long, because it
+        would fail again after any wait (Gemini answers 429)."""
         if not failure.token_quota:
             return failure
         from yume_shim.providers.fitting.estimate import estimate
@@ -91,20 +91,20 @@ class Preparer:
         return change
 
     def _new(self, notices: Iterable[Notice]) -> Iterable[Notice]:
-        """Each warning is given once in a session."""
+        """Each notice is given once in a session."""
         for notice in notices:
-            if notice.text not in self._told:
-                self._told.add(notice.text)
+            if notice.text not in self._given:
+                self._given.add(notice.text)
                 yield notice
 
 
-def _with_system_said(request: Request) -> Request:
-    """The system prompt in front of the first words of the user, for endpoints and models that take none."""
-    words = Text("\n\n".join(request.system))
+def _with_system_in_message(request: Request) -> Request:
+    """The system prompt at the start of the first user message, for endpoints and models that take none."""
+    system = Text("\n\n".join(request.system))
     first = request.messages[0] if request.messages else None
     if first is None or first.role != "user":
-        return replace(request, system=(), messages=(Message("user", (words,)), *request.messages))
-    opening = replace(first, blocks=(words, *first.blocks))
+        return replace(request, system=(), messages=(Message("user", (system,)), *request.messages))
+    opening = replace(first, blocks=(system, *first.blocks))
     return replace(request, system=(), messages=(opening, *request.messages[1:]))
 
 

@@ -1,4 +1,4 @@
-"""Temperature, top_p and stop sequences as an endpoint takes them, and what is said about those that it does not."""
+"""Temperature, top_p and stop sequences: what an endpoint takes of them, and a notice about the rest."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @value
 class ApiLimits:
-    """What a wire API says about sampling, wherever it is spoken."""
+    """What a wire API allows, at every endpoint that has it."""
 
     temperature_max: float = 2.0
     stops: bool = True
     """It has a field for stop sequences."""
     stops_always: bool = False
-    """Models that take no temperature take stop sequences all the same."""
+    """Models that take no temperature still take stop sequences."""
     thinking_or_sampling: bool = False
     """"`temperature` may only be set to 1 when thinking is enabled"."""
     one_of_two: bool = False
@@ -34,37 +34,37 @@ LIMITS = {
 
 
 def sampling(request: Request) -> tuple[Json, tuple[Notice, ...]]:
-    """`temperature`, `top_p` and `stop_sequences` as they go out, and one warning about those that do not."""
+    """`temperature`, `top_p` and `stop_sequences` as they are sent, and one notice about those that are not."""
     if request.temperature is None and request.top_p is None and not request.stop_sequences:
         return {}, ()
     model, quirks = request.model, request.model.endpoint.quirks
     limits = LIMITS.get(model.endpoint.api, ApiLimits())
     free = model.sampling and not (limits.thinking_or_sampling and thinks_now(request))
     fields: Json = {}
-    left: list[str] = []
+    omitted: list[str] = []
     if request.temperature is not None:
         if free and quirks.temperature:
             fields["temperature"] = min(request.temperature, quirks.temperature_max, limits.temperature_max)
         else:
-            left.append("temperature")
+            omitted.append("temperature")
     if request.top_p is not None:
         if free and quirks.top_p and not (limits.one_of_two and "temperature" in fields):
             fields["top_p"] = request.top_p
         else:
-            left.append("top_p")
+            omitted.append("top_p")
     if stops := list(request.stop_sequences):
         most = quirks.stop_sequences_max or len(stops)
         if not (limits.stops and quirks.stop_sequences and (model.sampling or limits.stops_always)):
-            left.append("stop_sequences")
+            omitted.append("stop_sequences")
         else:
             fields["stop_sequences"] = stops[:most]
-            left += [f"stop_sequences after the first {most}"] if len(stops) > most else []
-    return fields, _notices(request, left)
+            omitted += [f"stop_sequences after the first {most}"] if len(stops) > most else []
+    return fields, _notices(request, omitted)
 
 
-def _notices(request: Request, left: list[str]) -> tuple[Notice, ...]:
-    if not left:
+def _notices(request: Request, omitted: list[str]) -> tuple[Notice, ...]:
+    if not omitted:
         return ()
     model = request.model
-    text = f"{', '.join(left)} not sent: {model.id} at {model.endpoint.name} does not take it"
+    text = f"{', '.join(omitted)} not sent: {model.id} at {model.endpoint.name} does not take it"
     return (Notice("parameter_left_out", text),)

@@ -1,1 +1,1 @@
-"""Several keys for one endpoint, used in turn."""
+"""Several keys for one endpoint."""

@@ -1,8 +1,8 @@
-"""Several keys for one endpoint, or one that can be had again: a provider that changes keys when one fails.
+"""A provider with several keys for one endpoint, or one key that can be renewed: it changes keys when one fails.
 
-A limited key rests for as long as the server asked, one without credit for an hour, a refused one for good; the next
-is taken at once, inside the same request, as long as nothing of the answer was heard. When none is left, the failure
-that goes out says how long the first of them still rests, so that the engine's own retry waits for exactly that.
+A limited key is not used for as long as the server asked, one without credit for an hour, a refused one never again.
+The next key is used at once, within the same request, unless a part of the answer has arrived. If no key is left, the
+failure says how long the first of them is still limited, so that the engine's retry waits exactly that long.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]
 
 NO_CREDIT_SECONDS = 3_600.0
-"""How long a key without credit is left alone: somebody has to pay first."""
+"""How long a key without credit is not used: the account must be topped up first."""
 MAX_STRIKES = 16
-"""Exponent of the longest rest that is worked out; the endpoint's cap is reached long before."""
+"""The largest exponent of a pause; the endpoint's cap is reached long before."""
 _WHY = {"rate_limit": "is at its limit", "billing": "has no credit", "auth": "was refused"}
 
 
 class _Slot:
-    """One key: its source, the provider made for it, and how it fares."""
+    """One key: its source, its provider, and its state."""
 
     __slots__ = ("bad", "credential", "failure", "number", "provider", "source", "strikes", "until")
 
@@ -72,10 +72,10 @@ class KeyringProvider:
         self._make, self._name, self._backoff = make, endpoint.name, endpoint.backoff
         self._clock, self._log = clock, log
         self._lock = threading.Lock()
-        self._untold: list[Notice] = []
+        self._pending: list[Notice] = []
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
-        """The events of one response, from the first key that gives one."""
+        """The events of one response, from the first key that works."""
         tried: set[int] = set()
         while True:
             slot = self._pick(tried)
@@ -83,29 +83,29 @@ class KeyringProvider:
             if slot is None:
                 yield ResponseFailed(self._none_left())
                 return
-            heard, failure = False, None
+            begun, failure = False, None
             try:
                 provider = self._provider(slot, cancel)
             except (BadInvocation, Cancelled) as error:
-                failure = self._not_had(error)
-                tried.add(-slot.number)  # it was just looked up
+                failure = self._unavailable(error)
+                tried.add(-slot.number)  # its source was just read
             else:
                 for event in provider.stream(request, cancel):
                     if isinstance(event, ResponseFailed):
                         failure = event.failure
                         break
-                    heard = heard or not isinstance(event, Notice)
+                    begun = begun or not isinstance(event, Notice)
                     yield event
             if failure is None:
                 self._worked(slot)
                 return
-            outcome = self._judge(slot, failure, tried, cancel, heard=heard)
+            outcome = self._judge(slot, failure, tried, cancel, begun=begun)
             if outcome is not None:
                 yield ResponseFailed(outcome)
                 return
 
     def close(self) -> None:
-        """Let go of every key's connections."""
+        """Close the connections of all keys."""
         with self._lock:
             made = [slot.provider for slot in self._slots if slot.provider is not None]
             for slot in self._slots:
@@ -116,7 +116,8 @@ class KeyringProvider:
     # ------------------------------------------------------------ choosing
 
     def _pick(self, tried: set[int]) -> _Slot | None:
-        """The first key that is neither resting nor refused; else a refused one whose place may hold another by now."""
+        """The first key that is neither limited nor refused; else a refused one whose source may have another by
+        now."""
         now = self._clock.monotonic()
         with self._lock:
             fresh = [slot for slot in self._slots if slot.number not in tried and slot.until <= now]
@@ -129,19 +130,19 @@ class KeyringProvider:
             if slot.provider is None or slot.credential != credential:
                 made, before = self._make(credential), slot.provider
                 slot.provider, slot.credential = made, credential
-                if before is not None:  # what it answers still goes on; tokens that change often must not pile up
+                if before is not None:  # running answers continue; providers of old tokens must not accumulate
                     before.close()
             return slot.provider
 
     def _notices(self) -> list[Notice]:
         with self._lock:
-            untold, self._untold = self._untold, []
-        return untold
+            pending, self._pending = self._pending, []
+        return pending
 
     # ------------------------------------------------------------ judging
 
-    def _judge(self, slot: _Slot, failure: Failure, tried: set[int], cancel: Cancel, *, heard: bool) -> Failure | None:
-        """What goes out; None to ask again, with another key or a renewed one."""
+    def _judge(self, slot: _Slot, failure: Failure, tried: set[int], cancel: Cancel, *, begun: bool) -> Failure | None:
+        """The failure to report; None to ask again, with another key or a renewed one."""
         if failure.kind not in _WHY or cancel.is_set():
             return failure
         try:
@@ -153,31 +154,31 @@ class KeyringProvider:
         tried.add(slot.number)
         if renewed:
             tried.discard(slot.number)
-            return failure_expired(failure) if heard else None
+            return failure_expired(failure) if begun else None
         if len(self._slots) == 1:
             return failure
         self._rest(slot, failure)
         following = self._pick(tried)
         if following is None:
-            return failure if heard else self._none_left()
-        self._tell(slot, following, failure)
-        if heard:
+            return failure if begun else self._none_left()
+        self._report(slot, following, failure)
+        if begun:
             return failure_expired(failure)
         return None
 
     def _renew(self, slot: _Slot, tried: set[int], cancel: Cancel) -> bool:
-        """Is there another key now where the refused one came from? Looked up once in a request."""
+        """Does the source of the refused key have another one now? Read once per request."""
         mark = -slot.number
         if slot.credential is None or slot.source.fixed or mark in tried:
             return False
         tried.add(mark)
         if not slot.source.renew(slot.credential, cancel):
             return False
-        self._log("info", f"the key from {slot.place} was refused; another one stands there now")
+        self._log("info", f"the key from {slot.place} was refused; its source has another one now")
         return True
 
     def _rest(self, slot: _Slot, failure: Failure) -> None:
-        """Leave a key alone for as long as its failure says."""
+        """Do not use a key for as long as its failure says."""
         backoff = self._backoff
         with self._lock:
             slot.failure = failure
@@ -207,10 +208,10 @@ class KeyringProvider:
             return failure_all_refused(self._name, places, failures[-1])
         return failure_all_limited(places, max(0.0, soonest.until - now), soonest.failure)
 
-    def _not_had(self, error: BadInvocation | Cancelled) -> Failure:
+    def _unavailable(self, error: BadInvocation | Cancelled) -> Failure:
         return failure_cancelled(self._name) if isinstance(error, Cancelled) else failure_setup(self._name, error)
 
-    def _tell(self, slot: _Slot, following: _Slot, failure: Failure) -> None:
+    def _report(self, slot: _Slot, following: _Slot, failure: Failure) -> None:
         total = len(self._slots)
         why = _WHY[failure.kind] if slot.credential is not None else "cannot be had"
         text = (
@@ -219,4 +220,4 @@ class KeyringProvider:
         )
         self._log("info", text)
         with self._lock:
-            self._untold.append(Notice("key_rotated", text))
+            self._pending.append(Notice("key_rotated", text))

@@ -1,1 +1,1 @@
-"""What several adapters share: blocks from deltas, call ids, error bodies, failure kinds."""
+"""Code that several adapters share: blocks from deltas, ids and names, error bodies, failures."""

@@ -1,9 +1,8 @@
-"""Vendor deltas in, block events out: the accumulator that all decoders share.
+"""Builds blocks from vendor deltas, for all decoders: deltas in, block events out.
 
-Rules it keeps, whatever a vendor sends: one block is open at a time, indexes rise from 0, every started block ends
-once, tool arguments are parsed once at the end. Blocks are named by a key of the adapter's choice. A block that starts
-while another is open is held back (its pieces too) and comes out when the earlier ones have ended, so that
-interleaved parallel calls leave in order.
+Whatever a vendor sends, one block is open at a time, indexes rise from 0, every started block ends once, and tool
+arguments are parsed once, at the end. The adapter chooses the key of a block. A block that starts while another is open
+is held back with its pieces and emitted when the earlier ones have ended, so interleaved parallel calls come in order.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ class Assembler:
         self._queue: list[_Slot] = []
         self._next_index = 0
         self.calls = 0
-        """Tool calls started so far: their presence, not the vendor's stop word, means that tools are wanted."""
+        """Tool calls started so far: they, not the vendor's stop reason, mean that the answer stops for tools."""
 
     def is_open(self, key: Hashable) -> bool:
-        """Started and not yet ended."""
+        """Is the block started and not yet ended?"""
         slot = self._slots.get(key)
         return slot is not None and not slot.done
 
@@ -61,7 +60,7 @@ class Assembler:
         return "".join(self._slots[key].pieces)
 
     def start(self, key: Hashable, block: AssistantBlock) -> list[ModelEvent]:
-        """Open a block: its empty form (text that comes with it is fed as a delta by the caller)."""
+        """Open a block, given in its empty form; the caller adds initial text as a delta."""
         slot = _Slot(block)
         self._slots[key] = slot
         self._queue.append(slot)
@@ -70,7 +69,7 @@ class Assembler:
         return self._advance()
 
     def delta(self, key: Hashable, kind: DeltaKind, text: str) -> list[ModelEvent]:
-        """Add a piece. Empty pieces are kept out of the stream."""
+        """Add a piece. Empty pieces give no event."""
         slot = self._slots[key]
         if kind in ("text", "thinking") and (slot.joiner is not None or not text.isascii()):
             # a character beyond the basic plane may come as two escaped halves, in two pieces
@@ -96,7 +95,7 @@ class Assembler:
         self._slots[key].private.update(private)
 
     def end(self, key: Hashable) -> list[ModelEvent]:
-        """Close a block (again is harmless)."""
+        """Close a block; closing it again does nothing."""
         slot = self._slots.get(key)
         if slot is None or slot.done:
             return []
@@ -105,7 +104,7 @@ class Assembler:
         return rest + self._advance()
 
     def end_all(self) -> list[ModelEvent]:
-        """Close everything that is open, in order."""
+        """Close all open blocks, in order."""
         rest: list[ModelEvent] = []
         for slot in self._queue:
             rest += self._rest_of(slot)
@@ -113,7 +112,7 @@ class Assembler:
         return rest + self._advance()
 
     def _rest_of(self, slot: _Slot) -> list[ModelEvent]:
-        """Half a character that never got its other half."""
+        """Emit a surrogate whose other half never came."""
         rest = slot.joiner.finish() if slot.joiner is not None and not slot.done else ""
         if not rest:
             return []

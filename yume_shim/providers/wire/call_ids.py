@@ -1,12 +1,12 @@
-"""Ids of calls that carry something else behind them."""
+"""Ids of calls with a thought signature at their end."""
 
 from __future__ import annotations
 
 THOUGHT = "__thought__"
-"""LiteLLM hangs Gemini's thought signature on the id of the call: `call_1__thought__EpwFCpk…`. Other models refuse such
-ids (characters, length), and the model itself wants them back whole."""
+"""LiteLLM appends Gemini's thought signature to the id of the call: `call_1__thought__EpwFCpk…`. Other models refuse
+such ids (characters, length); the model itself needs them back unchanged."""
 
 
 def without_thought(vendors: str) -> str:
-    """The id alone."""
+    """The id without the signature."""
     return vendors.partition(THOUGHT)[0] or vendors

@@ -1,4 +1,4 @@
-"""Reads what vendors put into error bodies and headers: a message, their code words, how long to wait. No judgement.
+"""Reads error bodies and headers: the message, the vendor's codes, how long to wait. `failures` judges them.
 
 Shapes that are read (all were seen on the wire): `{"error": {"type", "message"}}` (Anthropic), `{"error": {"code",
 "type", "message"}}` (OpenAI and most others), `{"error": {"code": 400, "status", "details": [...]}}` (Google, also
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 MAX_MESSAGE = 2_000
 """Characters of a provider's message that are kept."""
 MAX_DIGITS = 18
-"""A longer number is none; Python refuses to read one of thousands of digits."""
+"""A longer number is ignored; Python refuses to parse thousands of digits."""
 MAX_PAGE = 8_192
-"""Characters of a web page that are looked at for its title."""
+"""Characters of a web page in which its title is looked for."""
 MAX_WAIT_MS = 30 * 24 * 3_600_000
-"""No provider's wait is believed beyond a month; how long one really waits is the engine's decision."""
+"""A longer wait is cut to a month; the engine decides how long to wait."""
 
 _WAIT_HEADERS = (("retry-after-ms", 1.0), ("x-ms-retry-after-ms", 1.0), ("retry-after", 1_000.0))
 _DURATION_UNITS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
@@ -35,7 +35,8 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 @value
 class ErrorBody:
-    """What an error body says. `words` are all its codes and types, lower case; `code` is the most telling of them."""
+    """The content of an error body. `words` are all its codes and types, lower case; `code` is the most specific
+    one."""
 
     message: str = ""
     code: str = ""
@@ -45,13 +46,13 @@ class ErrorBody:
     wait_ms: int | None = None
     html: bool = False
     param: str = ""
-    """The parameter that is at fault, as a path with dots."""
+    """The refused parameter, as a path with dots."""
     token_quota: int = 0
-    """Input tokens per minute, where that quota was exceeded."""
+    """Input tokens per minute, if that quota was exceeded."""
 
 
 def read_body(body: bytes | Any) -> ErrorBody:
-    """Take a body apart: bytes off the wire, or JSON already parsed."""
+    """Read a body: bytes from the wire, or parsed JSON."""
     if isinstance(body, bytes):
         text = body.decode("utf-8", "replace").strip()
         if text[:1] not in ("{", "["):
@@ -66,8 +67,8 @@ def read_body(body: bytes | Any) -> ErrorBody:
 
 
 def read_wait_ms(headers: Mapping[str, str], now: float) -> int | None:
-    """How long the headers ask to wait: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date. The finer one
-    counts, unless it is zero and the other is not (Azure sends `retry-after-ms: 0` beside `retry-after: 1`)."""
+    """The wait that the headers ask for: `retry-after-ms`, or `retry-after` in seconds or as an HTTP date. Milliseconds
+    come first, unless they are zero and the other is not (Azure sends `retry-after-ms: 0` with `retry-after: 1`)."""
     waits = [_header_wait(headers.get(name, "").strip(), factor, now) for name, factor in _WAIT_HEADERS]
     given = [wait for wait in waits if wait is not None]
     return next((wait for wait in given if wait), given[0] if given else None)
@@ -128,7 +129,7 @@ def _from_json(body: Any) -> ErrorBody:
 
 
 def _wrapped(text: str) -> ErrorBody | None:
-    """Ollama passes on what its runner said as JSON inside the text: `{"error":"{\\"error\\":{\\"code\\":400,…}}"}`."""
+    """Ollama passes on its runner's error as JSON inside the text: `{"error":"{\\"error\\":{\\"code\\":400,…}}"}`."""
     try:
         inside = codec.loads(text)
     except ValueError:
@@ -137,7 +138,7 @@ def _wrapped(text: str) -> ErrorBody | None:
 
 
 def _message(fields: dict[str, Any]) -> str:
-    """The sentence for people. OpenRouter hides the real one in `metadata.raw`; FastAPI servers list theirs."""
+    """The message for people. OpenRouter has the real one in `metadata.raw`; FastAPI servers send a list."""
     said = next((fields[name] for name in ("message", "detail", "error_description", "msg") if fields.get(name)), "")
     if isinstance(said, list):
         said = "; ".join(str(item.get("msg", item)) if isinstance(item, dict) else str(item) for item in said)
@@ -170,7 +171,7 @@ def _retry_info(fields: dict[str, Any]) -> int | None:
 
 
 def _param(fields: dict[str, Any]) -> str:
-    """The field at fault: OpenAI's `param`, the `loc` of servers built on pydantic, Google's `fieldViolations`."""
+    """The refused field: OpenAI's `param`, the `loc` of servers built on pydantic, Google's `fieldViolations`."""
     named = fields.get("param")
     if isinstance(named, str) and named:
         return named
@@ -188,7 +189,7 @@ def _param(fields: dict[str, Any]) -> str:
 
 
 def _token_quota(fields: dict[str, Any]) -> int:
-    """Google's `QuotaFailure` about input tokens: a single prompt above this quota never gets through."""
+    """Google's `QuotaFailure` about input tokens: a prompt above this quota always fails."""
     for item in _details(fields):
         violations = item.get("violations")
         for violation in violations if isinstance(violations, list) else ():
@@ -206,7 +207,7 @@ def _number(*candidates: Any) -> int | None:
 
 
 def _whole(item: Any) -> int | None:
-    """A whole number, also one that came as text."""
+    """An integer, also if it came as text."""
     if isinstance(item, str) and item.isdecimal() and len(item) <= MAX_DIGITS:
         return int(item)
     return item if isinstance(item, int) else None
@@ -235,7 +236,7 @@ def _http_date(text: str) -> float | None:
     parsed = parsedate_tz(text)
     try:
         return float(mktime_tz(parsed)) if parsed else None
-    except (ValueError, OverflowError):  # a year that no calendar has
+    except (ValueError, OverflowError):  # an impossible year
         return None
 
 

@@ -1,8 +1,8 @@
-"""Trouble in, `Failure` out: the only place that makes error kinds.
+"""Makes a `Failure` of every kind of error; only this module decides on error kinds.
 
-A status with its body, an error object inside a stream, an exception of the network, a stream that just stopped:
-each becomes one Failure with a kind, a sentence for people and the provider's own code. Whether it is repeated is
-the engine's decision; `retryable` only says whether repeating could help.
+A status with its body, an error object inside a stream, a network exception, a stream that just stopped: each becomes
+one Failure with a kind, a message for people and the provider's own code. The engine decides whether to repeat the
+request; `retryable` only says whether repeating could help.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network", "dns", "timeout", "stream_interrupted"})
 
-# Vendors' own words that say more than the status they come with. First match wins, top to bottom.
-_TELLING_WORDS: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
+# Codes of vendors that are more specific than the status. The first match wins.
+_SPECIFIC_CODES: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
     ("billing", frozenset({"insufficient_quota", "billing_error", "billing_not_active", "insufficient_balance"})),
     ("context_length", frozenset({"context_length_exceeded", "request_too_large", "context_window_exceeded"})),
     ("auth", frozenset({"api_key_invalid", "invalid_api_key", "authentication_error", "unauthenticated"})),
@@ -37,19 +37,19 @@ _TELLING_WORDS: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
     ("not_found", frozenset({"model_not_found", "not_found_error", "deploymentnotfound"})),
     ("refusal", frozenset({"content_filter", "content_policy_violation"})),
 )
-# Words that decide only where there is no status: errors inside a stream.
-_STREAM_WORDS: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
+# Codes that decide only if there is no status: errors inside a stream.
+_STREAM_CODES: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
     ("auth", frozenset({"permission_error", "permission_denied"})),
     ("rate_limit", frozenset({"rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"})),
-    ("rate_limit", frozenset({"throttlingexception"})),  # Bedrock's words, as its event stream has them
+    ("rate_limit", frozenset({"throttlingexception"})),  # the codes of Bedrock's event stream
     ("overloaded", frozenset({"serviceunavailableexception"})),
     ("bad_request", frozenset({"validationexception"})),
     ("timeout", frozenset({"timeout_error", "deadline_exceeded"})),
     ("not_found", frozenset({"not_found"})),
     ("bad_request", frozenset({"invalid_request_error", "invalid_argument", "invalid_prompt", "failed_precondition"})),
 )
-_ANOTHER_TRY = frozenset({"tool_use_failed"})
-"""Refusals of what the model wrote, not of what we sent: it may write better the next time (Groq)."""
+_REFUSED_OUTPUT = frozenset({"tool_use_failed"})
+"""Refusals of the model's own output, not of our request: another attempt may succeed (Groq)."""
 _STATUS_KINDS: dict[int, ErrorKind] = {
     401: "auth",
     402: "billing",
@@ -63,10 +63,10 @@ _STATUS_KINDS: dict[int, ErrorKind] = {
     529: "overloaded",
 }
 _TEXT_MATTERS = frozenset({400, 404, 413, 422, 500, None})
-"""Statuses under which vendors hide a finer reason in the sentence only."""
+"""Statuses whose real reason vendors give only in the message."""
 
-# The sentences, one per vendor family: Anthropic; OpenAI; DeepSeek, vLLM, OpenRouter; Gemini; Ollama cloud; xAI; Groq;
-# llama.cpp; Ollama (the last of its three: it had dropped all user messages); LM Studio; Mistral; Kimi; Bedrock.
+# The messages, by vendor: Anthropic; OpenAI; DeepSeek, vLLM, OpenRouter; Gemini; Ollama cloud; xAI; Groq; llama.cpp;
+# Ollama (three; for the last it had dropped all user messages); LM Studio; Mistral; Kimi; Bedrock.
 _OVERFLOW = re.compile(
     r"prompt is too long"
     r"|exceeds the context window"
@@ -95,7 +95,7 @@ _TLS_ADVICE = "set SSL_CERT_FILE or NODE_EXTRA_CA_CERTS if the endpoint uses a p
 
 
 class StatusFailed(ProviderFailed):
-    """A response that was not 2xx, with its raw parts: what the recorder writes down."""
+    """A response that was not 2xx, with its raw parts for the recorder."""
 
     def __init__(self, failure: Failure, status: int, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(failure)
@@ -105,21 +105,21 @@ class StatusFailed(ProviderFailed):
 
 
 def status_failed(status: int, headers: Mapping[str, str], body: bytes, provider: str) -> StatusFailed:
-    """The exception a transport raises for a status that is not 2xx. Header names must be lower case."""
+    """The exception that a transport raises for a status that is not 2xx. Header names must be lower case."""
     return StatusFailed(failure_from_status(status, headers, body, provider), status, headers, body)
 
 
 def failure_from_status(
     status: int, headers: Mapping[str, str], body: bytes | Any, provider: str, *, now: float | None = None
 ) -> Failure:
-    """Judge an answer that was not 2xx. Header names must be lower case."""
+    """The failure of a response that was not 2xx. Header names must be lower case."""
     said = read_body(body)
     kind = _kind_of(status, said)
     message = said.message
     if said.html:
         message = f"the answer was a web page ({message or 'no title'}), not the API: check the address and any proxy"
     elif not message and status == 400:
-        # Cerebras refuses prompts that are too long with 400 and no body at all.
+        # Cerebras refuses prompts that are too long with 400 and no body.
         kind = "context_length"
         message = "the request was refused without a reason; endpoints that do so mean a prompt that is too long"
     wait_ms = read_wait_ms(headers, time.time() if now is None else now)
@@ -138,7 +138,7 @@ def failure_from_status(
 
 
 def failure_from_payload(payload: Any, provider: str) -> Failure:
-    """Judge an error object that came inside a 200 stream: the whole event, or the error in it."""
+    """The failure of an error object inside a 200 stream: the whole event, or the error in it."""
     said = read_body(payload)
     kind = _kind_of(said.number, said)
     return Failure(
@@ -156,7 +156,7 @@ def failure_from_payload(payload: Any, provider: str) -> Failure:
 
 
 def failure_from_exception(exc: BaseException, provider: str, where: str = "") -> Failure:
-    """Judge an exception of the network (also one that an SDK wrapped). `where` is host:port."""
+    """The failure of a network exception, also one that an SDK wrapped. `where` is host:port."""
     if isinstance(exc, ProviderFailed):
         return exc.failure
     cause = _root(exc)
@@ -184,7 +184,7 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
 
 
 def failure_from_net(error: NetError, provider: str) -> Failure:
-    """Judge an error of our own connections."""
+    """The failure of an error of `net`."""
     match error:
         case ProtocolError():
             return failure_protocol(provider, error.message, retryable=error.retryable)
@@ -202,7 +202,7 @@ def failure_from_net(error: NetError, provider: str) -> Failure:
 
 
 def advised(failure: Failure, spec: ModelSpec) -> Failure:
-    """The failure with the endpoint's own advice: on a model that it does not have, on a server that does not run."""
+    """The failure with the endpoint's hint about a missing model or a server that does not run."""
     endpoint, hint = spec.endpoint, ""
     if failure.kind == "not_found" and "model" in failure.message.lower():
         hint = endpoint.hint_missing_model.replace("{model}", spec.id)
@@ -212,82 +212,82 @@ def advised(failure: Failure, spec: ModelSpec) -> Failure:
 
 
 def failure_cut(provider: str, *, started: bool, detail: str = "") -> Failure:
-    """The connection broke: inside the answer, or before its first byte."""
+    """The connection was lost: inside the answer, or before its first byte."""
     if started:
         return _network("stream_interrupted", "the connection was lost in the middle of the answer", provider, detail)
     return _network("network", "the connection was lost before the answer began", provider, detail)
 
 
 def failure_incomplete(provider: str) -> Failure:
-    """The body ended cleanly, but without the frame that closes an answer: what came is cut."""
+    """The body ended without an error, but also without the frame that ends an answer: the answer is cut off."""
     return _network("stream_interrupted", "the answer stopped before its end mark", provider, "")
 
 
 def failure_timeout(provider: str, waiting_for: str, seconds: float) -> Failure:
-    """A limit of our own was reached."""
+    """One of our own time limits was reached."""
     return _network("timeout", f"no {waiting_for} within {seconds:g} seconds", provider, "ETIMEDOUT")
 
 
 def failure_protocol(provider: str, message: str, *, retryable: bool = True) -> Failure:
-    """The provider sent what its protocol does not allow."""
+    """The provider broke its protocol."""
     return Failure(kind="protocol", message=message, retryable=retryable, provider=provider)
 
 
 def failure_proxy(provider: str, message: str, *, retryable: bool) -> Failure:
-    """A proxy between us and the provider says no; its status is not the provider's and says nothing about the key."""
+    """A proxy before the provider refused the request; its status is not the provider's, and not about the key."""
     return Failure(kind="network", message=message, retryable=retryable, provider=provider)
 
 
 def failure_header(provider: str, name: str, key_source: str = "") -> Failure:
-    """A header that cannot be sent. One that holds a key is named by the place of the key, never by its value."""
+    """A header that cannot be sent. A key is named by its source, never by its value."""
     what = f"the key from {key_source}" if key_source else f"the header {name!r}"
     return failure_config(provider, f"{what} contains a character that cannot be sent")
 
 
 def failure_config(provider: str, message: str) -> Failure:
-    """The endpoint cannot be used as it is configured."""
+    """The endpoint's configuration is wrong."""
     return Failure(kind="config", message=message, provider=provider)
 
 
 def failure_auth(provider: str, message: str) -> Failure:
-    """Nobody could be signed in: no request was made."""
+    """The sign-in failed; no request was sent."""
     return Failure(kind="auth", message=message, provider=provider)
 
 
 def failure_setup(provider: str, error: BadInvocation) -> Failure:
-    """A provider that cannot be asked at all: its key cannot be had, or its settings make no sense."""
+    """The provider cannot be used: its key is not available, or its settings are invalid."""
     return Failure(kind=error.kind, message=error.message, provider=provider)
 
 
 def failure_all_refused(provider: str, places: str, last: Failure) -> Failure:
-    """None of several keys is accepted."""
+    """All keys are refused."""
     return replace(last, kind="auth", message=f"every key was refused ({places}): {last.message}", provider=provider)
 
 
 def failure_all_limited(places: str, seconds: float, last: Failure) -> Failure:
-    """None of several keys can be used now; the soonest can be in `seconds`."""
-    wait_ms = -int(-seconds * 1000 // 1)  # rounded up: a moment too early would find it resting still
+    """All keys are limited; the first is usable again in `seconds`."""
+    wait_ms = -int(-seconds * 1000 // 1)  # rounded up: a moment too early the key would still be limited
     message = f"every key is at its limit ({places}), the first of them for {seconds:.0f} s more: {last.message}"
     return replace(last, message=message, retry_after_ms=wait_ms)
 
 
 def failure_expired(last: Failure) -> Failure:
-    """A key ran out in the middle of an answer and another one is at hand: what came is kept, the rest asked for."""
+    """A key expired in the middle of an answer and there is another: the text so far is kept, the rest requested."""
     return replace(last, kind="stream_interrupted", retryable=True, retry_after_ms=0)
 
 
 def failure_cancelled(provider: str) -> Failure:
-    """Somebody stopped the request."""
+    """The request was cancelled."""
     return Failure(kind="cancelled", message="the request was stopped", provider=provider)
 
 
 def failure_internal(exc: BaseException, provider: str) -> Failure:
-    """A defect of ours."""
+    """A defect of this program."""
     return Failure(kind="internal", message=f"internal error: {type(exc).__name__}: {exc}", provider=provider)
 
 
 def _kind_of(status: int | None, said: ErrorBody) -> ErrorKind:
-    for kind, words in _TELLING_WORDS:
+    for kind, words in _SPECIFIC_CODES:
         if said.words & words:
             return kind
     if status in _TEXT_MATTERS:
@@ -309,7 +309,7 @@ def _kind_of(status: int | None, said: ErrorBody) -> ErrorKind:
 
 
 def _kind_in_stream(said: ErrorBody) -> ErrorKind:
-    for kind, words in _STREAM_WORDS:
+    for kind, words in _STREAM_CODES:
         if said.words & words:
             return kind
     return "server"
@@ -317,12 +317,12 @@ def _kind_in_stream(said: ErrorBody) -> ErrorKind:
 
 def _may_help(kind: ErrorKind, said: ErrorBody) -> bool:
     """Could the same request succeed later?"""
-    return kind in _RETRYABLE or bool(said.words & _ANOTHER_TRY)
+    return kind in _RETRYABLE or bool(said.words & _REFUSED_OUTPUT)
 
 
 def _nudge(said: ErrorBody) -> str:
-    """What the model is told when it is asked again because its own words were refused."""
-    return f"Your last tool call was refused. {said.message}" if said.words & _ANOTHER_TRY else ""
+    """The note to the model when it is asked again because its own output was refused."""
+    return f"Your last tool call was refused. {said.message}" if said.words & _REFUSED_OUTPUT else ""
 
 
 def _too_large_for_window(message: str) -> bool:
@@ -331,7 +331,7 @@ def _too_large_for_window(message: str) -> bool:
 
 
 def _asked_to_retry(headers: Mapping[str, str], *, default: bool) -> bool:
-    """`x-should-retry` is Anthropic's and OpenAI's own last word on it."""
+    """`x-should-retry` (Anthropic, OpenAI) overrides our own judgement."""
     match headers.get("x-should-retry", "").strip().lower():
         case "true":
             return True
@@ -346,7 +346,7 @@ def _network(kind: ErrorKind, message: str, provider: str, detail: str) -> Failu
 
 
 def _root(exc: BaseException) -> BaseException:
-    """The operating system's error under the layers an SDK put over it, else the exception itself."""
+    """The operating system's error that an SDK wrapped, else the exception itself."""
     seen: set[int] = set()
     found, step = exc, exc
     while id(step) not in seen:
@@ -358,7 +358,7 @@ def _root(exc: BaseException) -> BaseException:
 
 
 def _detail(cause: BaseException) -> str:
-    """`ECONNREFUSED` and the like; TLS and name errors have their own names."""
+    """`ECONNREFUSED` and similar names; TLS and DNS errors have their own."""
     reason = getattr(cause, "reason", None)
     if isinstance(reason, str) and reason:
         return reason

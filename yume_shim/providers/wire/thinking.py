@@ -1,4 +1,4 @@
-"""How much a model is asked to think, in words that all adapters share."""
+"""Whether and how hard a model is asked to think, for all adapters."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def switched_off(request: Request) -> bool:
-    """No thinking is wanted."""
+    """Is thinking switched off?"""
     return request.thinking == "disabled" or request.thinking_budget == 0
 
 
 def thinks_now(request: Request) -> bool:
-    """The answer to this request is thought about, as far as we have a say in it."""
+    """Will the model think before it answers this request, as far as we can control that?"""
     spec = request.model
     if not spec.endpoint.quirks.thinking:
         return spec.always_thinks

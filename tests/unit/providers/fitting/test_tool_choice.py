@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from yume_shim.providers.fitting.tool_choice import WISH, settle_choice
+from yume_shim.providers.fitting.tool_choice import INSTRUCTION, settle_choice
 from yume_shim.providers.load import load_adapter
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request, ToolSpec
@@ -67,7 +67,7 @@ def test_a_thinking_claude_is_asked(wishes: Any) -> None:
     )
     assert "tool_choice" not in body
     assert body["thinking"]["type"] in ("enabled", "adaptive")
-    assert body["messages"][-1]["content"][-1]["text"] == WISH.format(name="Read")
+    assert body["messages"][-1]["content"][-1]["text"] == INSTRUCTION.format(name="Read")
 
 
 def test_the_wish_stands_at_the_end_so_that_what_is_before_stays_cached() -> None:
@@ -77,10 +77,10 @@ def test_the_wish_stands_at_the_end_so_that_what_is_before_stays_cached() -> Non
     told = settle_choice(asked, str.upper, forcing=False)
     assert told.system == ("S",)
     assert told.messages[:-1] == messages[:-1]
-    assert told.messages[-1].blocks == (*results.blocks, Text(WISH.format(name="READ")))
+    assert told.messages[-1].blocks == (*results.blocks, Text(INSTRUCTION.format(name="READ")))
     assert told.tool_choice == "auto"
     alone = settle_choice(request(messages=(), tool_choice="Read"), str, forcing=False)
-    assert alone.system == (WISH.format(name="Read"),)
+    assert alone.system == (INSTRUCTION.format(name="Read"),)
 
 
 def test_a_tool_that_is_not_there_is_not_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""Anthropic Messages: `POST /v1/messages`, native or behind a proxy that speaks it."""
+"""Anthropic Messages: `POST /v1/messages`, at Anthropic or at a proxy with the same API."""
 
 from __future__ import annotations
 

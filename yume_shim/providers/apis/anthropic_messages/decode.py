@@ -1,4 +1,4 @@
-"""Frames of a Messages stream -> ModelEvents. Only `message_stop` proves that an answer is complete."""
+"""Decodes the frames of a Messages stream into ModelEvents. An answer is complete when `message_stop` arrives."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Decoder:
         self._stop_sequence: str | None = None
 
     def feed(self, frame: Json) -> list[ModelEvent]:
-        """The events of one frame. Pings, and events and deltas of a kind not known here, say nothing."""
+        """The events of one frame. Pings, and events and deltas of unknown kinds, are ignored."""
         if self._ended:
             return []
         match frame.get("type"):
@@ -76,7 +76,7 @@ class Decoder:
                 self._on_message_delta(frame)
             case "message_stop":
                 return self._on_end()
-            case "message":  # a whole answer where a stream was asked for
+            case "message":  # a whole answer although a stream was requested
                 return [event for part in whole_frames(frame) for event in self.feed(part)]
             case "error":
                 return self._fail(frame)
@@ -85,15 +85,15 @@ class Decoder:
         return []
 
     def finish(self) -> list[ModelEvent]:
-        """The body ended: an answer without its `message_stop` was cut."""
+        """The body ended: an answer without `message_stop` was cut off."""
         if self._ended:
             return []
         self._ended = True
         return [ResponseFailed(failure_incomplete(self._provider))]
 
     def _on_message(self, message: Json) -> list[ModelEvent]:
-        """Once per answer. Proxies send a second one: the same again, which says nothing, or another with a whole
-        second answer behind a first that broke off; then what was open is closed and the indexes start anew."""
+        """Once per answer. Proxies may send a second one: the same message again, which is ignored, or another one with
+        a whole second answer after a first that broke off; then open blocks are closed and the indexes start again."""
         self._take_usage(message.get("usage"))
         given = message.get("id") or ""
         if not self._id:
@@ -203,7 +203,7 @@ class Decoder:
 
 
 def map_stop(reason: str, *, calls: bool) -> tuple[Stop, str]:
-    """(our word, Anthropic's). Calls that are there are wanted, whatever a proxy says at the end."""
+    """(our stop, Anthropic's stop reason). An answer with calls stops for them, whatever a proxy reports."""
     if calls and reason in ("", "end_turn"):
         reason = "tool_use"
     reason = reason or "end_turn"
@@ -211,7 +211,7 @@ def map_stop(reason: str, *, calls: bool) -> tuple[Stop, str]:
 
 
 def map_usage(usage: Json) -> Usage:
-    """The counts are in our own measure already."""
+    """Our counts are Anthropic's."""
     return Usage(
         input=_count(usage, "input_tokens"),
         output=_count(usage, "output_tokens"),
@@ -224,14 +224,14 @@ def map_usage(usage: Json) -> Usage:
 
 
 def _count(fields: Any, name: str) -> int:
-    """A count that is there and is one: proxies fill these in as they like, and sums are made of them."""
+    """A token count, 0 if it is missing or not a number: proxies put anything there."""
     found = fields.get(name) if isinstance(fields, dict) else None
     return found if isinstance(found, int) else 0
 
 
 def whole_frames(body: Json) -> list[Json]:
-    """One whole answer as the frames of a stream; what is none (an error) as it is. A block may come whole with its
-    start."""
+    """One whole answer as the frames of a stream; a body that is no answer (an error) as it is. Each block is complete
+    in its start frame."""
     if body.get("type") != "message":
         return [body]
     usage: Json = body.get("usage") or {}

@@ -1,5 +1,5 @@
-"""Request -> the body of `POST /v1/messages`. Pure: the same request gives the same bytes, and a longer history begins
-with the same messages, so that the prompt cache finds its prefix."""
+"""Encodes a Request as the body of `POST /v1/messages`. Pure: the same request gives the same bytes, and a longer
+history begins with the same messages, so that the prompt cache finds its prefix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.thinking import asked_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
-from yume_shim.types.models import ANTHROPIC_MESSAGES, WireRequest
+from yume_shim.types.models import ANTHROPIC_MESSAGES, ANTHROPIC_VERSION, WireRequest
 from yume_shim.types.shapes import NO_CONTENT
 
 TYPE_CHECKING = False
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
 API = ANTHROPIC_MESSAGES
-VERSION = "2023-06-01"
-"""The newer 2026-10-21 only adds refusals; the stream is the same, and every proxy knows this one."""
 
 MIN_BUDGET = 1_024
 MAX_NAME = 64
-"""The real API takes 128 characters in a tool's name, older proxies 64."""
+"""Characters of a tool name. Anthropic takes 128, older proxies 64."""
 CACHED_TAILS = 2
-"""Of the four cache marks a request may carry, those on messages: this turn's end and the last one's."""
+"""A request may have four cache marks; two are on messages: the end of this turn and of the last one."""
 
 _BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _EPHEMERAL = {"type": "ephemeral"}
@@ -38,7 +36,7 @@ def encode_request(request: Request) -> WireRequest:
     """The POST for a request."""
     model, quirks = request.model, request.model.endpoint.quirks
     thinking = _encode_thinking(request)
-    # Budgeted thinking and a forced call exclude each other, and models that think adaptively are not forced either.
+    # A thinking budget and a forced call exclude each other, and models that think adaptively take no forced call.
     forcing = thinking is None or thinking["type"] == "disabled"
     request = settle_choice(request, lambda name: wire_names(request.tools)[name], forcing=forcing)
     body: Json = {"model": model.id, "max_tokens": request.max_tokens, "stream": request.streaming}
@@ -65,11 +63,11 @@ def encode_request(request: Request) -> WireRequest:
     if request.session_id:
         body["metadata"] = {"user_id": request.session_id}
     body.update(quirks.extra_body)
-    return WireRequest("/v1/messages", body, {"anthropic-version": VERSION})
+    return WireRequest("/v1/messages", body, {"anthropic-version": ANTHROPIC_VERSION})
 
 
 def encode_messages(request: Request) -> list[Json]:
-    """The history. Messages that have nothing legal to say are left out; the list is never empty."""
+    """The history. Messages without any legal content are left out; the list is never empty."""
     ids = _Ids()
     names = wire_names(request.tools)
     out: list[Json] = []
@@ -101,11 +99,11 @@ def _encode_message(message: Message, request: Request, ids: _Ids, names: dict[s
                 rest.extend(_encode_thought(block) if own else ())
             case Text() | Image() | Document():
                 rest.extend(_encode_content(block, quirks, cited=own))
-    return results + rest  # the API wants results before anything else in their message
+    return results + rest  # the API requires results first in their message
 
 
 def _encode_content(block: Text | Image | Document, quirks: Quirks, *, cited: bool = False) -> list[Json]:
-    """What may stand in a message and in a tool result. Blank text is a 400 ("must contain non-whitespace text")."""
+    """The content of a message or a tool result. Blank text is a 400 ("must contain non-whitespace text")."""
     match block:
         case Text():
             if not block.text.strip():
@@ -132,7 +130,7 @@ def _document_as_text(block: Document) -> str:
 
 
 def _encode_result(block: ToolResult, ids: _Ids, quirks: Quirks, after: list[Json]) -> Json:
-    """One result; images and documents that may not stand inside move `after` it."""
+    """One result; images and documents that are not allowed inside it move `after` it."""
     result: Json = {"type": "tool_result", "tool_use_id": ids.result(block.call_id)}
     if isinstance(block.content, str):
         result["content"] = block.content
@@ -150,7 +148,7 @@ def _encode_result(block: ToolResult, ids: _Ids, quirks: Quirks, after: list[Jso
 
 
 def _encode_thought(block: Thinking) -> list[Json]:
-    """Reasoning goes back byte for byte, or not at all: without its signature it is a 400."""
+    """Reasoning is sent back byte for byte, or not at all: without its signature it is a 400."""
     private = block.opaque.get(API, {})
     if block.redacted:
         return [{"type": "redacted_thinking", "data": private["data"]}] if private.get("data") else []
@@ -160,7 +158,7 @@ def _encode_thought(block: Thinking) -> list[Json]:
 
 
 def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
-    """The tools on offer."""
+    """The tools of the request."""
     names = wire_names(tools)
     return [
         {
@@ -173,7 +171,7 @@ def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
 
 
 def wire_names(tools: tuple[ToolSpec, ...]) -> dict[str, str]:
-    """Tool name -> a name the API takes, all different."""
+    """Tool name -> a name that the API takes, each different."""
     names: dict[str, str] = {}
     for tool in tools:
         names[tool.name] = _free(_wire_name(tool.name), set(names.values()), MAX_NAME)
@@ -181,7 +179,7 @@ def wire_names(tools: tuple[ToolSpec, ...]) -> dict[str, str]:
 
 
 def auth_headers(credential: Credential) -> dict[str, str]:
-    """Keys have a header of their own, tokens are bearers'."""
+    """API keys use x-api-key; tokens use Authorization: Bearer."""
     match credential.kind:
         case "key":
             bearer = {"Authorization": f"Bearer {credential.key}"} if credential.also_bearer else {}
@@ -193,14 +191,14 @@ def auth_headers(credential: Credential) -> dict[str, str]:
 
 
 def _encode_thinking(request: Request) -> Json | None:
-    """The `thinking` field by what the model knows: "adaptive" refuses budgets, "budget" knows nothing else. A model
-    that is not in the catalogue gets what was asked for in so many words."""
-    spec, wish, budget = request.model, request.thinking, request.thinking_budget
+    """The `thinking` field. "adaptive" models refuse budgets, "budget" models take nothing else. A model that is not in
+    the catalogue gets what the request names explicitly."""
+    spec, mode, budget = request.model, request.thinking, request.thinking_budget
     style = spec.thinking
     if not spec.endpoint.quirks.thinking or (spec.known and style not in ("adaptive", "budget")):
         return None
     if style not in ("adaptive", "budget"):
-        style = "budget" if wish == "enabled" else "adaptive" if wish == "adaptive" else ""
+        style = "budget" if mode == "enabled" else "adaptive" if mode == "adaptive" else ""
     if not style:
         return None
     if switched_off(request) and not spec.always_thinks:
@@ -208,14 +206,14 @@ def _encode_thinking(request: Request) -> Json | None:
     if style == "adaptive":
         display = {"display": request.thinking_display} if request.thinking_display else {}
         return {"type": "adaptive", **display}
-    if wish == "default" and budget is None:
+    if mode == "default" and budget is None:
         return None
     tokens = min(budget or request.max_tokens // 2, request.max_tokens - 1)
     return {"type": "enabled", "budget_tokens": tokens} if tokens >= MIN_BUDGET else None
 
 
 def _encode_effort(request: Request) -> str | None:
-    """Models with budgets do not know efforts, but for those that list some. Without thinking, "high" is the most."""
+    """Models with budgets take no effort, unless they list some. Without thinking, "high" is the highest."""
     if request.model.thinking == "budget" and not request.model.efforts:
         return None
     effort = asked_effort(request)
@@ -245,15 +243,15 @@ def _mark_cache(tools: list[Json], system: list[Json], messages: list[Json]) -> 
 
 
 class _Ids:
-    """Call ids as the API takes them (`^[a-zA-Z0-9_-]+$`, unique), the same for a call and its result. A call whose id
-    was used before (some servers count from call_0 in every turn) gets a new one; results follow the latest call."""
+    """Call ids in the form that the API takes (`^[a-zA-Z0-9_-]+$`, unique), the same for a call and its result. A call
+    with a repeated id (some servers count from call_0 in every turn) gets a new one; a result belongs to the latest."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
         self._latest: dict[str, str] = {}
 
     def call(self, call_id: str, vendors: str = "") -> str:
-        """`vendors` is the endpoint's own id, where it differs from ours: it wants that one back."""
+        """`vendors` is the endpoint's own id, if it differs from ours; the endpoint expects it back."""
         wire = vendors if vendors and vendors not in self._used else ""
         wire = wire or _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_NAME)
         self._used.add(wire)
@@ -269,7 +267,7 @@ def _wire_name(name: str) -> str:
 
 
 def _free(name: str, used: set[str], limit: int) -> str:
-    """`name`, or with a number behind it if it is taken."""
+    """`name`, with a number at its end if it is already used."""
     name = name[:limit]
     candidate, count = name, 1
     while candidate in used:

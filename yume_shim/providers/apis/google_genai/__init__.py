@@ -1,6 +1,6 @@
-"""Gemini `generateContent`, the streaming form: at Google's own address and at everything that speaks it.
+"""Gemini's `generateContent`, at Google or at any other server with the same API.
 
-Sections as in every adapter, on three files: `encode` (requests), `decode` (frames), `partial_arguments` (calls whose
+The sections of an adapter are in three files: `encode` (requests), `decode` (frames), `partial_arguments` (calls whose
 arguments come in pieces).
 """
 

@@ -1,7 +1,7 @@
-"""Gemini's chunks as ModelEvents.
+"""Decodes Gemini's chunks into ModelEvents.
 
 Each chunk is a whole `GenerateContentResponse` with the next parts; there is no end mark. The answer is complete when
-the body ended and some chunk carried a `finishReason` (which proxies may send before the text) or a prompt block.
+the body has ended and some chunk had a `finishReason` (which proxies may send before the text) or a block reason.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ NUDGES = {
     "TOO_MANY_TOOL_CALLS": "Your last answer called too many functions at once. Call fewer of them.",
     "MALFORMED_RESPONSE": "Your last answer could not be read. Answer again.",
 }
-"""The model tripped over itself; asking again usually helps, more so with a word about what was wrong."""
+"""The model's own output was invalid; asking again usually helps, especially with a note about the mistake."""
 REFUSED: tuple[Stop, str] = ("refusal", "refusal")
 
 
 class Decoder:
-    """Frames of one response in, events out."""
+    """Decodes the chunks of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
         self._model = request.model.id
@@ -67,10 +67,10 @@ class Decoder:
         self._new_id = new_id
         self._blocks = Assembler(API)
         self._open: tuple[str, int] | None = None
-        """Kind and number of the text or thought that still grows."""
+        """Kind and number of the open text or thought."""
         self._signed = False
         self._span: tuple[int, int] | None = None
-        """Where in the open block its signed part stands; None = all of it."""
+        """The signed part of the open block; None = all of it."""
         self._length = 0
         self._count = 0
         self._loose_signature = ""
@@ -83,10 +83,10 @@ class Decoder:
         self._message = ""
         self._usage: Json = {}
         self._token = ""
-        """With this the model goes on where it paused."""
+        """Continues the answer where the model paused."""
 
     def feed(self, frame: Json) -> list[ModelEvent]:
-        """Take one chunk."""
+        """The events of one chunk."""
         if self._over or "!done" in frame:
             return []
         if frame.get("error"):
@@ -98,9 +98,9 @@ class Decoder:
         out: list[ModelEvent] = []
         if not self._started:
             self._started = True
-            told = replace(map_usage(self._usage), output=0, reasoning=0)
+            usage_so_far = replace(map_usage(self._usage), output=0, reasoning=0)
             model = frame.get("modelVersion") or self._model
-            out.append(ResponseStarted(frame.get("responseId") or "", model, told, self._request_id))
+            out.append(ResponseStarted(frame.get("responseId") or "", model, usage_so_far, self._request_id))
         blocked = _object(frame, "promptFeedback").get("blockReason")
         self._blocked = blocked or self._blocked
         candidate = _first(frame.get("candidates"))
@@ -145,8 +145,8 @@ class Decoder:
         return self._other(part)
 
     def _text(self, kind: str, text: str, signature: str) -> list[ModelEvent]:
-        """More text or thought. A part that is only a signature makes no block: the one before it keeps it, or else the
-        one after it."""
+        """More text or thought. A part that is only a signature makes no block: it belongs to the block before it, or
+        else to the next one."""
         if not text:
             if signature and self._open and not self._signed:
                 self._blocks.attach(self._open[1], signature=signature)
@@ -170,7 +170,7 @@ class Decoder:
         return [*out, *self._blocks.delta(key, "text" if kind == "text" else "thinking", text)]
 
     def _call(self, call: Json, signature: str) -> list[ModelEvent]:
-        """A call, whole or (with `willContinue`) its beginning; without a name, more of the one that is open."""
+        """A call, whole or (with `willContinue`) its beginning; without a name, more of the open call."""
         out: list[ModelEvent] = []
         name = call.get("name")
         if isinstance(name, str) and name:
@@ -191,14 +191,14 @@ class Decoder:
         return out
 
     def _call_id(self, given: Any) -> str:
-        """Gemini's own id where it has one that we can use; 2.5 gives none."""
+        """Gemini's own id if we can use it; Gemini 2.5 sends none."""
         plain = without_thought(given) if isinstance(given, str) else ""
         made = plain if _OUR_IDS.fullmatch(plain) and plain not in self._ids else self._new_id()
         self._ids.add(made)
         return made
 
     def _other(self, part: Json) -> list[ModelEvent]:
-        """inlineData, executableCode, codeExecutionResult and the like: kept for replay as they are."""
+        """inlineData, executableCode, codeExecutionResult and similar parts: kept unchanged, to be sent back."""
         out = self._close()
         out.extend(self._blocks.start(self._next(), Other(API, part)))
         out.extend(self._blocks.end(self._count))
@@ -213,7 +213,7 @@ class Decoder:
         return signature
 
     def _close(self) -> list[ModelEvent]:
-        """End the block that is open, if one is."""
+        """End the open block, if there is one."""
         out: list[ModelEvent] = []
         if self._partial is not None:
             out.extend(self._blocks.delta(self._count, "json", self._partial.text()))
@@ -227,11 +227,11 @@ class Decoder:
         return out
 
 
-# ---------------------------------------------------------------- words and numbers
+# ---------------------------------------------------------------- stop reasons and counts
 
 
 def map_stop(reason: str, calls: int, blocks: int) -> tuple[Stop, str] | None:
-    """Gemini's finishReason as (our stop, Anthropic's word); None if the answer failed."""
+    """Gemini's finishReason as (our stop, Anthropic's stop reason); None if the answer failed."""
     if reason == "STOP" or (reason == "UNEXPECTED_TOOL_CALL" and calls):  # an undeclared tool gets an error result
         return ("tool_calls", "tool_use") if calls else ("end", "end_turn")
     if reason == "MAX_TOKENS":
@@ -246,7 +246,7 @@ def map_stop(reason: str, calls: int, blocks: int) -> tuple[Stop, str] | None:
 
 
 def map_usage(usage: Json) -> Usage:
-    """Gemini counts cached tokens into the prompt and keeps thoughts apart from the candidates."""
+    """Gemini's prompt count includes cached tokens, and its candidates count excludes thoughts."""
     cached = _count(usage, "cachedContentTokenCount")
     thoughts = _count(usage, "thoughtsTokenCount")
     prompt = max(_count(usage, "promptTokenCount") - cached, 0)
@@ -276,7 +276,7 @@ def _list(found: Any) -> list[Any]:
 
 
 def _first(candidates: Any) -> Json:
-    """The first candidate: we never ask for more than one."""
+    """The first candidate: we request only one."""
     for candidate in _list(candidates):
         if isinstance(candidate, dict) and not candidate.get("index"):
             return candidate
@@ -284,5 +284,5 @@ def _first(candidates: Any) -> Json:
 
 
 def whole_frames(body: Json) -> list[Json]:
-    """One whole answer, for the decoder of a stream."""
+    """The decoder reads a whole answer as one chunk."""
     return [body]

@@ -1,4 +1,4 @@
-"""A Request in Gemini's shape."""
+"""Encodes a Request for Gemini's `generateContent`."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ API = "google-genai"
 
 DEFAULT_VERSION = "/v1"
 UNCHECKED_SIGNATURE = "skip_thought_signature_validator"
-"""The documented stand-in for calls that this model never made (ai.google.dev/gemini-api/docs/thought-signatures)."""
+"""The documented stand-in for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures)."""
 MAX_NAME = 64
-"""Newer backends take 128 characters, older ones 64."""
+"""Characters of a function name. Newer backends take 128, older ones 64."""
 
 LEVELS: dict[Effort, str] = {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 BUDGETS: dict[Effort, int] = {"low": 1_024, "medium": 8_192, "high": 24_576, "xhigh": 24_576, "max": 24_576}
 BUDGET_RANGE = (512, 24_576)
-"""What every model with a thinking budget takes; 0 is off, -1 lets the model decide."""
+"""Budgets that every model with a thinking budget takes; 0 = off, -1 = the model decides."""
 
 _VERSION = re.compile(r"v\d+((alpha|beta)\d*)?")
 _NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
 
 
 def encode_request(request: Request) -> WireRequest:
-    """The POST for an answer."""
+    """The POST for a request."""
     request = settle_choice(request, wire_name)
     body: Json = {"contents": encode_messages(request)}
     system = [{"text": part} for part in request.system if part.strip()]
@@ -65,7 +65,7 @@ def encode_request(request: Request) -> WireRequest:
 
 
 def _path(request: Request) -> str:
-    """A base URL that names a version keeps it. An id with a slash is a resource name already (`tunedModels/x`)."""
+    """A version in the base URL is kept. A model id with a slash is already a resource name (`tunedModels/x`)."""
     base = request.model.endpoint.base_url
     address = base.split("://", 1)[-1].split("?", 1)[0]
     version = "" if any(map(_VERSION.fullmatch, address.split("/")[1:])) else DEFAULT_VERSION
@@ -111,7 +111,7 @@ def _thinking(request: Request) -> Json:
 
 
 def _merged(body: Json, extra: Any) -> Json:
-    """`extra` laid over `body`, objects joined: an endpoint may set one field of generationConfig."""
+    """`body` with `extra`, objects merged: an endpoint may set one field of generationConfig."""
     out = dict(body)
     for key, item in extra.items():
         mine = out.get(key)
@@ -123,10 +123,10 @@ def _merged(body: Json, extra: Any) -> Json:
 
 
 def encode_messages(request: Request) -> list[Json]:
-    """The history as `contents`: roles user and model, neighbours joined, no empty parts.
+    """The history as `contents`: roles user and model, neighbours of one role joined, no empty parts.
 
-    Function responses stand in a content of their own: "the number of function response parts" must equal that of the
-    calls before it, and other parts beside them have been counted too (google-gemini/gemini-cli#16135).
+    Function responses are a content of their own: "the number of function response parts" must equal that of the calls
+    before it, and other parts beside them have been counted too (google-gemini/gemini-cli#16135).
     """
     history = _History(request)
     messages = request.messages[:-1] if continuation(request) else request.messages
@@ -140,8 +140,8 @@ def encode_messages(request: Request) -> list[Json]:
 
 
 def continuation(request: Request) -> str:
-    """The token with which the model goes on where it paused (`finishReason: CONTINUATION`), in place of the answer so
-    far. "" if the last answer did not pause."""
+    """The token that continues a paused answer (`finishReason: CONTINUATION`); it replaces the answer so far. "" if the
+    last answer did not pause."""
     last = request.messages[-1] if request.messages else None
     if last is None or last.role != "assistant" or last.origin != request.model.origin or not last.blocks:
         return ""
@@ -155,7 +155,7 @@ class _History:
     def __init__(self, request: Request) -> None:
         quirks = request.model.endpoint.quirks
         self._origin = request.model.origin
-        # Gemini 3 is told by level; it alone checks signatures and takes media inside function responses.
+        # Only Gemini 3 (thinking by level) checks signatures and takes media inside function responses.
         newest = request.model.thinking == "level"
         self._checks_signatures = newest or quirks.checks_signatures
         self._media_in_results = newest and quirks.images_in_results
@@ -173,8 +173,8 @@ class _History:
             self._turns.append((kind, parts))
 
     def contents(self) -> list[Json]:
-        """What was added. The first call of a step must carry a signature ("Function call is missing a
-        thought_signature"); its siblings have none."""
+        """The contents. The first call of a step must have a signature ("Function call is missing a
+        thought_signature"); the other calls have none."""
         for _, parts in self._turns:
             first = next((part for part in parts if "functionCall" in part), None)
             if self._checks_signatures and first is not None:
@@ -182,7 +182,7 @@ class _History:
         return [{"role": "model" if kind == "model" else "user", "parts": parts} for kind, parts in self._turns]
 
     def model_parts(self, message: Message) -> list[Json]:
-        """What the model said; echo data goes back only to the model it came from."""
+        """The parts of an answer; signatures are sent only to the model that issued them."""
         own = message.origin == self._origin
         parts: list[Json] = []
         for block in message.blocks:
@@ -190,14 +190,14 @@ class _History:
                 case Text() if block.text:
                     parts.extend(_signed_text(block, own))
                 case Thinking() if own and _private(block).get("signature"):
-                    # Without a signature a thought says nothing to the model, and costs tokens.
+                    # A thought without a signature does not help the model, and costs tokens.
                     parts.extend({**part, "thought": True} for part in _signed_text(block, own))
                 case ToolCall():
                     parts.append(self._call(block, _private(block) if own else {}))
                 case Other() if own and block.api == API:
                     parts.append(block.data)
                 case _:
-                    pass  # blank text, foreign thoughts, and what a model cannot say
+                    pass  # blank text, thoughts of other models, blocks that only a user has
         return parts
 
     def _call(self, block: ToolCall, private: Json) -> Json:
@@ -230,7 +230,7 @@ class _History:
         return {"functionResponse": response}
 
     def user_parts(self, message: Message) -> list[Json]:
-        """Everything but the function responses, after the media that may not stand inside those."""
+        """Everything but the function responses, after the media that are not allowed inside those."""
         parts: list[Json] = []
         if not self._media_in_results:
             for block in message.blocks:
@@ -263,7 +263,7 @@ class _History:
                 else:
                     yield {"text": f"[{block.title or block.media_type}: this endpoint takes no documents]"}
             case _:
-                pass  # calls, results and thoughts have their own forms
+                pass  # calls, results and thoughts are encoded elsewhere
 
 
 def _private(block: Text | Thinking | ToolCall) -> Json:
@@ -272,8 +272,8 @@ def _private(block: Text | Thinking | ToolCall) -> Json:
 
 
 def _signed_text(block: Text | Thinking, own: bool) -> list[Json]:
-    """Text as parts. A signature belongs on the very part it came on: `span` says which stretch of the block that was,
-    when it was not all of it."""
+    """Text as parts. A signature must be sent on the part that it came with: `span` is that part of the block, if it
+    was not all of it."""
     private = _private(block) if own else {}
     signature = private.get("signature")
     if not signature:
@@ -291,9 +291,9 @@ def _signed_text(block: Text | Thinking, own: bool) -> list[Json]:
 
 
 def encode_tools(request: Request) -> list[Json]:
-    """Function declarations, in the form that the endpoint reads. `parametersJsonSchema` takes plain JSON Schema; the
-    older `parameters` field refuses keywords it does not know ("Unknown name … Cannot find field"). Proxies that answer
-    "required one_of 'tool_type' must have one initialized field" want the key spelled otherwise, or OpenAI's form."""
+    """Function declarations in the form that the endpoint reads. `parametersJsonSchema` takes plain JSON Schema; the
+    older `parameters` field refuses unknown keywords ("Unknown name … Cannot find field"). Proxies that answer
+    "required one_of 'tool_type' must have one initialized field" expect the key in snake case, or OpenAI's form."""
     quirks = request.model.endpoint.quirks
     variant = quirks.declarations
     declared = [_declaration(tool, variant, quirks.schema_drop) for tool in request.tools]
@@ -319,8 +319,8 @@ def _declaration(tool: ToolSpec, variant: str, drop: tuple[str, ...]) -> Json:
 
 
 def wire_name(name: str) -> str:
-    """The tool's name as Gemini takes it: a letter or underscore first, at most 64 of `A-Za-z0-9_.:-`. Names that must
-    change get a check sum, so that two of them never become one."""
+    """The tool's name in the form that Gemini takes: a letter or underscore first, at most 64 of `A-Za-z0-9_.:-`.
+    Changed names get a check sum, so that two different names stay different."""
     if _NAME.fullmatch(name):
         return name
     from zlib import crc32
@@ -335,7 +335,7 @@ def wire_name(name: str) -> str:
 
 
 def auth_headers(credential: Credential) -> dict[str, str]:
-    """Keys have a header of their own; tokens (Vertex, proxies) are Bearer."""
+    """API keys use x-goog-api-key; tokens (Vertex, proxies) use Authorization: Bearer."""
     match credential.kind:
         case "key":
             return {"x-goog-api-key": credential.key}

@@ -1,5 +1,5 @@
 """The arguments of a call, whole or in pieces. Vertex sends `partialArgs`, each a JSON path with a value or with the
-next bit of a string:
+next piece of a string:
 
 {"jsonPath": "$.recipe.steps[0].text", "stringValue": "Boil", "willContinue": true}
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 MAX_INDEX = 10_000
-"""No list of arguments is longer; an index beyond it is nonsense that would eat memory."""
+"""An index beyond it is invalid, and would only use memory."""
 MAX_DEPTH = 64
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
@@ -34,15 +34,15 @@ class PartialArguments:
         self._unplaced: list[Any] = []
 
     def add(self, pieces: Any) -> None:
-        """Put each piece in its place."""
+        """Set the value of each piece at its path."""
         for piece in pieces if isinstance(pieces, list) else []:
             path = _steps(piece.get("jsonPath")) if isinstance(piece, dict) else None
             if path is None or not self._put(path, piece):
                 self._unplaced.append(piece)
 
     def text(self) -> str:
-        """The arguments as JSON. A piece that fitted nowhere makes a list of it, which is no legal input but shows
-        everything."""
+        """The arguments as JSON. If a piece has no valid path, the result is a list of everything: an illegal input,
+        which loses nothing."""
         if self._raw:
             return self._raw
         whole = [self._root, *self._unplaced] if self._unplaced else self._root
@@ -51,7 +51,7 @@ class PartialArguments:
     def _put(self, path: list[str | int], piece: Json) -> bool:
         kind = next((name for name in _VALUES if name in piece), None)
         if kind is None:
-            return True  # a path on its own announces a value to come
+            return True  # a path without a value: the value follows
         spot: Any = self._root
         *way, last = path
         for place, step in enumerate(way, 1):
@@ -98,5 +98,5 @@ def _room(spot: Any, step: str | int) -> bool:
 
 
 def _number(given: Any) -> Any:
-    """JSON has one kind of number, and protobuf sends it as a double: 3.0 is meant as 3."""
+    """JSON has one kind of number, which protobuf sends as a double: 3.0 means 3."""
     return int(given) if isinstance(given, float) and given.is_integer() else given

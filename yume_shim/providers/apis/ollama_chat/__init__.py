@@ -1,4 +1,4 @@
-"""Ollama's own chat API: JSON lines, arguments as objects, and a context whose size every request has to ask for."""
+"""Ollama's own chat API: JSON lines, arguments as objects, and a context size in every request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from yume_shim.providers.apis.ollama_chat.encode import (
 )
 
 NOT_APPLICABLE: dict[str, str] = {
-    "refusal": "an answer has no refusal of its own here: a model that declines does so in plain text",
-    "thinking-signature": "thoughts are plain text and go back as such (see the case `thinking`)",
+    "refusal": "the API has no refusals: a model declines in plain text",
+    "thinking-signature": "reasoning is plain text and sent back as such (see the case `thinking`)",
 }
 
 __all__ = [

@@ -1,9 +1,9 @@
-"""How large a context a request asks for, and whether its answer shows that the server cut the request short.
+"""The context size that a request asks for, and whether its answer shows that the server truncated the request.
 
-Ollama reserves memory for `num_ctx` tokens when it loads a model and loads it anew when another size is asked for; a
-longer request loses its oldest messages without a word. So every request names the size, and the same one as long as
+Ollama reserves memory for `num_ctx` tokens when it loads a model, and loads it again when a request asks for another
+size; a longer request silently loses its oldest messages. So every request names the size, and the same one as long as
 possible: the endpoint's usual size, doubled only when a request needs more and the model is known to take it. (A pure
-function cannot remember that an earlier request was larger; the steps keep such changes rare.)
+function cannot remember that an earlier request was larger; doubling keeps such changes rare.)
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Request
 
 USUAL_SIZE = 32_768
-"""`num_ctx` where the endpoint's row names no size. The server's own default is 4,096 below 24 GiB of video memory."""
+"""`num_ctx` if the endpoint's row has none. The server's own default is 4,096 below 24 GiB of video memory."""
 CERTAIN = 1.25
-"""An estimate must be above the context by this factor to prove that something was cut: it runs high for English."""
+"""An estimate must be above the context by this factor to prove a truncation: it is too high for English."""
 
 
 def context_size(request: Request) -> int:
@@ -33,8 +33,8 @@ def context_size(request: Request) -> int:
 
 
 def was_cut(request: Request, counted: int) -> bool:
-    """Did the server drop the front of the conversation? `counted` is `prompt_eval_count`, which is taken afterwards: a
-    context filled to the brim, or far less than was sent (seen: 16,386 of some 50,000 tokens at 32,768)."""
+    """Did the server drop the beginning of the conversation? `counted` is `prompt_eval_count`, counted after the
+    truncation: it is the whole context, or far less than was sent (seen: 16,386 of some 50,000 tokens at 32,768)."""
     if counted <= 0:
         return False
     size = context_size(request)

@@ -1,4 +1,4 @@
-"""Lines of Ollama's /api/chat -> ModelEvents."""
+"""Decodes the lines of Ollama's /api/chat into ModelEvents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Decoder:
-    """The lines of one response."""
+    """Decodes the lines of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
         self._request = request
@@ -38,12 +38,12 @@ class Decoder:
         self._blocks = Assembler(API)
         self._key = 0
         self._content: Literal["text", "thinking"] | None = None
-        """What the open block is."""
+        """The kind of the open block."""
         self._started = False
         self._over = False
 
     def feed(self, frame: Json) -> list[ModelEvent]:
-        """The events that a line gives."""
+        """The events of one line."""
         if self._over:
             return []
         if frame.get("error"):
@@ -60,7 +60,7 @@ class Decoder:
         return out + self._end(frame) if frame.get("done") else out
 
     def finish(self) -> list[ModelEvent]:
-        """The body ended: without a line that says `done` it was cut."""
+        """The body ended: an answer without a `done` line was cut off."""
         if self._over:
             return []
         self._over = True
@@ -88,7 +88,7 @@ class Decoder:
         return self._blocks.end(self._key)
 
     def _call(self, call: Json) -> list[ModelEvent]:
-        """A call is whole when it comes, so its `index` does not matter: many versions number all of them 0."""
+        """Calls come whole, so their `index` does not matter: many versions number all of them 0."""
         function = call.get("function") or {}
         given = function.get("arguments")
         arguments = given if isinstance(given, str) else codec.dumps({} if given is None else given).decode()
@@ -110,7 +110,7 @@ class Decoder:
         stop, word = map_stop(frame.get("done_reason") or "", calls=self._blocks.calls > 0)
         usage = map_usage(frame)
         if not counted and usage.output:
-            # Older servers leave the count out when they had the whole prompt in their cache.
+            # Older servers omit the count if the whole prompt was in their cache.
             usage = replace(usage, input=estimate(self._request), estimated=True)
         return [*out, ResponseEnded(stop, word, usage, usage_given=bool(counted or usage.output))]
 
@@ -123,7 +123,7 @@ def _cut_text(size: int) -> str:
 
 
 def map_stop(word: str, *, calls: bool) -> tuple[Stop, str]:
-    """Why the answer ended. Calls in it outweigh the word, which is `stop` with them too."""
+    """Why the answer ended. An answer with calls stops for them; its `done_reason` is `stop` too."""
     if calls:
         return "tool_calls", "tool_use"
     match word:
@@ -136,11 +136,11 @@ def map_stop(word: str, *, calls: bool) -> tuple[Stop, str]:
 
 
 def map_usage(frame: Json) -> Usage:
-    """Counts as we keep them: `prompt_eval_count` includes what came from the cache."""
+    """Our counts. `prompt_eval_count` includes tokens read from the cache."""
     cached = count(frame, "prompt_eval_cached_count")
     return Usage(max(0, count(frame, "prompt_eval_count") - cached), count(frame, "eval_count"), cached)
 
 
 def whole_frames(body: Json) -> list[Json]:
-    """One whole answer is the last line of a stream that had no others."""
+    """The decoder reads a whole answer as the last line of a stream."""
     return [body]

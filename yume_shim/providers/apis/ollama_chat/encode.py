@@ -1,4 +1,4 @@
-"""Request -> POST body of Ollama's /api/chat."""
+"""Encodes a Request as the body of a POST to Ollama's /api/chat."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 API = "ollama-chat"
 BY_LEVEL = frozenset(("effort", "level"))
-"""Ways of thinking (`ModelSpec.thinking`) that are asked for by level; all others only by yes or no."""
+"""Styles of thinking (`ModelSpec.thinking`) that are set by level; all others are only on or off."""
 LEVELS = ("low", "medium", "high")
-"""What a model that thinks by level takes, unless the server listed more."""
+"""The levels of such a model, unless the server listed more."""
 ONLY_IMAGES = "The images of the results above:"
 
 
@@ -36,8 +36,8 @@ def encode_request(request: Request) -> WireRequest:
         "model": request.model.id,
         "messages": encode_messages(request),
         "stream": request.streaming,
-        # Without these a request that is too long is answered all the same, its oldest messages dropped in silence;
-        # with them it is refused, and we make room ourselves. Servers that do not know them pay no heed.
+        # Without these the server silently drops the oldest messages of a request that is too long; with them it
+        # refuses the request, and we compact the conversation. Servers that do not know them ignore them.
         "truncate": False,
         "shift": False,
         "options": _options(request),
@@ -64,15 +64,15 @@ def _options(request: Request) -> Json:
 
 
 def _think(request: Request) -> bool | str | None:
-    """`think`; None leaves it to the server. `true` is refused by models that do not think: '"x" does not support
-    thinking'; `false` is not."""
+    """`think`; None = the server decides. Models that do not think refuse `true` ('"x" does not support thinking'), but
+    not `false`."""
     spec = request.model
     if not spec.endpoint.quirks.thinking:
         return None
     if spec.thinking in BY_LEVEL:
         levels = spec.efforts or LEVELS
         if switched_off(request):
-            return nearest_effort("low", levels)  # gpt-oss always thinks; it only does so more or less
+            return nearest_effort("low", levels)  # gpt-oss always thinks, at some level
         return nearest_effort(request.effort, levels) if request.effort else None
     if switched_off(request):
         return False
@@ -155,7 +155,7 @@ def _encode_user(message: Message, ids: WireIds, quirks: Quirks, names: dict[str
 
 
 def _add_media(block: Image | Document, words: list[str], images: list[str]) -> None:
-    """Images go beside the words, as base64; the API fetches nothing and takes no files."""
+    """Images are sent beside the text, as base64; the API fetches no addresses and takes no files."""
     if isinstance(block, Document):
         words.append(document_text(block))
     elif block.data:
@@ -175,7 +175,7 @@ def _names_of_calls(request: Request) -> dict[str, str]:
 
 
 def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
-    """The tools, in the shape of Chat Completions."""
+    """The tools, in the form of Chat Completions."""
     return [
         {
             "type": "function",

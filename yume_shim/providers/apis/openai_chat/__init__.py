@@ -1,6 +1,6 @@
-"""Chat Completions: OpenAI's older API and the common language of everybody else.
+"""Chat Completions: OpenAI's older API, which most other vendors and local servers offer too.
 
-What endpoints do differently is data (`Quirks`) on the way out; on the way in one decoder takes every dialect seen.
+Differences between endpoints are data (`Quirks`) for the encoder; one decoder reads every dialect seen so far.
 """
 
 from __future__ import annotations

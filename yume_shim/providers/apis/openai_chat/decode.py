@@ -1,4 +1,4 @@
-"""Chunks of the Chat Completions API -> ModelEvents, whoever sent them."""
+"""Decodes the chunks of the Chat Completions API into ModelEvents, in every dialect seen so far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FAILED = frozenset(("error", "insufficient_system_resource", "network_error"))
 """Finish reasons that are failures (OpenRouter, DeepSeek, Z.ai)."""
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
-"""Kinds of reasoning details that come in pieces, and the field that grows."""
+"""Types of reasoning details that come in pieces, and the field with the text."""
 
 
 class _Call:
@@ -45,7 +45,7 @@ class _Call:
 
 
 class Decoder:
-    """The chunks of one response."""
+    """Decodes the chunks of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
         self._request = request
@@ -64,7 +64,7 @@ class Decoder:
         self._last = 0
         """Key of the block that started last."""
         self._content: Literal["text", "thinking"] | None = None
-        """What that block is, while it is open and no call."""
+        """The kind of that block, while it is open and not a call."""
         self._calls: dict[int, _Call] = {}
         self._details: dict[int, list[Json]] = {}
         self._usage: Json | None = None
@@ -74,7 +74,7 @@ class Decoder:
         self._over = False
 
     def feed(self, frame: Json) -> list[ModelEvent]:
-        """The events that a chunk gives."""
+        """The events of one chunk."""
         if self._over:
             return []
         if "!done" in frame:
@@ -93,7 +93,7 @@ class Decoder:
         return relax(out, self._request) if self._strict else out
 
     def finish(self) -> list[ModelEvent]:
-        """The body ended: well, if a finish reason was given."""
+        """The body ended. The answer is complete if there was a finish reason."""
         if self._over:
             return []
         if self._finish:
@@ -127,8 +127,8 @@ class Decoder:
         return [ResponseFailed(failure_from_payload(payload, self._request.model.endpoint.name))]
 
     def _call_anyway(self, name: str, arguments: str) -> list[ModelEvent]:
-        """Groq stops at a call that does not fit its schema. Given out, it gets the error result that it deserves, and
-        the model can mend it."""
+        """Groq stops at a call that does not fit its schema. Passed on, the call gets an error result, and the model
+        can correct it."""
         out = [] if self._started else self._start({})
         out += self._close_content()
         call = _Call(self._next_key())
@@ -137,7 +137,7 @@ class Decoder:
         return out + self._end()
 
     def _side_channel(self, extra: Json) -> list[ModelEvent]:
-        """Groq's own object: usage, or why the stream was stopped early."""
+        """Groq's own object: usage, or the reason why the stream stopped early."""
         self._usage = extra.get("usage") or self._usage
         return self._fail(extra["error"]) if extra.get("error") else []
 
@@ -159,7 +159,7 @@ class Decoder:
         if word in FAILED:
             said = {"type": "server_error", "code": word, "message": f"the provider ended the answer with '{word}'"}
             return out + self._fail(choice.get("error") or said)
-        self._finish = self._finish or word or ""  # OpenRouter says it twice
+        self._finish = self._finish or word or ""  # OpenRouter sends it twice
         return out
 
     # ------------------------------------------------ text and thoughts
@@ -177,7 +177,7 @@ class Decoder:
         return [event for kind, piece in self._tags.feed(text) for event in self._say(kind, piece)]
 
     def _untag(self) -> list[ModelEvent]:
-        """What was held back because it could have become a tag."""
+        """Emit text that was held back because it could have become a tag."""
         if self._tags is None:
             return []
         return [event for kind, piece in self._tags.finish() for event in self._say(kind, piece)]
@@ -211,7 +211,7 @@ class Decoder:
         return out
 
     def _thoughts(self, delta: Json) -> list[ModelEvent]:
-        """Reasoning, whatever the field is called; said twice, it counts once."""
+        """Reasoning, from any of its fields; text that comes in two fields counts once."""
         details = delta.get(DETAILS) or ()
         text = delta.get("reasoning_content") or delta.get("reasoning")
         if not isinstance(text, str) or not text:
@@ -224,7 +224,7 @@ class Decoder:
         return out
 
     def _collect(self, details: list[Json]) -> None:
-        """Keep reasoning details for the way back, on the block that is open; pieces of one detail are joined."""
+        """Keep reasoning details on the open block, to be sent back; pieces of one detail are joined."""
         kept = self._details.get(self._last)
         if kept is None:
             kept = self._details[self._last] = []
@@ -242,7 +242,7 @@ class Decoder:
     # ------------------------------------------------ calls
 
     def _call_piece(self, place: int, piece: Json) -> list[ModelEvent]:
-        """A piece of a call: the start of a new one, or more of the one at its index."""
+        """A piece of a call: the start of a new one, or more of the call at its index."""
         index = piece.get("index")
         slot = index if isinstance(index, int) else place
         function = piece.get("function") or {}
@@ -268,7 +268,7 @@ class Decoder:
         return out
 
     def _is_new(self, call: _Call, vendors_id: str, name: str, arguments: str) -> bool:
-        """Is this piece another call at an index that is taken? (Ollama numbers all of them 0.)"""
+        """Does this piece begin another call at a used index? (Ollama numbers all calls 0.)"""
         if vendors_id and vendors_id != call.vendors_id:
             return bool(call.vendors_id) or (call.shown and bool(name))
         if not name or not call.shown:
@@ -282,7 +282,7 @@ class Decoder:
         return raw.startswith("{") and raw.endswith("}") and parse_arguments(raw)[1] is None
 
     def _end_complete(self, replaced: _Call | None) -> list[ModelEvent]:
-        """Before another call starts: close those that nothing can be added to, so that it need not wait for them."""
+        """Before another call starts: close the complete ones, so that the new one need not wait for them."""
         out: list[ModelEvent] = []
         for call in self._calls.values():
             if call is replaced:
@@ -307,7 +307,8 @@ class Decoder:
 
 
 def map_stop(word: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
-    """Why the answer ended. Calls in it outweigh the word: a forced tool choice says `stop`, as Ollama always does."""
+    """Why the answer ended. An answer with calls stops for them, whatever the finish reason: it is `stop` for a forced
+    tool choice, and always at Ollama."""
     if calls:
         return "tool_calls", "tool_use"
     if refused:
@@ -326,7 +327,7 @@ def map_stop(word: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
 
 
 def map_usage(usage: Any) -> Usage:
-    """Counts as we keep them: the prompt includes what came from and went to the cache."""
+    """Our counts. The API's prompt count includes tokens read from and written to the cache."""
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("prompt_tokens_details")
@@ -337,12 +338,12 @@ def map_usage(usage: Any) -> Usage:
     prompt, output = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
     reasoning = count(usage.get("completion_tokens_details"), "reasoning_tokens")
     if count(usage, "total_tokens") == prompt + output:
-        read = min(read, prompt)  # xAI has told of more cached tokens than the prompt has
+        read = min(read, prompt)  # xAI has reported more cached tokens than the prompt has
     if reasoning and count(usage, "total_tokens") == prompt + output + reasoning:
-        output += reasoning  # xAI counts reasoning beside the completion, not in it
+        output += reasoning  # xAI's completion count excludes reasoning
     return Usage(max(0, prompt - read - written), output, read, written, reasoning)
 
 
 def whole_frames(body: Json) -> list[Json]:
-    """One whole answer, for the decoder of a stream."""
+    """The decoder reads a whole answer as one chunk."""
     return [body]

@@ -1,4 +1,4 @@
-"""Request -> POST body of the Chat Completions API, in the dialect that the endpoint's quirks describe."""
+"""Encodes a Request as the body of a Chat Completions POST, in the dialect that the endpoint's quirks describe."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 API = "openai-chat"
 DETAILS = "reasoning_details"
-"""The one echo field that is a list of the provider's own objects; all others are plain text."""
+"""The echo field that is a list of the provider's own objects; the others are plain text."""
 BRIDGE = "Understood."
-"""What the assistant says between tool results and a user message, where one may not follow the other."""
+"""The assistant message between tool results and a user message, where one must not follow the other."""
 
 
 def encode_request(request: Request) -> WireRequest:
@@ -79,7 +79,7 @@ def _encode_assistant(message: Message, ids: WireIds, quirks: Quirks, *, own: bo
     if texts:
         encoded["content"] = "\n\n".join(texts)
     elif quirks.empty_content != "omit":
-        # "" is turned into an empty text block by proxies before Claude, which refuses it; some servers want a string.
+        # Proxies of Claude turn "" into an empty text block, which Claude refuses; some servers require a string.
         encoded["content"] = "" if quirks.empty_content == "empty" else None
     if calls:
         encoded["tool_calls"] = calls
@@ -94,7 +94,7 @@ def _encode_assistant(message: Message, ids: WireIds, quirks: Quirks, *, own: bo
 
 
 def _own_details(message: Message) -> list[Any]:
-    """What the provider said about its reasoning, unchanged and in order: signatures hang on it."""
+    """The provider's reasoning details, unchanged and in order: their signatures depend on it."""
     return [
         detail
         for block in message.blocks
@@ -104,7 +104,7 @@ def _own_details(message: Message) -> list[Any]:
 
 
 def _encode_call(call: ToolCall, ids: WireIds, quirks: Quirks, *, own: bool) -> Json:
-    as_text = quirks.stringify_arguments is not False  # the API's own form; templates of some servers want the object
+    as_text = quirks.stringify_arguments is not False  # the API's own form; templates of some servers need the object
     function: Json = {"name": wire_name(call.name)}
     function["arguments"] = arguments_text(call) if as_text else arguments_object(call)
     encoded: Json = {"id": ids[call.id], "type": "function", "function": function}
@@ -124,7 +124,7 @@ def _add_user(messages: list[Json], message: Message, ids: WireIds, quirks: Quir
                 if name := names.get(block.call_id):
                     result["name"] = name
                 messages.append(result)
-                # A tool message is text only; an image in it is refused, or taken and not seen.
+                # A tool message is text only; an image in it is refused, or accepted and not seen.
                 content += [_encode_media(part, quirks) for part in media]
             case Text() if block.text.strip():
                 content.append({"type": "text", "text": block.text})
@@ -135,7 +135,7 @@ def _add_user(messages: list[Json], message: Message, ids: WireIds, quirks: Quir
     if not content:
         return
     last = messages[-1] if messages else {}
-    if last.get("role") == "user":  # an answer between them had nothing to say; templates want the roles in turn
+    if last.get("role") == "user":  # an empty answer between them was left out; templates need alternating roles
         content = _as_parts(messages.pop()["content"]) + content
     elif last.get("role") == "tool" and not quirks.user_after_results:
         messages.append({"role": "assistant", "content": BRIDGE})
@@ -143,7 +143,7 @@ def _add_user(messages: list[Json], message: Message, ids: WireIds, quirks: Quir
 
 
 def _plainest(content: list[Json]) -> str | list[Json]:
-    """Text alone goes as a string: not every server takes a list."""
+    """Text alone is sent as a string: not every server takes a list."""
     if all(part["type"] == "text" for part in content):
         return "\n\n".join(part["text"] for part in content)
     return content
@@ -172,7 +172,7 @@ def _names_of_calls(request: Request) -> dict[str, str]:
 
 
 def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
-    """The tools; `strict` is said only where it is true, because compatible servers do not know it."""
+    """The tools; `strict` is sent only if it is true, because compatible servers do not know it."""
     encoded: list[Json] = []
     for tool in tools:
         schema, strict = parameters(tool, quirks)

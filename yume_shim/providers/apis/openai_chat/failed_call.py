@@ -1,4 +1,4 @@
-"""A call that the server would not pass on because it did not fit the tool's schema: read out of the error it sent."""
+"""Reads a call from the error of a server that refused it because it does not fit the tool's schema."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Llama's own form, where the server could not read the call at all: <function=name{"a": 1}</function>
+# Llama's own form, if the server could not parse the call: <function=name{"a": 1}</function>
 _TAGGED = re.compile(r"<function=([A-Za-z0-9_.:-]+)[^{]*(\{.*\})", re.DOTALL)
 _TAG = "<function="
 
 
 def failed_call(error: Any) -> tuple[str, str] | None:
-    """(name, arguments) of the call in an error's `failed_generation`; None if no call can be made out."""
+    """(name, arguments) of the call in an error's `failed_generation`; None if it contains no readable call."""
     written = error.get("failed_generation") if isinstance(error, dict) else None
     if not isinstance(written, str):
         return None

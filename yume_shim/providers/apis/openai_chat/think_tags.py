@@ -1,4 +1,4 @@
-"""Splits `<think>…</think>` at the very start of an answer from the answer: older local models think aloud that way."""
+"""Separates `<think>…</think>` at the start of an answer from the answer: older local models write reasoning so."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ CLOSING = "</think>"
 
 
 class ThinkTags:
-    """The content of one answer, piece by piece. Tags that stand anywhere but at the start are text."""
+    """The content of one answer, piece by piece. Tags anywhere but at the start are text."""
 
     def __init__(self) -> None:
         self._place: Literal["start", "inside", "gap", "after"] = "start"
         self._held = ""
-        """What may still become a tag."""
+        """Text that may still become a tag."""
         self._thought = False
-        """Something stands between the tags."""
+        """There is text between the tags."""
 
     def feed(self, text: str) -> list[Piece]:
-        """What a piece of content is."""
+        """The kind of a piece of content."""
         if self._place == "after":
             return [("text", text)]
         self._held += text
@@ -42,7 +42,7 @@ class ThinkTags:
         return [piece for piece in out if piece[1]]
 
     def finish(self) -> list[Piece]:
-        """What was held back when the answer ended."""
+        """The text that was held back when the answer ended."""
         held, self._held = self._held, ""
         kind: Literal["text", "thinking"] = "thinking" if self._place == "inside" else "text"
         self._place = "after"

@@ -1,4 +1,4 @@
-"""How a Chat Completions dialect is told to think: the field that its row names in `effort_field`."""
+"""How thinking is requested in a Chat Completions dialect: by the field that `Quirks.effort_field` names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN = "reasoning_effort"
 
 
 def thinking_fields(request: Request) -> Json:
-    """Fields of the body. Where nobody asked for anything the model's own default holds."""
+    """Fields of the body. Without a setting the model's own default applies."""
     quirks = request.model.endpoint.quirks
     field = quirks.effort_field
     if field == PLAIN:
@@ -37,7 +37,7 @@ def thinking_fields(request: Request) -> Json:
 
 
 def _reasoning(request: Request, off: bool) -> Json:
-    """A router's own form: by effort, or by tokens for models that count them."""
+    """OpenRouter's form: by effort, or by tokens for models with a budget."""
     if off:
         return {"enabled": False}
     if request.thinking_budget:

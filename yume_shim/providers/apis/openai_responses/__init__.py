@@ -1,6 +1,6 @@
 """OpenAI Responses: stateless (`store: false`), the whole conversation in every request.
 
-Encrypted reasoning is kept beside its block and sent back to the model that wrote it, to no other.
+Encrypted reasoning is kept with its block and sent back only to the model that wrote it.
 """
 
 from __future__ import annotations

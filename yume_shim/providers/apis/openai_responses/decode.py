@@ -1,6 +1,6 @@
-"""Frames of the Responses API -> ModelEvents.
+"""Decodes the frames of the Responses API into ModelEvents.
 
-Output items become blocks, keyed by `output_index`: GitHub Copilot changes an item's id with every event.
+Output items become blocks, identified by `output_index`: GitHub Copilot changes an item's id with every event.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Decoder:
-    """The frames of one response."""
+    """Decodes the frames of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
         self._request = request
@@ -40,9 +40,9 @@ class Decoder:
         self._blocks = Assembler(API)
         self._phases: dict[int, str] = {}
         self._parts: dict[int, list[Any]] = {}
-        """Parts of each item in the order they came; a server's `content_index` need not be the place in the list."""
+        """Parts of each item in the order they came; a server's `content_index` need not be the index in the list."""
         self._thought: dict[tuple[int, Any], int] = {}
-        """Characters of each part of a reasoning item that were given out."""
+        """Characters of each part of a reasoning item that were emitted."""
         self._thinking_of: dict[int, Any] = {}
         """The part of each reasoning item that came last."""
         self._items: set[int] = set()
@@ -52,7 +52,7 @@ class Decoder:
         self._refused = False
 
     def feed(self, frame: Json) -> list[ModelEvent]:
-        """The events that a frame gives."""
+        """The events of one frame."""
         if self._over:
             return []
         handler = _HANDLERS.get(frame.get("type", ""))
@@ -61,7 +61,7 @@ class Decoder:
                 return self._fail(frame["error"])
             if frame.get("object") != "response":
                 return []
-            frame, handler = {"response": frame}, Decoder._on_end  # a whole answer where a stream was asked for
+            frame, handler = {"response": frame}, Decoder._on_end  # a whole answer although a stream was requested
         out = handler(self, frame)
         if self._strict:
             out = relax(out, self._request)
@@ -95,7 +95,7 @@ class Decoder:
         if response.get("status") == "failed":
             return self._on_failed(frame)
         out = [] if self._started else self._start(frame)
-        if not self._items:  # proxies that only pass the end on
+        if not self._items:  # proxies that pass on only the end
             for index, item in enumerate(response.get("output") or []):
                 out += self._item_done(index, item)
         out += self._blocks.end_all()
@@ -126,14 +126,14 @@ class Decoder:
             case "function_call":
                 return self._start_call(index, item)
             case _:
-                pass  # reasoning opens with its first text, free-text calls come whole, server tools are not ours
+                pass  # reasoning starts with its first text, free-text calls come whole, server tools are ignored
         return []
 
     def _on_item_done(self, frame: Json) -> list[ModelEvent]:
         return self._item_done(_index(frame), frame.get("item") or {})
 
     def _item_done(self, index: int, item: Json) -> list[ModelEvent]:
-        """The item as a whole: give out what its deltas left out, then close it."""
+        """The complete item: emit what its deltas left out, then close it."""
         self._items.add(index)
         out: list[ModelEvent] = []
         match item.get("type"):
@@ -169,7 +169,7 @@ class Decoder:
         return self._on_text(frame)
 
     def _on_text_done(self, frame: Json) -> list[ModelEvent]:
-        """`output_text.done`, `refusal.done`: the part as it should stand."""
+        """`output_text.done`, `refusal.done`: the complete part."""
         return self._part_done(_index(frame), frame.get("content_index", 0), frame)
 
     def _text(self, index: int, part: Any, text: str) -> list[ModelEvent]:
@@ -229,7 +229,7 @@ class Decoder:
 
     def _thought_rest(self, index: int, part: Any, whole: str) -> list[ModelEvent]:
         if (index, part) in self._thought and self._thinking_of[index] != part:
-            return []  # a later part has begun: what is missing here can no longer be put in its place
+            return []  # a later part has begun: missing text can no longer be inserted
         return self._think(index, part, whole[self._thought.get((index, part), 0) :])
 
     def _reasoning_done(self, index: int, item: Json) -> list[ModelEvent]:
@@ -241,7 +241,7 @@ class Decoder:
                 out += self._thought_rest(index, part_id, part.get("text") or "")
         key = ("thinking", index)
         blob = item.get("encrypted_content")
-        if blob and index not in self._parts:  # thoughts that are not shown, but wanted back
+        if blob and index not in self._parts:  # reasoning that is not shown, but must be sent back
             self._parts[index] = []
             out += self._blocks.start(key, Thinking(""))
         if blob and self._blocks.is_open(key):
@@ -305,7 +305,7 @@ def _thought_part(frame: Json) -> tuple[str, Any]:
 
 
 def map_stop(reason: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
-    """Why the answer ended; `reason` is that of `incomplete_details`. Calls in the answer outweigh it."""
+    """Why the answer ended; `reason` is that of `incomplete_details`. An answer with calls stops for them."""
     if calls:
         return "tool_calls", "tool_use"
     if refused:
@@ -322,7 +322,7 @@ def map_stop(reason: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
 
 
 def map_usage(usage: Any) -> Usage:
-    """Counts as we keep them: OpenAI's input includes what came from and went to the cache."""
+    """Our counts. OpenAI's input count includes tokens read from and written to the cache."""
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("input_tokens_details")
@@ -337,5 +337,5 @@ def map_usage(usage: Any) -> Usage:
 
 
 def whole_frames(body: Json) -> list[Json]:
-    """One whole answer, for the decoder of a stream."""
+    """The decoder reads a whole answer as one frame."""
     return [body]

@@ -1,4 +1,4 @@
-"""Request -> POST body of the Responses API."""
+"""Encodes a Request as the body of a Responses POST."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def encode_messages(request: Request) -> list[Json]:
 def _encode_assistant(message: Message, ids: WireIds, *, own: bool) -> list[Json]:
     items: list[Json] = []
     waiting: list[Json] = []
-    """Reasoning whose follower is still to come: alone it is a 400 ("without its required following item")."""
+    """Reasoning that waits for the item after it: alone it is a 400 ("without its required following item")."""
     for block in message.blocks:
         private = block.opaque.get(API, {}) if own and isinstance(block, Text | Thinking | ToolCall) else {}
         match block:
@@ -97,12 +97,12 @@ def _encode_assistant(message: Message, ids: WireIds, *, own: bool) -> list[Json
                 items += [*waiting, block.data]
                 waiting = []
             case _:
-                pass  # blank text, foreign reasoning
+                pass  # blank text, reasoning of other models
     return items
 
 
 def _calls_last(items: list[Json]) -> list[Json]:
-    """DeepSeek: "No tool output found for tool call" where anything stands between a call and the outputs."""
+    """DeepSeek: "No tool output found for tool call" if anything comes between a call and the outputs."""
     return sorted(items, key=lambda item: item.get("type") == "function_call")
 
 
@@ -125,7 +125,7 @@ def _encode_user(message: Message, ids: WireIds, quirks: Quirks) -> list[Json]:
 
 
 def _encode_output(result: ToolResult, quirks: Quirks) -> tuple[str | list[Json], list[Json]]:
-    """A result, and the media that have to stand outside it."""
+    """A result, and the media that must be sent outside it."""
     text, media = split_result(result, quirks)
     if not media or isinstance(result.content, str):
         return text, []

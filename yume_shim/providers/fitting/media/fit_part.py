@@ -65,7 +65,7 @@ def _fit_image(image: Image, accepted: Accepted, limits: Limits, worker: WorkerP
 
 
 def _inline(url: str) -> Image | None:
-    """The image that a `data:` URL holds."""
+    """The image inside a `data:` URL."""
     head, comma, data = url.partition(",")
     if not comma or not head.lower().startswith("data:") or not head.lower().endswith(";base64"):
         return None

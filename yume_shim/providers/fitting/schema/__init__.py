@@ -1,9 +1,9 @@
-"""Tool schemas as endpoints take them: without the keywords they refuse, as an object, in OpenAI's strict form, or in
-the OpenAPI subset of Gemini's `parameters`.
+"""Tool schemas in the form that an endpoint takes: without the keywords it refuses, as an object, in OpenAI's strict
+form, or in the OpenAPI subset of Gemini's `parameters`.
 
-A keyword and a property may have the same name (`format`, `default`, `title`): keywords stand in a schema, properties
-in a map of schemas, and only the former are ever dropped. The work is done elsewhere and loaded when there is any: the
-schemas of our own tools pass as they are.
+A keyword and a property may have the same name (`format`, `default`, `title`): keywords are keys of a schema,
+properties are keys of a map of schemas, and only keywords are dropped. The modules that do the work are loaded when a
+schema needs it; the schemas of our own tools are sent as they are.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 NOT_AT_THE_TOP = ("oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "$ref")
 """OpenAI: "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level".
-Anthropic: "input_schema does not support oneOf, allOf, or anyOf at the top level". One such tool
-spoils every request."""
+Anthropic: "input_schema does not support oneOf, allOf, or anyOf at the top level". One such tool makes every request
+fail."""
 
 
 def reduce_schema(schema: Json, drop: tuple[str, ...]) -> Json:
     """The schema without the keywords in `drop`. The schema itself when there is nothing to drop."""
     if not drop:
         return schema
-    from yume_shim.providers.fitting.schema.reduce import Cutter
+    from yume_shim.providers.fitting.schema.reduce import Reducer
 
     dropped = frozenset(drop)
-    cut = Cutter(schema, lambda key: key not in dropped).whole()
-    return cut if isinstance(cut, dict) else {}
+    reduced = Reducer(schema, lambda key: key not in dropped).whole()
+    return reduced if isinstance(reduced, dict) else {}
 
 
 def object_schema(schema: Json, *, named: bool = True) -> Json:
-    """The schema as parameters of a function: an object without a union at the top that names its properties, even
-    when it has none (unless not `named`). The schema itself when it is one already."""
+    """The schema as parameters of a function: an object without a union at the top. With `named` it has `properties`,
+    even if empty. The schema itself if it is one already."""
     fits = schema.get("type") == "object" and ("properties" in schema or not named)
     if fits and not any(key in schema for key in NOT_AT_THE_TOP):
         return schema
@@ -43,14 +43,14 @@ def object_schema(schema: Json, *, named: bool = True) -> Json:
 
 
 def strict_schema(schema: Json) -> Json | None:
-    """The schema in OpenAI's strict form, or None when it cannot be said strictly."""
+    """The schema in OpenAI's strict form, or None if it has none."""
     from yume_shim.providers.fitting.schema.strict import strict_form
 
     return strict_form(schema)
 
 
 def without_nulls(given: Any, schema: Any) -> Any:
-    """A call's input without the nulls that stand for "left out" in the strict form of `schema`."""
+    """A call's input without the nulls that mean "left out" in the strict form of `schema`."""
     from yume_shim.providers.fitting.schema.strict import relaxed
 
     return relaxed(given, schema)

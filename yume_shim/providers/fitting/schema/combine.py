@@ -1,8 +1,9 @@
-"""Two schemas as one: `both` of them hold, or `either` of several does. Neither ever refuses what the originals took.
+"""Combines schemas into one: values that fit `both`, or `either` of several. The result never refuses a value that the
+originals accept.
 
 Schemas are read as their authors mean them: keywords of one type (`properties`, `items`, `minLength` …) imply that
-type, and an object of a branch has the properties that the branch names. Without that, `oneOf [{path}, {url}]` could
-not be one object with two optional properties: read to the letter, its first branch takes any `url` at all.
+type, and a branch accepts the properties that it names. Otherwise `oneOf [{path}, {url}]` could not become one object
+with two optional properties: strictly read, its first branch accepts any `url`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
     Union = Callable[[list[Any]], Any]
-    """How a choice between schemas is said where it is allowed; `either` where it is not."""
+    """How a choice between schemas is written where unions are allowed; `either` where they are not."""
 
 KEYWORDS_OF: dict[str, tuple[str, ...]] = {
     "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType"),
@@ -44,7 +45,7 @@ KEYWORDS_OF: dict[str, tuple[str, ...]] = {
         "dependencies",
     ),
 }
-"""Keywords that speak about values of one type only."""
+"""Keywords that apply to values of one type only."""
 KINDS = ("string", "number", "integer", "boolean", "array", "object", "null")
 _GROUPS = (
     ("items", "prefixItems", "additionalItems"),
@@ -59,7 +60,7 @@ MAX_TARGET_STEPS = 64
 
 
 def types_of(schema: Json) -> tuple[str, ...]:
-    """The types that a schema speaks about; () = any."""
+    """The types of the values that a schema describes; () = any."""
     said = schema.get("type")
     if isinstance(said, str):
         return (said,) if said in KINDS else ()
@@ -73,7 +74,7 @@ def types_of(schema: Json) -> tuple[str, ...]:
 
 
 def values_of(schema: Json) -> list[Any] | None:
-    """The only values that are taken, if they are listed."""
+    """The accepted values, if they are listed."""
     if "const" in schema:
         return [schema["const"]]
     listed = schema.get("enum")
@@ -100,7 +101,7 @@ def kind_of(item: Any) -> str:
 
 
 def target(root: Any, ref: str) -> Any:
-    """What a local reference (`#/$defs/Name`) points at; "anything" when it points nowhere."""
+    """The schema that a local reference (`#/$defs/Name`) points to; {} (anything) if there is none."""
     found: Any = root
     if not ref.startswith("#") or ref.count("/") > MAX_TARGET_STEPS or (ref != "#" and not ref.startswith("#/")):
         return {}
@@ -121,7 +122,7 @@ def target(root: Any, ref: str) -> Any:
 
 
 def both(first: Any, second: Any) -> Any:
-    """A schema for what fits both. Where two keywords cannot be said in one, the first stands."""
+    """A schema for values that fit both. Where two values of a keyword cannot be combined, the first is kept."""
     if first is False or second is False:
         return False
     if not isinstance(first, dict) or not isinstance(second, dict):
@@ -166,7 +167,7 @@ def _common_types(mine: Any, other: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON: Python takes True for 1."""
+    """Equal as JSON: in Python True equals 1."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
@@ -174,7 +175,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def either(branches: list[Any], union: Union | None = None) -> Json:
-    """One schema, without a union at its top, for what fits any of the branches."""
+    """One schema, without a union at its top, for values that fit any of the branches."""
     say = union or either
     real = [branch for branch in branches if branch is not False]
     if not real or not all(isinstance(branch, dict) for branch in real):
@@ -230,7 +231,7 @@ def _either_object(holders: list[Json], say: Union) -> Json:
 
 
 def _unnamed(branch: Json) -> Any:
-    """What a branch takes under a name that is not among its properties, if it says so; else nothing."""
+    """The schema of a branch for a name that is not among its properties; False if it says nothing about those."""
     return True if "patternProperties" in branch else branch.get("additionalProperties", False)
 
 

@@ -1,4 +1,4 @@
-"""A schema with a union, a reference or nothing much at its top as one object with properties."""
+"""Rewrites a schema with a union, a reference or almost nothing at its top as one object with properties."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 MAX_DEPTH = 16
-"""Unions in unions at the top; deeper ones are left out."""
-_SAID_OTHERWISE = ("oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else", "$ref")
+"""Depth of unions inside unions at the top; deeper ones are ignored."""
+_REWRITTEN = ("oneOf", "anyOf", "allOf", "enum", "const", "not", "if", "then", "else", "$ref")
 
 
 def as_object(schema: Json) -> Json:
-    """One object schema that takes every object the schema takes."""
+    """One object schema that accepts every object that the schema accepts."""
     flat = _flat(schema, schema, 0)
     properties = flat.get("properties")
     return {**flat, "type": "object", "properties": properties if isinstance(properties, dict) else {}}
@@ -26,7 +26,7 @@ def _flat(schema: Any, root: Json, depth: int) -> Json:
     """A schema without a union at its own top."""
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return {}
-    flat: Json = {key: item for key, item in schema.items() if key not in _SAID_OTHERWISE}
+    flat: Json = {key: item for key, item in schema.items() if key not in _REWRITTEN}
     ref = schema.get("$ref")
     if isinstance(ref, str):
         flat = both(flat, _flat(target(root, ref), root, depth + 1))
@@ -53,5 +53,5 @@ def _may_be_object(schema: Json) -> bool:
 
 
 def _any_of(parts: list[Any]) -> Json:
-    """Below the top a union may stand."""
+    """Below the top, unions are allowed."""
     return {"anyOf": parts}

@@ -1,8 +1,8 @@
-"""A JSON Schema in the OpenAPI subset of Gemini's older `parameters` field, for backends that know no other.
+"""A JSON Schema in the OpenAPI subset of Gemini's older `parameters` field, for backends that have no other.
 
-An unknown keyword there is a 400 for the whole request ("Unknown name … Cannot find field"), and so are a union beside
-other fields, `required` names that no property has, an `enum` of anything but non-empty strings, an array without
-`items`. References are written out, and end where they come round again.
+The whole request is refused (400) for an unknown keyword ("Unknown name … Cannot find field"), a union beside other
+fields, a `required` name without a property, an `enum` of anything but non-empty strings, an array without `items`.
+References are replaced by their target, and end where they form a cycle.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 32
 MAX_NODES = 2_000
-"""So many schemas are written out at most; what is beyond is "anything"."""
+"""Schemas that are written at most; further ones become "anything"."""
 MAX_NOTE = 300
-"""Characters of a list of values that is told in the description."""
+"""Characters of a list of values that is put into the description."""
 FORMATS = {
     "string": ("date-time", "enum"),
     "number": ("float", "double"),
@@ -37,7 +37,7 @@ SIZES = {
     "object": ("minProperties", "maxProperties"),
 }
 _BEYOND_RE2 = re.compile(r"\(\?[=!<]|\\[1-9]")
-"""Look-around and references back."""
+"""Look-around and back references."""
 _PLAIN = ("STRING", "NUMBER", "BOOLEAN", "OBJECT")
 
 
@@ -83,7 +83,7 @@ class _Writer:
         return _anything(rest)
 
     def _choose(self, schema: Json, key: str, branches: list[Any], refs: Refs, depth: int) -> Json:
-        """Nothing may stand beside a union: what does is said in each branch."""
+        """No field is allowed beside a union, so such fields are copied into each branch."""
         beside = {name: item for name, item in schema.items() if name not in ("anyOf", "oneOf")}
         written: list[Json] = []
         nullable = False
@@ -98,7 +98,7 @@ class _Writer:
         return _union(written, nullable=nullable)
 
     def typed(self, schema: Json, kind: str, refs: Refs, depth: int) -> Json:
-        """A schema read as one about values of one type."""
+        """The schema for values of one type."""
         out: Json = {"type": kind.upper(), **_described(schema)}
         if schema.get("format") in FORMATS.get(kind, ()):
             out["format"] = schema["format"]
@@ -144,7 +144,7 @@ class _Writer:
 
 
 def _union(written: list[Json], *, nullable: bool) -> Json:
-    """One of several; unions inside are taken apart."""
+    """A union of several schemas; unions inside it are flattened."""
     flat: list[Json] = []
     for one in written:
         for branch in one.get("anyOf", [one]):
@@ -158,7 +158,7 @@ def _union(written: list[Json], *, nullable: bool) -> Json:
 
 
 def _anything(schema: Json, *, inside: bool = False) -> Json:
-    """Any value. A type must be named everywhere, so arrays in arrays in arrays are where it ends."""
+    """Any value. Every schema must have a type, so the nesting of arrays ends at the third level."""
     said = _described(schema)
     plain: list[Json] = [{"type": kind, "nullable": True, **said} for kind in _PLAIN]
     if inside:
@@ -172,7 +172,7 @@ def _described(schema: Json) -> Json:
 
 
 def _bounds(schema: Json, kind: str) -> Json:
-    """`minimum` and `maximum`, with what the exclusive ones say: for whole numbers exactly, else one value too many."""
+    """`minimum` and `maximum`, including the exclusive bounds: exact for integers, otherwise with the bound itself."""
     from math import ceil, floor
 
     least = [schema[key] for key in ("minimum",) if _is_number(schema.get(key))]
@@ -187,7 +187,7 @@ def _bounds(schema: Json, kind: str) -> Json:
 
 
 def _limited(out: Json, schema: Json, kind: str) -> Json:
-    """Listed values: as `enum` if they are texts, else in words and, for numbers, as bounds."""
+    """Listed values: as `enum` if they are strings, else in the description and, for numbers, as bounds."""
     listed = values_of(schema)
     if listed is None:
         return out

@@ -1,15 +1,15 @@
-"""OpenAI's strict form of a schema, and the way back from a call made under it.
+"""OpenAI's strict form of a schema, and the arguments of calls made with it.
 
-Strict wants `additionalProperties: false` and every property in `required`; a property that may be left out becomes one
-that may be null, and `relaxed` takes those nulls out of the calls again. Most keywords are refused ("'default' is not
-permitted"), so the schema is reduced to those that are taken first.
+Strict demands `additionalProperties: false` and every property in `required`. An optional property becomes nullable,
+and `relaxed` removes those nulls from the calls. Most keywords are refused ("'default' is not permitted"), so the
+schema is first reduced to the accepted ones.
 """
 
 from __future__ import annotations
 
 from yume_shim.providers.fitting.schema import object_schema
 from yume_shim.providers.fitting.schema.combine import KEYWORDS_OF, both, target, types_of
-from yume_shim.providers.fitting.schema.reduce import Cutter
+from yume_shim.providers.fitting.schema.reduce import Reducer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ TAKEN = frozenset(
     ]
 )
 NAMELESS = frozenset(("patternProperties", "dependentSchemas", "dependencies", "if", "$dynamicRef", "$recursiveRef"))
-"""Keywords that bring in properties which are not listed: a closed object would refuse them."""
+"""Keywords that allow properties without listing them: a closed object would refuse those."""
 UNIONS = ("anyOf", "oneOf", "allOf", "if", "$ref")
-"""At the top they are merged into one object, which may take more than it names."""
+"""At the top they are merged into one object, which may accept properties that it does not list."""
 FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 MAX_DEPTH = 10
 MAX_PROPERTIES = 5_000
@@ -55,11 +55,11 @@ _NULL = {"type": "null"}
 
 
 class _NotStrict(Exception):
-    """Some part takes keys that nobody can list, or is beyond strict's limits."""
+    """A part accepts keys that cannot be listed, or is beyond the limits of strict."""
 
 
 def strict_form(schema: Json) -> Json | None:
-    """The schema in strict form, or None when it cannot be said strictly."""
+    """The schema in strict form, or None if it has none."""
     if any(key in schema for key in UNIONS):
         return None
     top = object_schema(schema)
@@ -69,11 +69,11 @@ def strict_form(schema: Json) -> Json | None:
         met.add(key)
         return key in TAKEN
 
-    cut = Cutter(top, takes).whole()
-    if not isinstance(cut, dict) or met & NAMELESS:
+    reduced = Reducer(top, takes).whole()
+    if not isinstance(reduced, dict) or met & NAMELESS:
         return None
     try:
-        strict: Json = _Strict().close(cut, 0)
+        strict: Json = _Strict().close(reduced, 0)
     except _NotStrict:
         return None
     return strict
@@ -91,7 +91,7 @@ class _Strict:
         if "$ref" in schema:
             if any(key not in ("$ref", "title", "description") for key in schema):
                 raise _NotStrict
-            return {"$ref": schema["$ref"]}  # nothing may stand beside it
+            return {"$ref": schema["$ref"]}  # no other key is allowed beside it
         kinds = types_of(schema)
         idle = [word for kind in ("array", "object") if kind not in kinds for word in KEYWORDS_OF[kind]]
         kept = {key: item for key, item in schema.items() if key not in idle}
@@ -115,7 +115,7 @@ class _Strict:
     def _closed_object(self, kept: Json, depth: int) -> Json:
         properties = kept.get("properties")
         if not isinstance(properties, dict) or (not properties and depth > 0) or "anyOf" in kept:
-            raise _NotStrict  # the branches of a union beside properties bring their own
+            raise _NotStrict  # branches of a union beside `properties` have properties of their own
         self._properties += len(properties)
         if self._properties > MAX_PROPERTIES:
             raise _NotStrict
@@ -146,7 +146,7 @@ def nullable(schema: Json) -> Json:
 
 
 def relaxed(given: Any, schema: Any, root: Any = None) -> Any:
-    """A call's input without the nulls that stand for "left out" in the strict form of `schema`."""
+    """A call's input without the nulls that mean "left out" in the strict form of `schema`."""
     root = schema if root is None else root
     schema = _meant(given, schema, root, 0)
     if not isinstance(schema, dict):
@@ -165,7 +165,7 @@ def relaxed(given: Any, schema: Any, root: Any = None) -> Any:
 
 
 def _meant(given: Any, schema: Any, root: Any, depth: int) -> Any:
-    """The part of a union that a value was made for: strict objects have all of the properties of one branch."""
+    """The branch of a union that a value belongs to: strict objects have all properties of one branch."""
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return schema
     if isinstance(ref := schema.get("$ref"), str):

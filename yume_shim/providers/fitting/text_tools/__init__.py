@@ -1,1 +1,1 @@
-"""Tools for models that have none: a text protocol in the prompt, calls found in the answer."""
+"""Tools for models without native tool calls: a text protocol in the prompt, and calls read from the answer's text."""

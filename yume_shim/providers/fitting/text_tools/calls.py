@@ -1,7 +1,7 @@
-"""Calls written as text, found in a model's answer while it streams.
+"""Turns calls that a model writes as text into ToolCall blocks, while the answer streams.
 
-The text goes on as it comes, calls become ToolCall blocks, and block indexes are counted anew. White space around a
-call belongs to it. A result that the model wrote itself is an invention: from there on its text is left out.
+Other text is passed on as it comes, and blocks are numbered again. White space around a call belongs to the call. A
+result that the model writes itself is invented: the text from there on is dropped.
 """
 
 # pyright: reportUnknownVariableType=false
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Request, ToolSpec
 
 UNNAMED = "unnamed"
-"""The name of a call that gives none: no tool has it, so the model is told."""
+"""The name of a call without one. No tool has it, so the model gets an error result."""
 _CUT = frozenset(("length", "window"))
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "input", "args")
 _BESIDES = frozenset((*_NAMES, "id", "type"))
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-"""One that never ends goes to the end: looked for from each of its quotes, it would take for ever."""
+"""A string without an end extends to the end of the text: trying each of its quotes would take for ever."""
 _NAMED = re.compile(r'"(?:name|tool|tool_name)"\s*:\s*"([^"\\\n]{1,128})"')
 _FUNCTION = re.compile(r"<function=([^>]*)>(.*)", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([^<>]*)>\n?(.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL)
@@ -52,7 +52,7 @@ _CONTROLS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class TextCalls:
-    """Stands before a decoder and turns its text into text and calls."""
+    """Wraps a decoder and turns its text into text and calls."""
 
     def __init__(self, decoder: Decoding, request: Request, new_id: Callable[[], str]) -> None:
         self._decoder = decoder
@@ -60,17 +60,17 @@ class TextCalls:
         self._new_id = new_id
         self._next = 0
         self._passing: dict[int, int] = {}
-        """Index of a block that goes through as it is -> its new one."""
+        """Index of a block that is passed on unchanged -> its new index."""
         self._scanner: CallScanner | None = None
         self._calls = 0
         self._over = False
         self._split = False
-        """The open block of the decoder gave a call."""
+        """The decoder's open block contained a call."""
         self._open: list[str] | None = None
-        """The text block that is shown."""
+        """The text block that was started."""
         self._blanks: list[str] = []
         self._ended: Opaque | None = None
-        """What the decoder's block carried, when it has ended."""
+        """The private data of the decoder's block, when that has ended."""
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of a frame."""
@@ -119,7 +119,7 @@ class TextCalls:
         return self._take(self._scanner.feed(event.text))
 
     def _end(self, event: BlockEnded) -> list[ModelEvent]:
-        """A text may end in the middle of a call: why it did is known when the answer ends."""
+        """A text may end in the middle of a call; the reason is known when the answer ends."""
         if event.index in self._passing:
             return [replace(event, index=self._passing.pop(event.index))]
         if self._scanner is None or not isinstance(event.block, Text):
@@ -193,11 +193,11 @@ class TextCalls:
         return [*out, BlockEnded(index, ToolCall(own, name, given, broken))]
 
 
-# ---------------------------------------------------------------- what was written
+# ---------------------------------------------------------------- reading a call
 
 
 def read_calls(written: Written, tools: dict[str, ToolSpec]) -> list[tuple[str, str]]:
-    """(tool, argument text) of every call in a written one; text that is no JSON object makes a broken call.
+    """(tool, argument text) of every call in a piece; text that is not a JSON object becomes a broken call.
 
     Seen in the wild: `parameters` or `input` for `arguments`, arguments as text, or beside the name; a list of calls;
     OpenAI's `{"function": {…}}`; line ends inside strings; brackets left out at the end.
@@ -218,7 +218,7 @@ def _parse(raw: str) -> Any:
     for text in (raw, _STRING.sub(_escaped, raw)):
         try:
             parsed = codec.loads(text)
-            codec.dumps(parsed)  # what is nested too deeply to be told again is no good
+            codec.dumps(parsed)  # refuses what is nested too deeply to be sent again
         except ValueError:
             continue
         return parsed
@@ -255,7 +255,7 @@ def _read_function(written: Written, tools: dict[str, ToolSpec]) -> tuple[str, s
 
 
 def _typed(text: str, schema: Any) -> Any:
-    """A parameter is text; where the tool wants something else, it is JSON."""
+    """A parameter is text, or JSON where the tool's schema asks for another type."""
     if not isinstance(schema, dict) or schema.get("type", "string") == "string":
         return text
     parsed = _parse(text)
@@ -263,7 +263,7 @@ def _typed(text: str, schema: Any) -> Any:
 
 
 def _arguments(given: Any) -> str:
-    """Arguments as JSON text; they may have been text already."""
+    """Arguments as JSON text; they may be text already."""
     if not isinstance(given, str):
         return _text(given)
     parsed, broken = parse_arguments(given)
@@ -271,7 +271,7 @@ def _arguments(given: Any) -> str:
 
 
 def _own_name(name: str, tools: dict[str, ToolSpec]) -> str:
-    """The tool's name as it is spelt here, if there is such a tool."""
+    """The tool's name in its own spelling, if there is such a tool."""
     name = name.strip()
     found = tools.get(name.lower())
     return found.name if found else name or UNNAMED

@@ -1,7 +1,7 @@
-"""Tools for models that have none: a text protocol in the prompt, with calls and results of the past told in it.
+"""The text protocol: tools described in the prompt, earlier calls and results written as text.
 
-The protocol is the one that many open models were trained on (Hermes, Qwen): JSON between `<tool_call>` tags, results
-between `<tool_response>` tags. What is written here is read by `_text_scan.py` and `_text_calls.py`.
+Many open models were trained on this protocol (Hermes, Qwen): JSON between `<tool_call>` tags, results between
+`<tool_response>` tags. `scanner` and `calls` read what the model writes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Request, ToolSpec
 
 EXAMPLES = ("get_weather", "look_up_weather", "weather_of_a_city_for_example")
-"""Names for the worked example: the first that is no real tool is taken."""
-LESSON = """\
+"""Names for the example: the first that is not the name of a real tool is used."""
+INSTRUCTIONS = """\
 # Tools
 
 You can use tools. To call one, write this, with the tool's name and its arguments as JSON:
@@ -46,48 +46,48 @@ _BAD_IN_NAME = re.compile(r"[^\w.:-]")
 
 
 def tools_as_text(request: Request) -> tuple[Request, tuple[Notice, ...]]:
-    """The request without native tools, calls and results, and the warning that says so."""
-    taught = bool(request.tools) and request.tool_choice != "none"
+    """The request without native tools, calls and results, and the notice about it."""
+    offered = bool(request.tools) and request.tool_choice != "none"
     request = settle_choice(request, str, forcing=False)
-    told = replace(
+    rewritten = replace(
         request,
         messages=history_as_text(request.messages, call_text, result_text),
-        system=(*request.system, _lesson(request)) if taught else request.system,
+        system=(*request.system, _instructions(request)) if offered else request.system,
         tools=(),
         tool_choice="auto",
     )
-    if not taught:
-        return told, ()
+    if not offered:
+        return rewritten, ()
     model = request.model
     words = f"{model.id} at {model.endpoint.name} cannot call tools itself: they are offered to it as text, which is "
-    return told, (Notice("text_tools", f"{words}less reliable."),)
+    return rewritten, (Notice("text_tools", f"{words}less reliable."),)
 
 
-def _lesson(request: Request) -> str:
+def _instructions(request: Request) -> str:
     names = {tool.name for tool in request.tools}
     example = next(name for name in (*EXAMPLES, "") if name not in names)
-    return LESSON.format(example=example, tools="\n".join(map(_offer, request.tools)))
+    return INSTRUCTIONS.format(example=example, tools="\n".join(map(_describe, request.tools)))
 
 
-def _offer(tool: ToolSpec) -> str:
+def _describe(tool: ToolSpec) -> str:
     return codec.dumps({"name": tool.name, "description": tool.description, "parameters": tool.schema}).decode()
 
 
-# ---------------------------------------------------------------- the past
+# ---------------------------------------------------------------- the history
 
 
 def call_text(call: ToolCall) -> str:
-    """A call in the words of the protocol. Arguments that were no JSON go as text."""
+    """A call as the protocol writes it. Arguments that were not JSON are sent as text."""
     arguments = call.input if call.broken is None else call.broken
     return f"<tool_call>\n{codec.dumps({'name': call.name, 'arguments': arguments}).decode()}\n</tool_call>"
 
 
 def result_text(result: ToolResult, texts: list[str], media: int, name: str) -> str:
-    """A result in the words of the protocol. Tags of results inside it are made harmless: what a tool has read must not
-    end its own result or pretend to be another."""
-    harmless = [_RESULT_TAG.sub("&lt;", text) for text in texts]
+    """A result as the protocol writes it. Result tags inside it are escaped: the content must not end its own result or
+    pretend to be another."""
+    escaped = [_RESULT_TAG.sub("&lt;", text) for text in texts]
     if media:
-        harmless.append(f"[attached behind this result: {media}]")
+        escaped.append(f"[attached behind this result: {media}]")
     named = f' name="{_BAD_IN_NAME.sub("_", name)}"' if name else ""
     failed = ' error="true"' if result.is_error else ""
-    return "\n".join((f"<tool_response{named}{failed}>", *harmless, "</tool_response>"))
+    return "\n".join((f"<tool_response{named}{failed}>", *escaped, "</tool_response>"))

@@ -1,9 +1,9 @@
-"""Calls told apart from ordinary text while it streams: text in, text and written calls out.
+"""Separates calls from ordinary text while it streams: text in, text and written calls out.
 
-A call is the opening tag with the beginning of JSON (or of a `<function=…>`) behind it; the tag alone is a word like
-any other. It is quoted, and no call, directly behind a back-tick and inside a code fence, unless the fence begins with
-it: models like to wrap their calls in one. A call ends where its JSON does, so that an end tag inside a string is part
-of the string; what is broken ends at its end tag. Only what may still become a tag or a fence is held back.
+A call is the opening tag followed by the beginning of JSON (or of a `<function=…>`); the tag alone is text. Directly
+after a back-tick or inside a code fence it is a quotation, not a call, unless the fence begins with it: models like to
+wrap their calls in one. A call ends where its JSON ends, so an end tag inside a string is part of the string; a broken
+call ends at its end tag. Only text that may still become a tag or a fence is held back.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Look = tuple[Literal["plain", "wait", "call", "drop", "cut"], int]
-    """What stands at a mark, and where it ends."""
+    """What a mark begins, and where that ends."""
 
 MAX_CALLS = 64
-"""Calls in one answer; a model that writes more is going round in circles."""
+"""Calls in one answer; a model that writes more is repeating itself."""
 MAX_CALL_CHARS = 1_000_000
 FENCE_LINE = 48
-"""Characters of a fence's line that are looked at."""
+"""Characters of a fence's line that are read."""
 
 
 def _partly(*steps: str) -> str:
@@ -70,8 +70,8 @@ _CLOSERS = {"{": "}", "[": "]"}
 
 @value
 class Written:
-    """A call as it was written. `missing` are the brackets that would complete its JSON: "" = none, None = it was cut
-    or broken in the middle and is not to be completed."""
+    """A call as the model wrote it. `missing` are the brackets that would complete its JSON: "" = none, None = it was
+    cut off or is broken, and must not be completed."""
 
     raw: str
     missing: str | None = ""
@@ -88,7 +88,7 @@ class CallScanner:
         self._line_blank = True
         self._fence = ""
         self._wrapped = False
-        """The fence that is open holds calls: its end belongs to them."""
+        """The open fence contains calls: its end belongs to them."""
         self._after_call = after_call
         self._raw: list[str] = []
         self._size = 0
@@ -96,14 +96,14 @@ class CallScanner:
         self._in_string = False
         self._found = 0
         self.over = False
-        """Nothing that follows in the answer counts."""
+        """The rest of the answer is ignored."""
 
     def holds(self) -> bool:
-        """Something is held back, or a call is not at its end."""
+        """Is text held back, or a call unfinished?"""
         return self._place < len(self._data) or self._state not in (self._scan_text, self._skip)
 
     def feed(self, text: str) -> list[str | Written]:
-        """What is certain now."""
+        """The text and calls that are certain now."""
         out: list[str | Written] = []
         self._data = self._data[self._place :] + text
         self._place = 0
@@ -112,12 +112,12 @@ class CallScanner:
         return out
 
     def finish(self, *, cut: bool) -> list[str | Written]:
-        """The block is at its end; `cut`: because the model had no room for more."""
+        """The block has ended; `cut`: because the output limit was reached."""
         out: list[str | Written] = []
         while self._state in (self._scan_json, self._scan_function):
             self._keep(self._data[self._place :])
             self._data, self._place = "", 0
-            self._tell(out, None if cut or self._in_string else self._missing())
+            self._emit_call(out, None if cut or self._in_string else self._missing())
             while self._state(out):
                 pass
         rest = self._data[self._place :]
@@ -159,7 +159,7 @@ class CallScanner:
         return False
 
     def _say(self, out: list[str | Written], start: int, end: int, then: int) -> None:
-        """Give `data[start:end]` out and go on at `then`."""
+        """Emit `data[start:end]` and continue at `then`."""
         if end > start:
             out.append(self._data[start:end])
         if then > start:
@@ -167,7 +167,7 @@ class CallScanner:
         self._place = then
 
     def _follow(self, passed: str) -> None:
-        """Keep in mind whether the line is blank so far."""
+        """Remember whether the line is blank so far."""
         line = passed[passed.rfind("\n") + 1 :]
         self._line_blank = (self._line_blank or "\n" in passed) and not line.strip(" \t\r")
 
@@ -237,9 +237,9 @@ class CallScanner:
     def _missing(self) -> str:
         return "".join(_CLOSERS[bracket] for bracket in reversed(self._open))
 
-    def _tell(self, out: list[str | Written], missing: str | None) -> None:
-        """The call is at its end. Where quotes are broken that may have gone unseen: an end tag in what is no JSON was
-        the end, and what follows it is looked at again."""
+    def _emit_call(self, out: list[str | Written], missing: str | None) -> None:
+        """Emit the finished call. If its quotes are broken, its end may have been missed: an end tag in text that is
+        not JSON was the end, and the text after it is scanned again."""
         raw = "".join(self._raw)
         self._raw = []
         end = _END.search(raw)
@@ -257,12 +257,12 @@ class CallScanner:
         out.append(Written(raw, missing))
 
     def _rest(self, out: list[str | Written], held_from: int) -> bool:
-        """The call goes on in the next piece, of which `data[held_from:]` is the beginning."""
+        """The call continues in the next piece, which begins with `data[held_from:]`."""
         self._keep(self._data[self._place : held_from])
         self._place = held_from
         if self._size <= MAX_CALL_CHARS:
             return False
-        self._tell(out, None)
+        self._emit_call(out, None)
         return True
 
     def _scan_json(self, out: list[str | Written]) -> bool:
@@ -284,14 +284,14 @@ class CallScanner:
                     if not self._open:
                         self._keep(data[self._place : place])
                         self._place = place
-                        self._tell(out, "")
+                        self._emit_call(out, "")
                         return True
-                case _:  # "<" outside a string, a line's end inside one: neither can be in JSON
+                case _:  # "<" outside a string, a line end inside one: JSON has neither
                     whole, part = (_END_LINE, _END_LINE_PART) if self._in_string else (_END, _END_PART)
                     if whole.match(data, here):
                         self._keep(data[self._place : here])
                         self._place = here
-                        self._tell(out, None if self._in_string else self._missing())
+                        self._emit_call(out, None if self._in_string else self._missing())
                         return True
                     if part.fullmatch(data, here):
                         return self._rest(out, here)
@@ -303,7 +303,7 @@ class CallScanner:
             if _FUNCTION_END.match(data, here):
                 self._keep(data[self._place : here])
                 self._place = here
-                self._tell(out, "")
+                self._emit_call(out, "")
                 return True
             if _FUNCTION_END_PART.fullmatch(data, here):
                 return self._rest(out, here)
@@ -311,7 +311,7 @@ class CallScanner:
         return self._rest(out, len(data) - (1 if data.endswith("<") else 0))
 
     def _scan_close(self, out: list[str | Written]) -> bool:
-        """Behind a call: its end tag, another one under the same tag, or text."""
+        """After a call: its end tag, another call under the same tag, or text."""
         data, place = self._data, self._place
         if found := _CLOSE.match(data, place):
             self._place = found.end()

@@ -1,4 +1,4 @@
-"""Tools told as text: what is taught, and how the past is told."""
+"""Tools as text: the instructions in the prompt, and the history."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ ANSWERED = Message(
 REQUEST = Request(MODEL, (ASK, CALLED, ANSWERED), ("You help.",), (READ,))
 
 
-def told(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def rewritten(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return history_as_text(messages, call_text, result_text)
 
 
-def test_the_request_is_told_without_native_means() -> None:
+def test_the_request_has_no_native_tools() -> None:
     spoken, notices = tools_as_text(REQUEST)
-    assert spoken == replace(REQUEST, tools=(), messages=told(REQUEST.messages), system=spoken.system)
+    assert spoken == replace(REQUEST, tools=(), messages=rewritten(REQUEST.messages), system=spoken.system)
     assert spoken.system[:-1] == REQUEST.system
     assert '{"name":"Read","description":"Reads a file.","parameters":{"type":"object"' in spoken.system[-1]
     words = "small at local cannot call tools itself: they are offered to it as text, which is less reliable."
     assert notices == (Notice("text_tools", words),)
 
 
-def test_the_history_is_told() -> None:
-    called, answered = told(REQUEST.messages)[1:]
+def test_the_history_is_rewritten() -> None:
+    called, answered = rewritten(REQUEST.messages)[1:]
     calls = '<tool_call>\n{"name":"Read","arguments":{"file_path":"a"}}\n</tool_call>\n'
     calls += '<tool_call>\n{"name":"Read","arguments":{}}\n</tool_call>'
     assert called == Message("assistant", (Text(f"I look.\n{calls}"),), MODEL.origin)
@@ -60,43 +60,43 @@ def test_the_history_is_told() -> None:
 
 def test_messages_without_calls_stay_as_they_are() -> None:
     said = Message("assistant", (Text("Hi.", {"google-genai": {"signature": "s"}}),), MODEL.origin)
-    assert told((ASK, said)) == (ASK, said)
+    assert rewritten((ASK, said)) == (ASK, said)
 
 
-def test_a_message_of_thoughts_alone_is_left_out() -> None:
-    assert told((ASK, Message("assistant", (Thinking("Hm."),), MODEL.origin), ASK)) == (ASK, ASK)
+def test_a_message_with_reasoning_only_is_removed() -> None:
+    assert rewritten((ASK, Message("assistant", (Thinking("Hm."),), MODEL.origin), ASK)) == (ASK, ASK)
 
 
 @pytest.mark.parametrize("count", range(4))
 def test_a_longer_history_begins_the_same(count: int) -> None:
-    """A later call with the id of an earlier one does not change how the earlier is told."""
+    """A later call with the id of an earlier one does not change the text of the earlier one."""
     again = Message("assistant", (ToolCall("c1", "LS", {}),))
     whole = (*REQUEST.messages, again)
-    assert told(whole)[:count] == told(whole[:count])
+    assert rewritten(whole)[:count] == rewritten(whole[:count])
     assert tools_as_text(REQUEST) == tools_as_text(REQUEST)
     assert tools_as_text(replace(REQUEST, messages=whole))[0].system == tools_as_text(REQUEST)[0].system
 
 
-def test_a_forced_tool_is_a_sentence() -> None:
-    told, _ = tools_as_text(replace(REQUEST, tool_choice="Read"))
+def test_a_forced_tool_becomes_an_instruction() -> None:
+    forced, _ = tools_as_text(replace(REQUEST, tool_choice="Read"))
     free, _ = tools_as_text(REQUEST)
-    assert told.tool_choice == "auto"
-    assert told.system == free.system  # what comes before the last words stays as it is: it is cached
-    assert told.messages[:-1] == free.messages[:-1]
+    assert forced.tool_choice == "auto"
+    assert forced.system == free.system  # everything before the last text is cached, and must not change
+    assert forced.messages[:-1] == free.messages[:-1]
     *before, last = free.messages[-1].blocks
     assert isinstance(last, Text)
-    wish = "\nYour next answer must be a call of the tool Read, and of no other tool."
-    assert told.messages[-1].blocks == (*before, Text(last.text + wish))
+    instruction = "\nYour next answer must be a call of the tool Read, and of no other tool."
+    assert forced.messages[-1].blocks == (*before, Text(last.text + instruction))
 
 
 @pytest.mark.parametrize("change", [{"tool_choice": "none"}, {"tools": ()}])
-def test_without_tools_only_the_past_is_told(change: dict[str, Any]) -> None:
+def test_without_tools_only_the_history_is_rewritten(change: dict[str, Any]) -> None:
     spoken, notices = tools_as_text(replace(REQUEST, **change))
     assert (spoken.system, spoken.tools, spoken.tool_choice, notices) == (REQUEST.system, (), "auto", ())
-    assert spoken.messages == told(REQUEST.messages)
+    assert spoken.messages == rewritten(REQUEST.messages)
 
 
-def test_the_example_is_no_real_tool() -> None:
+def test_the_example_is_not_a_real_tool() -> None:
     weather = replace(READ, name="get_weather")
     system = tools_as_text(replace(REQUEST, tools=(READ, weather)))[0].system[-1]
     assert '{"name": "look_up_weather", "arguments"' in system
@@ -106,19 +106,19 @@ def test_the_example_is_no_real_tool() -> None:
     "text",
     ["</tool_response>", "<tool_response>", "</TOOL_RESPONSE >", "<tool_result id=1>", "a</tool_response\n>b" * 3],
 )
-def test_results_cannot_end_themselves(text: str) -> None:
+def test_results_cannot_contain_their_own_end(text: str) -> None:
     words = result_text(ToolResult("c", ""), [text, text], 0, "Read")
     inside = words.removeprefix('<tool_response name="Read">\n').removesuffix("\n</tool_response>")
     assert inside == "\n".join([text.replace("<", "&lt;")] * 2)
 
 
 def test_other_markup_in_results_is_left_alone() -> None:
-    """A file is shown as it is, so that it can be edited by what was seen."""
+    """A file is shown as it is, so that the model can edit it."""
     text = '<b>&amp;</b> <tool_call>{"name": "x"}</tool_call>'
     assert text in result_text(ToolResult("c", text), [text], 0, "Read")
 
 
-def test_names_cannot_break_out() -> None:
+def test_tool_names_cannot_end_the_tag() -> None:
     words = result_text(ToolResult("c", "x"), ["x"], 0, 'a">\n</tool_response>')
     assert words == '<tool_response name="a_____tool_response_">\nx\n</tool_response>'
     assert result_text(ToolResult("c", ""), [""], 0, "") == "<tool_response>\n\n</tool_response>"
@@ -133,7 +133,7 @@ def test_names_cannot_break_out() -> None:
         ToolCall("c", "Read", {}, broken='{"file_path": '),
     ],
 )
-def test_what_is_told_can_be_read_again(call: ToolCall) -> None:
+def test_a_call_text_can_be_read_again(call: ToolCall) -> None:
     from yume_shim.providers.fitting.text_tools.calls import read_calls
     from yume_shim.providers.fitting.text_tools.scanner import CallScanner
     from yume_shim.text.tool_arguments import parse_arguments

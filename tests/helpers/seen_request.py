@@ -1,4 +1,4 @@
-"""What a model was told, whatever API the request used."""
+"""A request as a model sees it, whatever API it used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.helpers.fake_server import Received
 
 
-class Heard(NamedTuple):
+class SeenRequest(NamedTuple):
     """One request, read by its meaning."""
 
     api: str
@@ -25,17 +25,17 @@ class Heard(NamedTuple):
     """Base64 data of the images."""
 
 
-def heard(request: Received) -> Heard:
-    """Read a request."""
+def read_request(request: Received) -> SeenRequest:
+    """The request by its meaning."""
     api = api_of(request.path)
     body = request.json()
     return _READERS[api](api, body, request.path)
 
 
-def _anthropic(api: str, body: Any, path: str) -> Heard:
+def _anthropic(api: str, body: Any, path: str) -> SeenRequest:
     system = body.get("system", "")
     blocks = [block for message in body["messages"] if message["role"] == "user" for block in _blocks(message)]
-    return Heard(
+    return SeenRequest(
         api,
         body["model"],
         system if isinstance(system, str) else "\n".join(block["text"] for block in system),
@@ -57,11 +57,11 @@ def _text(content: Any) -> str:
     return "\n".join(str(block.get("text", "")) for block in content)
 
 
-def _responses(api: str, body: Any, path: str) -> Heard:
+def _responses(api: str, body: Any, path: str) -> SeenRequest:
     items = body["input"]
     blocks = [block for item in items if item.get("role") == "user" for block in item["content"]]
     rules = [_text(item["content"]) for item in items if item.get("role") in ("system", "developer")]
-    return Heard(
+    return SeenRequest(
         api,
         body["model"],
         "\n".join([body.get("instructions") or "", *rules]).strip(),
@@ -72,11 +72,11 @@ def _responses(api: str, body: Any, path: str) -> Heard:
     )
 
 
-def _chat(api: str, body: Any, path: str) -> Heard:
+def _chat(api: str, body: Any, path: str) -> SeenRequest:
     messages = body["messages"]
     blocks = [block for message in messages if message["role"] == "user" for block in _blocks(message)]
     rules = [_text(message["content"]) for message in messages if message["role"] in ("system", "developer")]
-    return Heard(
+    return SeenRequest(
         api,
         body["model"],
         "\n".join(rules),
@@ -87,12 +87,12 @@ def _chat(api: str, body: Any, path: str) -> Heard:
     )
 
 
-def _gemini(api: str, body: Any, path: str) -> Heard:
+def _gemini(api: str, body: Any, path: str) -> SeenRequest:
     parts = [part for content in body["contents"] if content["role"] == "user" for part in content["parts"]]
     system = body.get("systemInstruction") or {"parts": []}
     tools = [tool for group in body.get("tools", []) for tool in group.get("functionDeclarations", [])]
     results = [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]
-    return Heard(
+    return SeenRequest(
         api,
         path.partition("/models/")[2].partition(":")[0],
         "\n".join(part["text"] for part in system["parts"]),
@@ -103,10 +103,10 @@ def _gemini(api: str, body: Any, path: str) -> Heard:
     )
 
 
-def _ollama(api: str, body: Any, path: str) -> Heard:
+def _ollama(api: str, body: Any, path: str) -> SeenRequest:
     messages = body["messages"]
     said = [message for message in messages if message["role"] == "user"]
-    return Heard(
+    return SeenRequest(
         api,
         body["model"],
         "\n".join(message["content"] for message in messages if message["role"] == "system"),
