@@ -1,4 +1,4 @@
-"""What must be true of every session golden, whatever its story is."""
+"""What must be true of every session golden."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RECORDS = {"flat": flat_records.RECORDS, "nested": nested_records.RECORDS}
 CAPS = {"flat": 98_304, "nested": 1_000_000}
 SPLITTERS = ("\u2028", "\u2029", "\u0085")
-"""Line readers of several languages take these for line ends: they are always written escaped."""
+"""Line readers of several languages treat these as line ends, so they are always written escaped."""
 CONTROL = {"control_request", "control_response", "control_cancel_request"}
 OUTSIDE_TURNS = {"system", "pong", "error", "command_lifecycle", "conversation_reset"} | CONTROL
 USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -58,24 +58,24 @@ def blocks(line: Line) -> list[Line]:
     return content if isinstance(content, list) else []
 
 
-def calls(told: Iterable[Line]) -> list[tuple[str, str, Any]]:
+def calls(printed: Iterable[Line]) -> list[tuple[str, str, Any]]:
     """(id, name, input) of every tool call shown, of either dialect."""
     found = []
-    for line in told:
+    for line in printed:
         parts = [line] if line["type"] == "tool_use" else blocks(line) if line["type"] == "assistant" else []
         found += [(part["id"], part["name"], _readable(part["input"])) for part in parts if part["type"] == "tool_use"]
     return found
 
 
 def _readable(given: Line) -> Line:
-    """The Claude CLI shows arguments that are no JSON under a key of its own; the flat dialect shows none."""
+    """The Claude CLI shows arguments that are not JSON under a special key; the flat dialect does not show them."""
     return {} if "__unparsedToolInput" in given else given
 
 
-def results(told: Iterable[Line]) -> list[tuple[str, str, bool]]:
+def results(printed: Iterable[Line]) -> list[tuple[str, str, bool]]:
     """(call id, text, is error) of every tool result shown, of either dialect."""
     found = []
-    for line in told:
+    for line in printed:
         parts = [line] if line["type"] == "tool_result" else blocks(line) if line["type"] == "user" else []
         found += [
             (part["tool_use_id"], part["content"], bool(part.get("is_error")))
@@ -85,15 +85,15 @@ def results(told: Iterable[Line]) -> list[tuple[str, str, bool]]:
     return found
 
 
-def turn_ends(told: Iterable[Line]) -> list[Line]:
+def turn_ends(printed: Iterable[Line]) -> list[Line]:
     """The `result` lines."""
-    return [line for line in told if line["type"] == "result"]
+    return [line for line in printed if line["type"] == "result"]
 
 
-def text(told: Iterable[Line]) -> str:
-    """Everything the model said, of either dialect; lines that the program itself made up are not its words."""
+def text(printed: Iterable[Line]) -> str:
+    """All text of the model, of either dialect, without the messages that the program wrote."""
     said = ""
-    for line in told:
+    for line in printed:
         if line["type"] == "text":
             said += line["content"]
         if line["type"] == "assistant" and line["message"]["model"] != "<synthetic>":
@@ -118,14 +118,12 @@ def test_every_line_is_built_from_a_record(case: session_cases.Case, dialect: st
 @each_run
 def test_init_comes_before_everything_but_answers_to_the_host(case: session_cases.Case, dialect: str) -> None:
     answers = CONTROL | {"command_lifecycle"}
-    said_to_the_host = ("informational", "status")  # a rejected line, a mode that the host has set
-    told = [
-        line
-        for line in lines(case, dialect)
-        if line["type"] not in answers and line.get("subtype") not in said_to_the_host
+    for_the_host = ("informational", "status")  # a rejected line, a mode that the host set
+    printed = [
+        line for line in lines(case, dialect) if line["type"] not in answers and line.get("subtype") not in for_the_host
     ]
-    if told and told[0].get("subtype") != "error":
-        assert (told[0]["type"], told[0]["subtype"]) == ("system", "init")
+    if printed and printed[0].get("subtype") != "error":
+        assert (printed[0]["type"], printed[0]["subtype"]) == ("system", "init")
 
 
 @each_run
@@ -134,50 +132,50 @@ def test_every_call_has_exactly_one_result_and_it_comes_later(case: session_case
     for line in lines(case, dialect):
         open_calls += [call for call, _, _ in calls([line])]
         for call, _, _ in results([line]):
-            open_calls.remove(call)  # raises for a result without its call, and for a second one
+            open_calls.remove(call)  # raises for a result without a call, and for a second result
     assert open_calls == []
 
 
 @each_run
 def test_every_prompt_ends_with_one_result_and_nothing_follows_it(case: session_cases.Case, dialect: str) -> None:
-    told = lines(case, dialect)
-    ends = [place for place, line in enumerate(told) if line["type"] == "result"]
+    printed = lines(case, dialect)
+    ends = [place for place, line in enumerate(printed) if line["type"] == "result"]
     assert len(ends) == case.results(dialect)
     last = 1 if dialect == "flat" else 0
     for place in ends:
         if dialect == "flat":
-            assert told[place + 1] == {"type": "message_stop"}
-        after = told[place + last + 1] if place + last + 1 < len(told) else None
+            assert printed[place + 1] == {"type": "message_stop"}
+        after = printed[place + last + 1] if place + last + 1 < len(printed) else None
         if after is not None:  # between turns: a new turn's first line, or what belongs to no turn
             assert after["type"] in OUTSIDE_TURNS | {"text", "thinking", "tool_use", "usage", "interrupt"}
 
 
 @each_run
 def test_the_session_has_one_id(case: session_cases.Case, dialect: str) -> None:
-    told = lines(case, dialect)
-    changes = sum(line["type"] == "conversation_reset" or line.get("subtype") == "session_id" for line in told)
-    assert len({line["session_id"] for line in told if "session_id" in line}) <= 1 + changes
-    uuids = [line["uuid"] for line in told if "uuid" in line]
+    printed = lines(case, dialect)
+    changes = sum(line["type"] == "conversation_reset" or line.get("subtype") == "session_id" for line in printed)
+    assert len({line["session_id"] for line in printed if "session_id" in line}) <= 1 + changes
+    uuids = [line["uuid"] for line in printed if "uuid" in line]
     assert len(uuids) == len(set(uuids))
 
 
 @each_pair
-def test_both_dialects_tell_the_same_story(case: session_cases.Case) -> None:
+def test_both_dialects_report_the_same_events(case: session_cases.Case) -> None:
     flat, nested = lines(case, "flat"), lines(case, "nested")
     if case.results("nested") == 0:
-        pytest.skip("a Claude form that was killed says nothing more")
+        pytest.skip("a Claude form that was killed prints nothing more")
     assert text(flat) == text(nested)
     assert calls(flat) == calls(nested)
     assert results(flat) == results(nested)
-    for one, other in zip(*(turn_ends(told) for told in (flat, nested)), strict=True):
+    for one, other in zip(*(turn_ends(printed) for printed in (flat, nested)), strict=True):
         assert one["is_error"] == other["is_error"]
         assert one["permission_denials"] == other["permission_denials"]
         if not one["is_error"]:
-            if case.continued:  # the Claude forms tell the last part of such an answer, flat all of it
+            if case.continued:  # the Claude forms report the last part of such an answer, flat all of it
                 assert one["result"].endswith(other["result"])
             else:
                 assert one["result"] == other["result"]
-        if case.wire("flat") == case.wire("nested"):  # else the dialects ask different questions after a cut
+        if case.wire("flat") == case.wire("nested"):  # after a cut the dialects may send different requests
             assert one["num_turns"] == other["num_turns"]
             assert one["total_cost_usd"] == other["total_cost_usd"]
 
@@ -191,7 +189,7 @@ def test_the_usage_lines_of_a_turn_add_up_to_its_result(case: session_cases.Case
         if line["type"] == "usage":
             counted = {name: counted[name] + line[name] for name in USAGE}
         if line["type"] == "result":
-            if line["subtype"] != "cancelled":  # a stopped response is charged although it never came to its usage
+            if line["subtype"] != "cancelled":  # a stopped response is charged although it printed no usage
                 assert counted == {name: line["usage"][name] for name in USAGE}
             counted = dict.fromkeys(USAGE, 0)
 
@@ -204,7 +202,7 @@ def test_the_agent_sdk_understands_every_line(case: session_cases.Case) -> None:
 
 
 def is_of_a_local_command(line: Line) -> bool:
-    """What a command of ours says is for the host alone: it is no part of the conversation."""
+    """The output of a local command is for the host: it is not part of the conversation."""
     if line["type"] == "user":
         return str(line["message"]["content"]).startswith("<local-command-stdout>")
     return line["message"]["model"] == "<synthetic>" and "error" not in line
@@ -230,10 +228,10 @@ def test_the_agent_sdk_reads_the_transcript(
     data = (case.expected / "session.jsonl").read_bytes()
     entries = [codec.loads(line) for line in data.splitlines()]
     boundaries = [place for place, entry in enumerate(entries) if entry.get("subtype") == "compact_boundary"]
-    since = boundaries[-1] if boundaries else 0  # what was summed up is no longer the conversation
+    since = boundaries[-1] if boundaries else 0  # earlier messages were compacted
     stored = [entry for entry in entries[since:] if entry["type"] in ("user", "assistant")]
     if not stored:
-        pytest.skip("nothing was said")
+        pytest.skip("there are no messages")
     session_id = stored[0]["sessionId"]
     path = Path(session_path(str(tmp_path / "projects"), str(tmp_path), session_id))
     path.parent.mkdir(parents=True)
@@ -242,9 +240,9 @@ def test_the_agent_sdk_reads_the_transcript(
     read = get_session_messages(session_id, directory=str(tmp_path))
     past = load(str(path))
     assert past is not None
-    told = [entry for entry in stored if entry["uuid"] in past.chain]  # what was shown and dropped leads nowhere
-    told = [entry for entry in told if not entry.get("isMeta")]  # words of the program to the model are not shown
-    assert [(message.type, message.uuid) for message in read] == [(entry["type"], entry["uuid"]) for entry in told]
+    expected = [entry for entry in stored if entry["uuid"] in past.chain]  # without what was shown and dropped
+    expected = [entry for entry in expected if not entry.get("isMeta")]  # without notes to the model
+    assert [(message.type, message.uuid) for message in read] == [(entry["type"], entry["uuid"]) for entry in expected]
 
 
 GROWING = [
@@ -254,7 +252,7 @@ GROWING = [
 
 @pytest.mark.parametrize("case", GROWING, ids=[case.name for case in GROWING])
 def test_each_request_extends_the_one_before(case: session_cases.Case, tmp_path: Path) -> None:
-    """What was sent stays as it was sent: the prompt cache of every provider depends on it."""
+    """What was sent once is sent again unchanged: the prompt cache of every provider depends on it."""
     session_cases.play(case, "flat", "--record", str(tmp_path / "tape"))
     requests = [
         without_cache_marks(codec.loads(path.read_bytes())) for path in sorted(tmp_path.glob("tape/requests/*"))

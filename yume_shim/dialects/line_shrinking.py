@@ -1,11 +1,11 @@
-"""A line too long for its reader, cut down to the cap. The writer calls this; lines under the cap never come here.
+"""Shrinks a line that is over the cap. The writer calls this only for such lines.
 
-1. Binary data goes: a cut base64 text is no image any more.
-2. Every text over a common length keeps its head and tail, with a note between them of how much is missing and where
-   the whole is. The length is the largest with which the line fits.
-3. If texts are not what makes it long, lists and objects lose their later half, the biggest first, until it fits.
+1. Binary data is removed, because clipped base64 is not an image any more.
+2. Texts over a common length are clipped: head and tail stay, with a note between them that says how much is missing
+   and where the full text is. The length is the largest with which the line fits.
+3. If the line is still too long, lists and objects lose their later half, the largest first, until it fits.
 
-Each top-level field that lost something gets a `…_truncated` mark beside it (`input` → `input_truncated`).
+Each top-level field that lost something gets a `…_truncated` mark after it (`input` → `input_truncated`).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 SHORTEST = 200
-"""Texts of this many characters are left alone, and none is cut below it: ids, names and paths stay whole."""
+"""Texts up to this many characters are not clipped, and none is clipped below it: ids, names and paths stay
+whole."""
 DEEPEST = 64
-"""What is nested deeper than this is replaced by a mark."""
+"""Values nested deeper than this are replaced by a mark."""
 MOST_HALVINGS = 200
 TOO_DEEP = "…"
 
-# What tells a line from others: the host cannot use it without these.
+# What identifies a line: the host cannot use it without these fields.
 _IDENTITY = frozenset(
     ("type", "subtype", "session_id", "uuid", "id", "tool_use_id", "parent_tool_use_id", "request_id", "is_error")
 )
 
 
 def shrink(obj: Json, limit: int, where: str = "") -> Json:
-    """A copy of the line whose JSON takes at most `limit` bytes; `where` names the place that keeps the whole.
+    """A copy of the line whose JSON has at most `limit` bytes; `where` is the file that keeps the full line.
 
-    The input is left as it is. What cannot be brought under the limit (it would need a line without ids) comes back
-    as small as it gets.
+    The input is not changed. If the limit is below what the ids alone need, the smallest possible line is returned.
     """
     note = _note(where)
     lean = _without_binary(obj, 0)
@@ -116,7 +116,7 @@ def _clipped(value: Any, length: int, note: str) -> Any:
 
 
 def _halved(line: Json, limit: int) -> Json:
-    marks = sum(len(key) + len('"_truncated":true,') for key in line)  # what the marks may add
+    marks = sum(len(key) + len('"_truncated":true,') for key in line)  # bytes that the marks may add
     for _ in range(MOST_HALVINGS):
         if _size(line) + marks <= limit:
             break
@@ -132,7 +132,7 @@ def _halved(line: Json, limit: int) -> Json:
 
 
 def _half(value: Any) -> Any:
-    """About half of it; None when there is nothing left to take away."""
+    """About half of a value; None when nothing more can be removed."""
     if isinstance(value, str):
         return value[: len(value) // 2] or None
     if isinstance(value, list):

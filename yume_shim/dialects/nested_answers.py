@@ -1,4 +1,4 @@
-"""A model's answer in the nested dialect: one `assistant` line per block, and stream events where the host wants them.
+"""A model's answer in the nested dialect: one `assistant` line per block, and stream events if the host requested them.
 
 The end of an abandoned answer is held back. When a turn is stopped while text streams, the Claude CLI prints the kept
 text as an `assistant` line, then the interrupt marker, and only then the stream events that close the answer. The

@@ -161,7 +161,7 @@ class Requests:
             summary = self.compactor.summarise("auto", cut, self.size())
         except CompactionFailed as failed:
             self._stuck = True
-            self._services.emit(Notice("compact", f"The history could not be summed up: {failed.message}"))
+            self._services.emit(Notice("compact", f"The history could not be summarised: {failed.message}"))
             return False
         self.compactor.apply(summary)
         self.compactions += 1

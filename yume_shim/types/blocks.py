@@ -1,4 +1,4 @@
-"""What a conversation is made of: blocks and messages, as pure values."""
+"""Blocks and messages, the parts of a conversation, as frozen values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ NOTHING: Opaque = MappingProxyType({})
 
 @value
 class Text:
-    """Plain text. `opaque` holds what a provider wants echoed (signatures, phases), keyed by wire API; never shown."""
+    """Plain text. `opaque` holds data that a provider must get back (signatures, phases), keyed by wire API. It is
+    never shown."""
 
     text: str
     opaque: Opaque = NOTHING
@@ -29,8 +30,8 @@ class Text:
 
 @value
 class Thinking:
-    """Reasoning. A redacted block has no text; its data sits in `opaque`. `opaque["anthropic-messages"]` is
-    `{"signature": …}` or `{"data": …}`, other APIs keep their own shape under their own name."""
+    """Reasoning. A redacted block has no text; its data is in `opaque`. `opaque["anthropic-messages"]` is
+    `{"signature": …}` or `{"data": …}`; other APIs keep their own form under their own name."""
 
     text: str
     redacted: bool = False
@@ -68,7 +69,8 @@ class Document:
 
 @value
 class ToolResult:
-    """The answer to one call. `is_error` None = success that says nothing, False = one that says so (as Bash does)."""
+    """The result of one call. `is_error` is None where a tool reports no status, False where it reports success, as
+    Bash does."""
 
     call_id: str
     content: str | tuple[Text | Image | Document, ...]
@@ -77,7 +79,7 @@ class ToolResult:
 
 @value
 class Other:
-    """A block of a kind that only its own API knows (server tools and the like): kept raw, echoed to that API only."""
+    """A block of a kind that only its own API knows, such as server tools: kept raw and sent back to that API only."""
 
     api: str
     data: Json

@@ -1,4 +1,4 @@
-"""Everything the host can say on stdin, as frozen values. `host/input_lines.py` makes them, nothing else does."""
+"""Everything the host can send on stdin, as frozen values. Only `host/input_lines.py` builds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @value
 class UserInput:
-    """A prompt. `content` is the host's own shape, for echo and store; `blocks` is what the model gets."""
+    """A prompt. `content` is in the host's form, for echo and store; `blocks` is what the model receives."""
 
     blocks: tuple[Block, ...]
     content: str | tuple[Json, ...]
@@ -22,12 +22,12 @@ class UserInput:
     priority: Literal["now", "next", "later"] = "next"
     should_query: bool = True
     expand: bool = True
-    """False: the host composed the text itself; no `@file` in it is looked up."""
+    """False: the host composed the text itself, so `@file` in it is not expanded."""
 
 
 @value
 class HistoryInput:
-    """An `assistant` line from the host: taken into the history without a turn."""
+    """An `assistant` line from the host: added to the history without a turn."""
 
     blocks: tuple[Block, ...]
 
@@ -68,7 +68,7 @@ class Ping:
 
 @value
 class Approve:
-    """The flat answer to a call that waits: `tool_approval`."""
+    """The flat answer to a call that waits for approval: `tool_approval`."""
 
     call_id: str
     approved: bool
@@ -88,7 +88,7 @@ class ControlAsk:
 
 @value
 class ControlReply:
-    """The host's answer to a request of ours. `line` is the raw line, for the echo of `--replay-user-messages`."""
+    """The host's answer to our request. `line` is the raw line, for the echo of `--replay-user-messages`."""
 
     id: str
     body: Json | None
@@ -105,12 +105,12 @@ class ControlCancel:
 
 @value
 class Nothing:
-    """A line that asks for nothing (blank, keep_alive, `$`, unknown types in the Claude forms)."""
+    """A line that needs no action: blank, keep_alive, `$`, unknown types in the Claude forms."""
 
 
 @value
 class EndOfInput:
-    """stdin is at its end."""
+    """stdin has ended."""
 
 
 Command = (

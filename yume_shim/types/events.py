@@ -1,12 +1,22 @@
-"""Everything that can happen, as frozen values. Dialects render them, the store remembers them; nobody else prints.
+"""Everything that can happen, as frozen values. Dialects print events, the store keeps them; nothing else is printed.
 
-The provider half comes out of a decoder, the engine half out of a turn, the host half answers what the host asked.
+The engine's events are defined here. A provider's decoder emits those of `model_events.py`; those of `side_events.py`
+happen beside the model's turns; those of `host_events.py` answer the host. All are imported from here.
 """
 
 from __future__ import annotations
 
 from yume_shim.types.blocks import AssistantBlock, Message, ToolCall, ToolResult
 from yume_shim.types.errors import Failure
+from yume_shim.types.host_events import CommandRefused as CommandRefused
+from yume_shim.types.host_events import ControlAnswered as ControlAnswered
+from yume_shim.types.host_events import EntriesWritten as EntriesWritten
+from yume_shim.types.host_events import HostEvent as HostEvent
+from yume_shim.types.host_events import InputRejected as InputRejected
+from yume_shim.types.host_events import LineEchoed as LineEchoed
+from yume_shim.types.host_events import Pong as Pong
+from yume_shim.types.host_events import ResumeFailed as ResumeFailed
+from yume_shim.types.host_events import StartFailed as StartFailed
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
@@ -45,12 +55,10 @@ if TYPE_CHECKING:
     InterruptReason = Literal["user", "signal", "shutdown", "priority"]
     Phase = Literal["idle", "streaming", "tools"]
 
-# ---------------------------------------------------------------- engine half
-
 
 @value
 class SessionInfo:
-    """What init lines tell: the session as it stands now."""
+    """The current facts of a session, for init lines."""
 
     session_id: str
     cwd: str
@@ -70,27 +78,27 @@ class SessionInfo:
 
 @value
 class SessionReady:
-    """The process can take prompts; once, first of all."""
+    """The process can take prompts. Emitted once, before any turn."""
 
     info: SessionInfo
 
 
 @value
 class PromptTaken:
-    """A prompt entered the history. `replay` = echo it (`--replay-user-messages`); `content` is the host's own shape
-    (string or blocks), kept for echo and store."""
+    """A prompt entered the history. `replay` = echo it (`--replay-user-messages`); `content` is in the host's form
+    (string or blocks), for echo and store."""
 
     message: Message
     content: str | tuple[Json, ...]
     uuid: str = ""
     replay: bool = False
     repeated: bool = False
-    """Its uuid was seen before, or it is a command of ours (`/compact`): only echoed, not remembered as a prompt."""
+    """Its uuid was seen before, or it is a local command (`/compact`): it is echoed, but not kept as a prompt."""
 
 
 @value
 class TurnStarted:
-    """A turn begins (nested: `system/init`)."""
+    """A turn starts (nested: `system/init`). `user_uuids` are those of its prompts, where the host gave them."""
 
     info: SessionInfo
     user_uuids: tuple[str, ...] = ()
@@ -98,7 +106,7 @@ class TurnStarted:
 
 @value
 class RequestStarted:
-    """A model request goes out (not repeated on retries). `origin` is the "api/model" of what it will bring."""
+    """A model request is sent (not repeated on retries). `origin` is the "api/model" of the answer."""
 
     model: str
     origin: str = ""
@@ -116,8 +124,8 @@ class Retrying:
 
 @value
 class ResponseDropped:
-    """The blocks shown from `from_index` on are void: the stream was cut or stopped, and the rest is asked again or
-    given up. `interrupted` tells a stop from a cut. `open_index` is the block that was open, None if none was."""
+    """The blocks shown from `from_index` on are void: the stream was cut, or stopped (`interrupted`), and the rest is
+    requested again or given up. `open_index` is the block that was open, None if none was."""
 
     from_index: int
     open_index: int | None
@@ -127,7 +135,7 @@ class ResponseDropped:
 
 @value
 class PartialKept:
-    """Text shown before an interrupt or cut; it stays in the history as an assistant message."""
+    """Text that was shown before an interrupt or cut stays in the history as an assistant message."""
 
     block: AssistantBlock
     index: int
@@ -136,7 +144,7 @@ class PartialKept:
 
 @value
 class NoteAdded:
-    """A note of ours to the model, as a user message (resume after a cut, empty answer, …); not the user's words."""
+    """A note from this program to the model, as a user message: continue after a cut, the answer was empty, …"""
 
     text: str
     counts: bool = True
@@ -144,7 +152,7 @@ class NoteAdded:
 
 @value
 class ToolStarted:
-    """A call begins. `input` is complete, with schema defaults."""
+    """A call starts. Its `input` is complete, with schema defaults."""
 
     call: ToolCall
 
@@ -159,7 +167,7 @@ class ToolProgress:
 
 @value
 class CallDenied:
-    """A call was refused without asking anybody (rules, mode, nobody to ask)."""
+    """A call was refused without asking the host: by a rule, by the mode, or because no host can answer."""
 
     call: ToolCall
     message: str
@@ -182,14 +190,14 @@ class ApprovalAsked:
 
 @value
 class ApprovalWithdrawn:
-    """The question is void (interrupt)."""
+    """The question no longer needs an answer (interrupt)."""
 
     ask_id: str
 
 
 @value
 class ToolFinished:
-    """The one result of a call. `structured` is the nested dialect's `tool_use_result` (None = leave out)."""
+    """The one result of a call. `structured` is the nested dialect's `tool_use_result` (None = left out)."""
 
     call: ToolCall
     result: ToolResult
@@ -207,7 +215,7 @@ class ModeChanged:
 
 @value
 class ModelChanged:
-    """The model changed: by the host, or by failover."""
+    """The model changed, by the host's request or by failover."""
 
     provider: str
     model: str
@@ -216,21 +224,21 @@ class ModelChanged:
 
 @value
 class StateChanged:
-    """For hosts that asked for it: what the session is doing."""
+    """What the session is doing, for hosts that asked to be notified."""
 
     state: Literal["running", "idle", "requires_action"]
 
 
 @value
 class PromptWithdrawn:
-    """A waiting prompt was dropped by the host."""
+    """The host withdrew a waiting prompt."""
 
     uuid: str
 
 
 @value
 class SessionChanged:
-    """The session goes on under another id (`/clear`, fork)."""
+    """The session continues under another id (`/clear`, fork)."""
 
     session_id: str
     previous_session_id: str
@@ -246,7 +254,7 @@ class Interrupted:
 
 @value
 class TurnFailed:
-    """The turn gives up because of the provider (nested: synthetic assistant; flat: `error`)."""
+    """The provider made the turn fail (nested: synthetic assistant message; flat: `error`)."""
 
     failure: Failure
 
@@ -262,7 +270,7 @@ class Denial:
 
 @value
 class ModelUsage:
-    """What one model cost so far in this process."""
+    """What one model has used and cost so far."""
 
     model: str
     usage: Usage
@@ -275,7 +283,7 @@ class ModelUsage:
 
 @value
 class TurnEnded:
-    """The one end of a turn, whatever happened."""
+    """A turn has ended. Emitted exactly once per turn, whatever happened."""
 
     outcome: Outcome
     text: str
@@ -289,79 +297,14 @@ class TurnEnded:
     stop_reason: str | None = None
     failure: Failure | None = None
     limit: str = ""
-    """The limit that was hit, for the wording ("1" turns, "$0.01")."""
+    """The limit that was reached, for the message ("1" turns, "$0.01")."""
     phase: Phase = "idle"
-    """Where an interrupt struck."""
+    """What was going on when the turn was interrupted."""
     structured_output: Any = None
     user_uuids: tuple[str, ...] = ()
     info: SessionInfo | None = None
     local_command: str = ""
-    """The command of ours that this was (`compact`, `clear`), in place of a turn of the model."""
-
-
-# ---------------------------------------------------------------- host half
-
-
-@value
-class InputRejected:
-    """A stdin line was not understood."""
-
-    message: str
-    quote: str
-
-
-@value
-class CommandRefused:
-    """A well-formed flat command that cannot be done now (`error` line)."""
-
-    message: str
-    code: str = "bad_input"
-
-
-@value
-class ControlAnswered:
-    """The answer to a control request of the host."""
-
-    request_id: str | None
-    body: Json | None = None
-    error: str = ""
-    error_code: str = ""
-
-
-@value
-class Pong:
-    """Answer to a ping."""
-
-
-@value
-class LineEchoed:
-    """A stdin line printed back unchanged (`--replay-user-messages`: the host's own control responses)."""
-
-    line: Json
-
-
-@value
-class StartFailed:
-    """The program cannot start: in place of init (`system/error`)."""
-
-    message: str
-    code: str
-
-
-@value
-class ResumeFailed:
-    """The session to be continued cannot be: a Claude form says so with a `result` and ends."""
-
-    message: str
-    session_id: str
-
-
-@value
-class EntriesWritten:
-    """Transcript entries as they are on disk, for hosts that keep them elsewhere too (`--session-mirror`)."""
-
-    path: str
-    entries: tuple[Json, ...]
+    """The local command (`compact`, `clear`) that ran in place of a model's turn."""
 
 
 EngineEvent = (
@@ -394,16 +337,13 @@ EngineEvent = (
     | TaskStarted
     | TaskEnded
 )
-HostEvent = (
-    InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed | StartFailed | ResumeFailed | EntriesWritten
-)
 Event = ModelEvent | EngineEvent | HostEvent
 
 
 @value
 class Tagged:
-    """An event on its way out: the uuid printed is the uuid stored; `at` is wall-clock seconds; a subagent's events
-    wear their parent's call id."""
+    """An event as dialects and store receive it. Both use the same uuid; `at` is wall-clock seconds. A subagent's
+    events carry the call that started it as `parent_call_id`."""
 
     event: Event
     uuid: str

@@ -1,5 +1,5 @@
-"""What comes out of a provider's decoder: one answer of a model, piece by piece. Part of `types/events.py`, from where
-everybody imports it."""
+"""What a provider's decoder emits: one answer of a model, piece by piece. Part of `types/events.py`, from which other
+modules import it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @value
 class ResponseStarted:
-    """The model began to answer. `model` is what upstream said it is."""
+    """The model began to answer. `model` is the name that the provider reported."""
 
     id: str
     model: str
@@ -54,7 +54,7 @@ class BlockEnded:
 
 @value
 class ResponseEnded:
-    """The answer is complete. `stop_reason` is Anthropic's word for `stop`; unknown words pass through."""
+    """The answer is complete. `stop_reason` is Anthropic's name for `stop`; unknown names are passed through."""
 
     stop: Stop
     stop_reason: str
@@ -65,14 +65,14 @@ class ResponseEnded:
 
 @value
 class ResponseFailed:
-    """The answer failed, before or in the middle. The only other way a provider stream ends."""
+    """The answer failed, before its start or in the middle: the only other way in which a provider stream ends."""
 
     failure: Failure
 
 
 @value
 class Notice:
-    """A provider or the engine degraded something and says so (`system/warning`)."""
+    """A provider or the engine degraded a feature (`system/warning`)."""
 
     code: str
     text: str

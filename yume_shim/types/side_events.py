@@ -1,5 +1,5 @@
-"""What happens beside the turns of the model: the history is summed up, a command of ours has its say. Part of
-`types/events.py`, from where everybody imports it."""
+"""Events beside the model's turns: compaction, local commands, background tasks. Part of `types/events.py`, from which
+other modules import them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 @value
 class Compacting:
-    """The model is asked to sum up the history. Its answer is not shown."""
+    """The model is asked to summarise the history. Its answer is not shown."""
 
     trigger: Trigger
 
 
 @value
 class CompactEnded:
-    """The request for a summary is over; `error` says why there is none ("" = there is)."""
+    """The request for a summary has ended; `error` says why there is none ("" = there is one)."""
 
     error: str = ""
 
 
 @value
 class Compacted:
-    """The history is now `summary`, then `kept`; what stood before them is gone from the model's sight, not from the
-    transcript. The event's own uuid is that of the summary, `boundary_uuid` that of the line before it. Sizes are
-    tokens; `dropped` is what all compactions of this session took away."""
+    """The history is now `summary`, then `kept`. The model no longer sees the earlier messages; the transcript keeps
+    them. The event's own uuid is that of the summary, `boundary_uuid` that of the line before it. Sizes are in tokens;
+    `dropped` counts all compactions of this session."""
 
     trigger: Trigger
     before: int
@@ -40,7 +40,8 @@ class Compacted:
     duration_ms: int
     summary: Message
     kept: tuple[Message, ...]
-    """As they stand in the history: a transcript that is read from the summary on needs them again behind it."""
+    """Messages that stay in the history. They are written again after the summary, because a transcript is read from
+    there on."""
     boundary_uuid: str
     instructions: str = ""
     estimated: bool = True
@@ -48,8 +49,7 @@ class Compacted:
 
 @value
 class LocalCommandDone:
-    """A slash command that this program runs itself has something to say. `failed` is the code of what went wrong
-    ("" = nothing did)."""
+    """The output of a slash command that this program runs itself. `failed` is an error code ("" = success)."""
 
     name: str
     text: str
@@ -58,7 +58,7 @@ class LocalCommandDone:
 
 @value
 class TaskStarted:
-    """A command runs on beside the conversation, or (not `backgrounded`) the conversation waits for it for long."""
+    """A command continues in the background, or (not `backgrounded`) the conversation has waited for it for a while."""
 
     task_id: str
     call_id: str
@@ -68,7 +68,7 @@ class TaskStarted:
 
 @value
 class TaskEnded:
-    """It is over: by itself, or because it was stopped."""
+    """A background command has ended: by itself, or because it was stopped."""
 
     task_id: str
     call_id: str

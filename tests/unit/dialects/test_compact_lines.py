@@ -1,4 +1,4 @@
-"""Compaction and the commands of ours, in both dialects, and their place in the order of events."""
+"""Compaction and local commands, in both dialects, and their place in the order of events."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_compact_that_failed() -> None:
     ]
 
 
-def test_flat_tells_the_boundary_only() -> None:
+def test_flat_prints_the_boundary_only() -> None:
     assert flat(READY, Compacting("auto"), CompactEnded(), replace(DONE, trigger="auto"))[1:] == [
         {
             "type": "system",

@@ -103,7 +103,7 @@ def lines(events: list[Event], parent: str | None = None, max_line: int = FLAT_L
 
 
 def test_a_turn_with_thinking_text_and_a_call() -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         SessionReady(INFO),
         TurnStarted(INFO),
         prompt("list"),
@@ -121,7 +121,7 @@ def test_a_turn_with_thinking_text_and_a_call() -> None:
         ResponseEnded("end", "end_turn", USAGE, usage_given=False),
         ended("One.", num_turns=2),
     ]
-    assert lines(told) == [
+    assert lines(events) == [
         INIT,
         {"type": "thinking", "is_thinking": True, "thought": "hm, "},
         {"type": "thinking", "is_thinking": True, "thought": "ls"},
@@ -139,7 +139,7 @@ def test_a_turn_with_thinking_text_and_a_call() -> None:
 
 
 def test_stopped_while_thinking() -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         SessionReady(INFO),
         TurnStarted(INFO),
         RequestStarted("m"),
@@ -150,7 +150,7 @@ def test_stopped_while_thinking() -> None:
         ResponseDropped(0, 0, interrupted=True, usage=USAGE),
         ended("", outcome="cancelled", phase="streaming", stop_reason=None),
     ]
-    assert lines(told)[1:] == [
+    assert lines(events)[1:] == [
         {"type": "thinking", "is_thinking": True, "thought": "so"},
         {"type": "thinking", "is_thinking": False},
         {"type": "interrupt", "reason": "signal"},
@@ -166,7 +166,7 @@ def test_stopped_while_thinking() -> None:
 
 
 def test_cut_and_continued_shows_no_text_twice() -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         ResponseStarted("msg_1", "m"),
         BlockStarted(0, Text("")),
         BlockDelta(0, "text", "Hel"),
@@ -177,7 +177,7 @@ def test_cut_and_continued_shows_no_text_twice() -> None:
         ResponseStarted("msg_2", "m"),
         *streamed(0, Text("lo"), ["lo"]),
     ]
-    assert lines(told) == [
+    assert lines(events) == [
         {"type": "text", "content": "Hel", "id": "msg_1:0"},
         {"type": "usage", **FIGURES},
         {
@@ -192,16 +192,16 @@ def test_cut_and_continued_shows_no_text_twice() -> None:
     ]
 
 
-def test_given_up() -> None:
+def test_the_provider_fails() -> None:
     failure = Failure("overloaded", "Overloaded", 529, True, 2000, "anthropic", "overloaded_error")
     entry = ModelUsage("m", USAGE, 0.5, 200_000, 8_192, "anthropic", cost_known=False)
     denial = Denial("Bash", "call_1", {"command": "rm"})
-    told: list[Event] = [
+    events: list[Event] = [
         SessionReady(INFO),
         TurnFailed(failure),
         ended("", outcome="provider_error", failure=failure, model_usage=(entry,), denials=(denial,)),
     ]
-    assert lines(told)[1:] == [
+    assert lines(events)[1:] == [
         {
             "type": "error",
             "message": "Overloaded",
@@ -361,9 +361,9 @@ def test_result_content_is_one_string() -> None:
     ]
 
 
-def test_a_subagents_lines_wear_their_parent() -> None:
-    told: list[Event] = [ResponseStarted("msg_9", "m"), *streamed(0, Text("x"), ["x"])]
-    assert lines(told, parent="call_1") == [
+def test_a_subagents_lines_carry_their_parent() -> None:
+    events: list[Event] = [ResponseStarted("msg_9", "m"), *streamed(0, Text("x"), ["x"])]
+    assert lines(events, parent="call_1") == [
         {"type": "text", "content": "x", "id": "msg_9:0", "parent_tool_use_id": "call_1"}
     ]
 
@@ -373,8 +373,8 @@ def test_a_subagents_lines_wear_their_parent() -> None:
 )
 @pytest.mark.parametrize("kind", ["text", "thinking"])
 def test_long_pieces_are_split_under_the_cap(text: str, kind: Any) -> None:
-    told: list[Event] = [ResponseStarted("msg_1", "m"), BlockDelta(0, kind, text)]
-    out = lines(told)
+    events: list[Event] = [ResponseStarted("msg_1", "m"), BlockDelta(0, kind, text)]
+    out = lines(events)
     assert "".join(line["content" if kind == "text" else "thought"] for line in out) == text
     assert max(len(escape_separators(dumps(line), wide=False)) + 1 for line in out) <= FLAT_LINE_BYTES
     assert len(out) > 1

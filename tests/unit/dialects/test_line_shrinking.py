@@ -20,7 +20,7 @@ def size(line: Any) -> int:
     return len(escape_separators(dumps(line), wide=True))
 
 
-def test_a_long_result_keeps_head_and_tail_and_says_what_is_missing() -> None:
+def test_a_long_result_keeps_head_and_tail_and_notes_what_is_missing() -> None:
     text = "head " + "x" * 50_000 + " tail"
     line = {"type": "tool_result", "tool_use_id": "call_1", "content": text, "is_error": False}
     small = shrink(line, LIMIT, "the session file")
@@ -36,7 +36,7 @@ def test_a_long_result_keeps_head_and_tail_and_says_what_is_missing() -> None:
     assert line["content"] == text
 
 
-def test_only_long_strings_of_an_input_are_cut() -> None:
+def test_only_long_strings_of_an_input_are_clipped() -> None:
     line = {"type": "tool_use", "id": "call_1", "name": "Write", "input": {"file_path": "/a/b", "content": "é" * 9_000}}
     small = shrink(line, LIMIT)
     assert size(small) <= LIMIT
@@ -44,7 +44,7 @@ def test_only_long_strings_of_an_input_are_cut() -> None:
     assert list(small) == ["type", "id", "name", "input", "input_truncated"]
 
 
-def test_a_closing_record_keeps_its_figures() -> None:
+def test_a_result_keeps_its_figures() -> None:
     denial = {"tool_name": "Write", "tool_use_id": "c", "tool_input": {"content": "z" * 9_000}}
     line = {
         "type": "result",
@@ -82,7 +82,7 @@ def nested(content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "user", "message": {"role": "user", "content": content}, "uuid": "u", "session_id": "s", **more}
 
 
-def test_media_is_left_out_whole() -> None:
+def test_media_is_left_out_completely() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 40_000}}
     block = {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": "see"}, image]}
     line = nested([block], tool_use_result={"type": "image", "file": {"base64": "A" * 40_000, "type": "image/png"}})

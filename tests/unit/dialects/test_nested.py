@@ -1,4 +1,4 @@
-"""The nested dialect: whole lines from event lists, each of them readable for the Python Agent SDK."""
+"""The nested dialect: whole lines from event lists. The Python Agent SDK can parse each of them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import Event
 
 CALL = ToolCall("call_1", "Bash", {"command": "ls"})
-# The SDK handles control lines before its parser, and passes over these other types in silence.
+# The SDK handles control lines before its parser and ignores the other types.
 NOT_PARSED = (
     "control_request",
     "control_response",
@@ -207,7 +207,7 @@ def test_nothing_before_the_first_turn() -> None:
 
 
 def test_a_turn_with_a_call() -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         prompt("list"),
         RequestStarted("m"),
@@ -219,7 +219,7 @@ def test_a_turn_with_a_call() -> None:
         ToolFinished(CALL, ToolResult("call_1", "a.txt", is_error=False), {"stdout": "a.txt"}),
         ended("done"),
     ]
-    assert lines(told) == [
+    assert lines(events) == [
         init(1),
         assistant(7, {"type": "text", "text": "Looking."}),
         assistant(10, {"type": "tool_use", "id": "call_1", "name": "Bash", "input": {"command": "ls"}}),
@@ -234,7 +234,7 @@ def test_a_turn_with_a_call() -> None:
 
 def test_partial_messages() -> None:
     signed = Thinking("hm", opaque={"anthropic-messages": {"signature": "sig"}})
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         RequestStarted("m"),
         STARTED,
@@ -257,7 +257,7 @@ def test_partial_messages() -> None:
     }
     delta = "content_block_delta"
     tool_use = {"type": "tool_use", "id": "call_1", "name": "Bash"}
-    assert lines(told, partial=True) == [
+    assert lines(events, partial=True) == [
         init(1),
         {"type": "system", "subtype": "status", "status": "requesting", "session_id": SESSION, "uuid": uuid_of(2)},
         streaming(uuid_of(3), {"type": "message_start", "message": message}),
@@ -301,7 +301,7 @@ STOPPED: list[Event] = [
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 0, 1)], ids=["engine", "drop first", "drop before all"])
 def test_stopped_while_text_streams(order: tuple[int, ...]) -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         STARTED,
         BlockStarted(0, Text("")),
@@ -310,7 +310,7 @@ def test_stopped_while_text_streams(order: tuple[int, ...]) -> None:
         ended("", outcome="cancelled", phase="streaming", stop_reason=None),
     ]
     void = {"stop_reason": None, "stop_sequence": None}
-    out = lines(told, partial=True)[4:]
+    out = lines(events, partial=True)[4:]
     numbers = {place: 5 + order.index(place) for place in order}
     assert out == [
         assistant(numbers[0], {"type": "text", "text": "This is "}, aborted=True),
@@ -334,7 +334,7 @@ def test_stopped_while_text_streams(order: tuple[int, ...]) -> None:
 
 
 def test_cut_and_asked_again() -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         STARTED,
         BlockStarted(0, Text("")),
@@ -342,7 +342,7 @@ def test_cut_and_asked_again() -> None:
         ResponseDropped(0, 0, interrupted=False),
         Retrying(CUT, 1, 3, 250),
     ]
-    assert lines(told, partial=True)[4:] == [
+    assert lines(events, partial=True)[4:] == [
         streaming(new_id(1), {"type": "content_block_stop", "index": 0}),
         streaming(
             new_id(2), {"type": "message_stop"}, abandoned_blocks={"api_message_id": "msg_1", "from_block_index": 0}
@@ -362,14 +362,14 @@ def test_cut_and_asked_again() -> None:
 
 
 def test_stopped_in_a_tool_then_a_second_turn() -> None:
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         Interrupted("user", "tools"),
         ended("", outcome="cancelled", phase="tools", stop_reason="tool_use", num_turns=3),
         TurnStarted(INFO),
         ended("next"),
     ]
-    assert lines(told) == [
+    assert lines(events) == [
         init(1),
         user(2, [{"type": "text", "text": "[Request interrupted by user for tool use]"}]),
         result(
@@ -386,19 +386,19 @@ def test_stopped_in_a_tool_then_a_second_turn() -> None:
     ]
 
 
-def test_pushed_aside_by_a_message_with_priority() -> None:
-    told: list[Event] = [TurnStarted(INFO), Interrupted("priority", "tools"), ended("", phase="tools")]
-    assert lines(told)[1:] == [success(3, "", terminal_reason="aborted_tools")]
+def test_stopped_by_a_message_with_priority() -> None:
+    events: list[Event] = [TurnStarted(INFO), Interrupted("priority", "tools"), ended("", phase="tools")]
+    assert lines(events)[1:] == [success(3, "", terminal_reason="aborted_tools")]
 
 
-def test_shut_down_says_nothing_more() -> None:
-    told: list[Event] = [TurnStarted(INFO), Interrupted("shutdown", "tools"), ended("", outcome="cancelled")]
-    assert lines(told) == [init(1)]
+def test_a_shutdown_prints_nothing_more() -> None:
+    events: list[Event] = [TurnStarted(INFO), Interrupted("shutdown", "tools"), ended("", outcome="cancelled")]
+    assert lines(events) == [init(1)]
 
 
-def test_given_up() -> None:
+def test_the_provider_fails() -> None:
     failure = Failure("overloaded", "Overloaded", 529, True, provider_code="overloaded_error")
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         TurnFailed(failure),
         ended("", outcome="provider_error", failure=failure, stop_reason=None),
@@ -426,7 +426,7 @@ def test_given_up() -> None:
         "api_error_status": 529,
         "api_error_type": "overloaded_error",
     }
-    assert lines(told)[1:] == [
+    assert lines(events)[1:] == [
         line,
         result(
             3,
@@ -441,18 +441,18 @@ def test_given_up() -> None:
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["prompt first", "turn first"])
-def test_prompts_with_uuids_are_followed_and_echoed(before: bool) -> None:
+def test_prompts_with_uuids_are_tracked_and_echoed(before: bool) -> None:
     taken = PromptTaken(Message("user", (Text("hi"),)), ({"type": "text", "text": "hi"},), "u-1", replay=True)
     turn = TurnStarted(INFO, ("u-1",))
     first: list[Event] = [taken, turn] if before else [turn, taken]
-    told: list[Event] = [*first, STARTED, *streamed(0, Text("Yo"), ["Yo"]), ended("Yo", user_uuids=("u-1",))]
+    events: list[Event] = [*first, STARTED, *streamed(0, Text("Yo"), ["Yo"]), ended("Yo", user_uuids=("u-1",))]
 
     def lifecycle(state: str, number: int) -> dict[str, Any]:
         line = {"type": "command_lifecycle", "command_uuid": "u-1", "state": state}
         return line | {"session_id": SESSION, "uuid": new_id(number)}
 
     mine: dict[str, Any] = {"user_message_uuid": "u-1", "user_message_uuids": ["u-1"]}
-    assert lines(told) == [
+    assert lines(events) == [
         lifecycle("queued", 1),
         lifecycle("started", 2),
         init(2 if before else 1, **mine),
@@ -463,17 +463,17 @@ def test_prompts_with_uuids_are_followed_and_echoed(before: bool) -> None:
     ]
 
 
-def test_figures_per_turn_and_in_all() -> None:
+def test_figures_per_turn_and_in_total() -> None:
     def used(input: int, cost: float) -> ModelUsage:
         return ModelUsage("m", Usage(input, 7), cost, 200_000, 8_192)
 
-    told: list[Event] = [
+    events: list[Event] = [
         TurnStarted(INFO),
         ended("", model_usage=(used(10, 0.5),)),
         TurnStarted(INFO),
         ended("", model_usage=(used(30, 0.75), ModelUsage("n", Usage(1, 1), 0.1, 1, 1))),
     ]
-    out = [line for line in lines(told) if line["type"] == "result"]
+    out = [line for line in lines(events) if line["type"] == "result"]
     assert [line["modelUsage"]["m"]["inputTokens"] for line in out] == [10, 30]
     since = out[1]["model_usage_since_last_result"]
     assert {
@@ -484,15 +484,15 @@ def test_figures_per_turn_and_in_all() -> None:
     }
 
 
-def test_a_subagent_is_told_in_whole_blocks() -> None:
-    told: list[Event] = [
+def test_a_subagent_is_printed_in_whole_blocks() -> None:
+    events: list[Event] = [
         prompt("look"),
         STARTED,
         *streamed(0, Text("x"), ["x"]),
         ResponseEnded("end", "end_turn", USAGE),
     ]
     mine = {"parent_tool_use_id": "call_1"}
-    assert lines(told, partial=True, parent="call_1") == [
+    assert lines(events, partial=True, parent="call_1") == [
         user(1, [{"type": "text", "text": "look"}]) | mine,
         assistant(5, {"type": "text", "text": "x"}) | mine,
     ]
@@ -699,5 +699,5 @@ def test_results_with_media() -> None:
 
 def test_a_foreign_block_leaves_no_stream_events() -> None:
     foreign = Other("openai-responses", {"type": "web_search_call"})
-    told: list[Event] = [STARTED, BlockStarted(0, foreign), BlockDelta(0, "json", "{}"), BlockEnded(0, foreign)]
-    assert [line["event"]["type"] for line in lines(told, partial=True)] == ["message_start"]
+    events: list[Event] = [STARTED, BlockStarted(0, foreign), BlockDelta(0, "json", "{}"), BlockEnded(0, foreign)]
+    assert [line["event"]["type"] for line in lines(events, partial=True)] == ["message_start"]

@@ -1,4 +1,4 @@
-"""The order check: what an engine tells passes, what no engine may tell does not."""
+"""The order check accepts legal streams of events and rejects illegal ones."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ ILLEGAL: dict[str, list[Event]] = {
     "dropped with a block open and none named": [*ASKED, BlockStarted(0, Text("")), ResponseDropped(0, None, False)],
     "dropped with a block named and none open": [*ASKED, *streamed(0, Text("a"), ["a"]), ResponseDropped(0, 0, False)],
     "answer ends in a block": [*ASKED, BlockStarted(0, Text("")), ResponseEnded("end", "end_turn", USAGE)],
-    "call that nobody asked for": [*READY, ToolStarted(CALL)],
+    "call that is in no response": [*READY, ToolStarted(CALL)],
     "call twice": [*CALLED, ToolStarted(CALL), done(CALL), ToolStarted(CALL)],
     "two calls at once": [*CALLED, ToolStarted(CALL), ToolStarted(SECOND)],
     "result without a call": [*CALLED, done(CALL)],
@@ -194,7 +194,7 @@ def test_calls_side_by_side_when_allowed() -> None:
     check([*CALLED, ToolStarted(CALL), ToolStarted(SECOND), done(SECOND), done(CALL), ended()], concurrency=2)
 
 
-def test_a_subagent_lives_within_its_call() -> None:
+def test_a_subagent_ends_before_its_call() -> None:
     order = OrderCheck()
     for tagged in tell([*CALLED, ToolStarted(CALL)]):
         order.feed(tagged)

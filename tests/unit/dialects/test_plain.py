@@ -49,28 +49,28 @@ def test_text(changes: dict[str, Any], printed: str) -> None:
     assert out == [{"!text": printed}]
 
 
-def test_text_says_nothing_when_shut_down() -> None:
+def test_text_prints_nothing_after_a_shutdown() -> None:
     dialect = TextDialect()
-    told: list[Event] = [*TURN, Interrupted("shutdown", "streaming"), ended(outcome="cancelled")]
-    assert [line for tagged in tell(told) for line in dialect.feed(tagged)] == []
+    events: list[Event] = [*TURN, Interrupted("shutdown", "streaming"), ended(outcome="cancelled")]
+    assert [line for tagged in tell(events) for line in dialect.feed(tagged)] == []
 
 
-def test_json_is_the_result_alone() -> None:
+def test_json_is_only_the_result() -> None:
     inner, dialect = NestedDialect("2.1.325", FakeIds()), JsonDialect(NestedDialect("2.1.325", FakeIds()))
-    told = tell([*TURN, ended("Ho")])
-    expected = next(line for tagged in told for line in inner.feed(tagged) if line["type"] == "result")
+    events = tell([*TURN, ended("Ho")])
+    expected = next(line for tagged in events for line in inner.feed(tagged) if line["type"] == "result")
     del expected["model_usage_since_last_result"]
-    assert [line for tagged in told for line in dialect.feed(tagged)] == [expected]
+    assert [line for tagged in events for line in dialect.feed(tagged)] == [expected]
 
 
 def test_verbose_json_is_one_array_of_messages() -> None:
     inner = NestedDialect("2.1.325", FakeIds())
     dialect = JsonDialect(NestedDialect("2.1.325", FakeIds()), verbose=True)
-    told = tell([*TURN, ended("Ho")])
-    expected = [line for tagged in told for line in inner.feed(tagged)]
+    events = tell([*TURN, ended("Ho")])
+    expected = [line for tagged in events for line in inner.feed(tagged)]
     expected = [line for line in expected if line["type"] in ("system", "assistant", "result")]
     del expected[-1]["model_usage_since_last_result"]
-    [printed] = [line["!text"] for tagged in told for line in dialect.feed(tagged)]
+    [printed] = [line["!text"] for tagged in events for line in dialect.feed(tagged)]
     assert printed.endswith("}]\n")
     assert printed.isascii()  # the separator is escaped: the array is one line for every reader
     assert loads(printed) == expected

@@ -1,4 +1,4 @@
-"""The table of endings and the words for failures."""
+"""The table of endings and the texts for failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from yume_shim.types.errors import Failure
 
 
 def literals(module: str, name: str) -> set[str]:
-    """The words of a Literal that is defined for type checkers only, read from the source."""
+    """The values of a Literal that is defined for type checkers only, read from the source."""
     spec = importlib.util.find_spec(module)
     assert spec is not None
     assert spec.origin is not None
@@ -37,9 +37,9 @@ def test_every_outcome_has_an_ending() -> None:
     assert set(ENDINGS) == literals("yume_shim.types.events", "Outcome")
 
 
-def test_every_kind_has_words() -> None:
+def test_every_kind_has_a_text() -> None:
     for kind in literals("yume_shim.types.errors", "ErrorKind"):
-        failure = Failure(kind, "what happened")  # type: ignore[arg-type]  # the words of the Literal itself
+        failure = Failure(kind, "what happened")  # type: ignore[arg-type]  # the values of the Literal itself
         assert nested_error_category(failure)
         assert "what happened" in error_text(failure)
 
@@ -64,12 +64,12 @@ def test_every_kind_has_words() -> None:
         ),
     ],
 )
-def test_words(failure: Failure, category: str, text: str) -> None:
+def test_texts(failure: Failure, category: str, text: str) -> None:
     assert (nested_error_category(failure), error_text(failure)) == (category, text)
 
 
 @pytest.mark.parametrize(
-    ("failure", "word"),
+    ("failure", "category"),
     [
         (Failure("overloaded", "", 529), "overloaded"),
         (Failure("network", ""), "unknown"),
@@ -77,8 +77,8 @@ def test_words(failure: Failure, category: str, text: str) -> None:
         (Failure("server", "", 500), "server_error"),
     ],
 )
-def test_words_of_retries(failure: Failure, word: str) -> None:
-    assert retry_category(failure) == word
+def test_categories_of_retries(failure: Failure, category: str) -> None:
+    assert retry_category(failure) == category
 
 
 @pytest.mark.parametrize(

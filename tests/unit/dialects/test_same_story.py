@@ -1,4 +1,4 @@
-"""Flat, nested and the transcript are told from one stream of events and may never disagree."""
+"""Both dialects and the transcript render one stream of events and may never disagree."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def blocks(lines: list[Any], kind: str) -> list[Any]:
 
 
 def seen(content: Any) -> str:
-    """What flat shows of a result's content."""
+    """A result's content as the flat dialect shows it."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] if part["type"] == "text" else "[image: image/png, 5 bytes]" for part in content)
@@ -72,9 +72,11 @@ def test_one_story(story: list[Tagged]) -> None:
     results = [
         (each["tool_use_id"], each["content"], each["is_error"]) for each in flat if each["type"] == "tool_result"
     ]
-    told = blocks(nested, "tool_result")
-    assert results == [(each["tool_use_id"], seen(each["content"]), each.get("is_error") or False) for each in told]
-    assert blocks(stored, "tool_result") == told
+    shown_results = blocks(nested, "tool_result")
+    assert results == [
+        (each["tool_use_id"], seen(each["content"]), each.get("is_error") or False) for each in shown_results
+    ]
+    assert blocks(stored, "tool_result") == shown_results
 
     ends = [[line for line in lines if line["type"] == "result"] for lines in (flat, nested)]
     assert [line["is_error"] for line in ends[0]] == [line["is_error"] for line in ends[1]]
@@ -90,7 +92,7 @@ def test_one_story(story: list[Tagged]) -> None:
 
 
 def check_chain(stored: list[Any]) -> None:
-    """Every line follows one that stands before it; only what was shown and then dropped has no follower."""
+    """The parent of every entry is an earlier entry; only entries that were shown and then dropped have no child."""
     known: list[str | None] = [None]
     made: list[Any] = []
     leaf = None

@@ -46,9 +46,9 @@ CASES: list[tuple[Event, dict[str, object]]] = [
 
 @pytest.mark.parametrize(("event", "line"), CASES, ids=lambda case: type(case).__name__)
 def test_lines(event: Event, line: dict[str, object]) -> None:
-    [told] = NestedDialect("2.1.325", FakeIds()).feed(Tagged(event, "u-1", 0.0))
-    check_lines([told], RECORDS)
-    assert told.pop("session_id") == ""
-    assert told.pop("uuid")
-    assert told == line
+    [printed] = NestedDialect("2.1.325", FakeIds()).feed(Tagged(event, "u-1", 0.0))
+    check_lines([printed], RECORDS)
+    assert printed.pop("session_id") == ""
+    assert printed.pop("uuid")
+    assert printed == line
     assert FlatDialect("1", FakeIds()).feed(Tagged(event, "u-1", 0.0)) == []

@@ -1,4 +1,4 @@
-"""The history made to fit: trimmed, summed up before a request, after an overflow and on demand; failures change
+"""The history made to fit: trimmed, summarised before a request, after an overflow and on demand; failures change
 nothing."""
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ def test_a_failed_summary_is_told_once_and_the_request_goes_out() -> None:
     )
     bench = Bench(script, tools)
     run(bench, "first", "second")
-    assert bench.of(Notice) == [Notice("compact", "The history could not be summed up: bad_request!")]
+    assert bench.of(Notice) == [Notice("compact", "The history could not be summarised: bad_request!")]
     assert bench.of(TurnEnded)[1].text == "two"
 
 

@@ -1,0 +1,76 @@
+"""Answers to the host, and failures to start. Part of `types/events.py`, from which other modules import them."""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json
+
+
+@value
+class InputRejected:
+    """A stdin line was not understood. `quote` is the beginning of the line."""
+
+    message: str
+    quote: str
+
+
+@value
+class CommandRefused:
+    """A well-formed flat command cannot be carried out now (`error` line)."""
+
+    message: str
+    code: str = "bad_input"
+
+
+@value
+class ControlAnswered:
+    """The answer to a control request of the host."""
+
+    request_id: str | None
+    body: Json | None = None
+    error: str = ""
+    error_code: str = ""
+
+
+@value
+class Pong:
+    """Answers a ping."""
+
+
+@value
+class LineEchoed:
+    """A stdin line is printed back unchanged (`--replay-user-messages`: the host's own control responses)."""
+
+    line: Json
+
+
+@value
+class StartFailed:
+    """The program cannot start; takes the place of init (`system/error`)."""
+
+    message: str
+    code: str
+
+
+@value
+class ResumeFailed:
+    """The requested session cannot be resumed: a Claude form prints a `result` and ends."""
+
+    message: str
+    session_id: str
+
+
+@value
+class EntriesWritten:
+    """Transcript entries as written to disk, for hosts that keep a copy (`--session-mirror`)."""
+
+    path: str
+    entries: tuple[Json, ...]
+
+
+HostEvent = (
+    InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed | StartFailed | ResumeFailed | EntriesWritten
+)
