@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yume_shim.context.estimate import estimate_request, estimate_text
-from yume_shim.engine.retry import plan_retry
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
@@ -229,6 +228,8 @@ class ModelClient:
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
         if failure.nudge:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
+        from yume_shim.engine.retry import plan_retry
+
         wait = plan_retry(failure, self._retries, backoff, self._services.clock.jitter())
         if wait is None:
             self._drop(attempt, 0)
