@@ -291,7 +291,7 @@ class Sender:
 
 
 def _worn(history: tuple[Message, ...], chance: random.Random) -> tuple[Message, ...]:
-    """Some were trimmed, some were summed up."""
+    """Some were trimmed, some were compacted."""
     fate = chance.random()
     if fate < 0.2:
         step = plan_step(history, 100_000, 10, caps=(200, 50))

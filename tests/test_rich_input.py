@@ -89,8 +89,8 @@ def test_what_arrives(tmp_path: Path, api: str, lines: str) -> None:
         assert "Ship on Friday." in text
         assert "Page of a file." in text
         if lines == "flat":
-            assert "plan.pdf is sent as text: this endpoint takes no such PDF." in told
-            assert f"An image at {FAR} is left out: this endpoint fetches none by its address." in told
+            assert "plan.pdf is sent as text: this endpoint does not take this PDF." in told
+            assert f"An image at {FAR} is left out: this endpoint does not fetch images by address." in told
 
 
 def test_where_images_stand(tmp_path: Path) -> None:

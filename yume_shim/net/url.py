@@ -76,9 +76,11 @@ def redirect_url(current: Url, location: str) -> Url:
         return parse_url(location)
     if location.startswith("//"):
         return parse_url(f"{current.scheme}:{location}")
-    if not location.startswith("/"):
-        folder = current.target.partition("?")[0].rpartition("/")[0]
-        location = f"{folder}/{location}"
+    path = current.target.partition("?")[0]
+    if location.startswith("?"):
+        location = path + location
+    elif not location.startswith("/"):
+        location = f"{path.rpartition('/')[0]}/{location}"
     return Url(current.scheme, current.host, current.port, _escape(location.partition("#")[0]))
 
 

@@ -183,8 +183,9 @@ class ApiProvider:
             return [event for part in parts(frame) for event in decoder.feed(part)]
         except (AttributeError, LookupError, TypeError, ValueError) as exc:
             self._log("warning", f"{self._name}: {_last_place(exc)}: {type(exc).__name__}: {exc}")
-            what = "an answer" if frame is None else f"a frame ({str(frame)[:BAD_FRAME_QUOTE]})"
-            message = f"the provider sent {what} that makes no sense"
+            message = "the provider sent an invalid answer"
+            if frame is not None:
+                message = f"the provider sent an invalid event: {str(frame)[:BAD_FRAME_QUOTE]}"
             raise ProviderFailed(failure_protocol(self._name, message)) from None
 
     def _reported(self, exc: ProviderFailed) -> Failure:
@@ -195,7 +196,7 @@ class ApiProvider:
 
 def _unreadable(text: Any) -> str:
     quote = str(text)[:BAD_FRAME_QUOTE]
-    return f"the provider sent a frame that is not a JSON object: {quote!r}"
+    return f"the provider sent an event that is not a JSON object: {quote!r}"
 
 
 def _last_place(exc: BaseException) -> str:

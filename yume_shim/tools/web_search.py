@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Search."""
     if state.search is None:
-        raise ToolFailed("Nobody can search the web in this session.")
+        raise ToolFailed("Web search is not available in this session.")
     text = state.search(given, context.cancel)
     return ToolOutput(text, {"query": given["query"], "results": [text]})

@@ -213,7 +213,7 @@ class ModelSpec:
     trim_at: float = 0.6
     """Share of the window at which old tool results are cut."""
     compact_at: float = 0.8
-    """Share of the window at which the history is summed up."""
+    """Share of the window at which the history is compacted."""
     tools: bool = True
     """It can call tools natively."""
     streaming: bool = True

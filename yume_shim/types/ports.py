@@ -143,11 +143,11 @@ class CallHooks(Protocol):
 class FileCheckpoints(Protocol):
     """What the file tools change can be put back, prompt by prompt."""
 
-    def begin(self, uuid: str) -> None:
-        """A prompt begins: file changes from here on can be rewound to it."""
+    def begin(self, prompt: str) -> None:
+        """The prompt with this uuid begins: file changes from here on can be rewound to it."""
         ...
 
-    def rewind(self, uuid: str, *, dry_run: bool) -> Json:
+    def rewind(self, prompt: str, *, dry_run: bool) -> Json:
         """Put files back to what they were before that prompt; raises ToolFailed."""
         ...
 

@@ -39,19 +39,42 @@ def run(folder: Path, story: str, *arguments: str) -> str:
     return done.stdout
 
 
-LEFT = "import time\ntime.sleep(0.2)\nimport right_half\ntime.sleep(0.5)\nBASE = 1\n"
-RIGHT = "import time\ntime.sleep(0.3)\nimport left_half\n"
+LEFT = """
+import __main__ as stage
+stage.left_loading.set()
+stage.right_loading.wait(stage.PATIENCE)
+import right_half
+stage.right_done.wait(stage.PATIENCE)
+BASE = 1
+"""
+RIGHT = """
+import __main__ as stage
+stage.right_loading.set()
+stage.wait_until_blocked(stage.threads[0])
+import left_half
+"""
 CIRCLE = """
-broken = []
+# guarded, the second thread never gets so far: the first one must not wait long for it
+PATIENCE = 0.3 if sys.argv[2] == "guarded" else 20
+left_loading, right_loading, right_done, broken = threading.Event(), threading.Event(), threading.Event(), []
+def wait_until_blocked(thread):
+    for _ in range(1000):
+        if thread is threading.current_thread() or not thread.is_alive():
+            return
+        if "importlib" in sys._current_frames()[thread.ident].f_code.co_filename:
+            return
+        time.sleep(0.01)
 def load(name):
     try:
         __import__(name)
         sys.modules["left_half"].BASE
     except Exception as error:
         broken.append(f"{name}: {error}")
+    if name == "right_half":
+        right_done.set()
 threads = [threading.Thread(target=load, args=(name,)) for name in ("left_half", "right_half")]
 threads[0].start()
-time.sleep(0.05)
+left_loading.wait(20)
 threads[1].start()
 [thread.join(20) for thread in threads]
 print(broken)

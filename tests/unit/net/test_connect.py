@@ -1,4 +1,4 @@
-"""Addresses to sockets: the first that answers, whatever the others do."""
+"""Addresses to sockets: the first that accepts wins."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_silent_address_does_not_hold_up_the_next() -> None:
         assert ATTEMPT_DELAY <= time.monotonic() - start < SOON
 
 
-def test_the_last_error_is_told() -> None:
+def test_the_last_error_is_raised() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         dead = listener.getsockname()
     with pytest.raises(ConnectionRefusedError):
@@ -53,6 +53,34 @@ def test_the_last_error_is_told() -> None:
 
 
 @pytest.mark.parametrize("name", ["a..b", "x" * 70 + ".invalid"])
-def test_names_that_are_none(name: str) -> None:
+def test_invalid_host_names(name: str) -> None:
     with pytest.raises(socket.gaierror):
         open_socket(name, 80, 5.0, cancel())
+
+
+def test_all_addresses_are_checked_before_the_first_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as live:
+        port = live.getsockname()[1]
+        found = [(V4, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("127.0.0.1", "127.0.0.9")]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        checked: list[str] = []
+
+        def refuse_the_second(address: str) -> None:
+            checked.append(address)
+            if address == "127.0.0.9":
+                raise PermissionError(address)
+
+        with pytest.raises(PermissionError):
+            open_socket("name.example", port, 5.0, cancel(), refuse_the_second)
+        live.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            live.accept()
+    assert checked == ["127.0.0.1", "127.0.0.9"]
+
+
+def test_an_address_in_place_of_a_name_is_checked() -> None:
+    def refuse(address: str) -> None:
+        raise PermissionError(address)
+
+    with pytest.raises(PermissionError, match=r"^127\.0\.0\.1$"):
+        open_socket("127.0.0.1", 1, 5.0, cancel(), refuse)

@@ -44,7 +44,7 @@ def test_a_proxy_that_cannot_be_used(text: str) -> None:
         choose_proxy(parse_url("https://h"), {"ALL_PROXY": text})
 
 
-def test_a_tunnel_is_asked_for() -> None:
+def test_tunnel_request() -> None:
     proxy = parse_url("http://us:pa%3Ass@proxy:3128")
     assert connect_request(parse_url("https://h/x"), proxy) == (
         b"CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\nProxy-Authorization: Basic dXM6cGE6c3M=\r\n\r\n"

@@ -29,7 +29,7 @@ def test_join(base: str, path: str, expected: Url) -> None:
 @pytest.mark.parametrize(
     "text", ["", "h/x", "ftp://h", "http://", "http://h:99999", "http://h:0", "http://a b:x", "http://h:80x"]
 )
-def test_what_is_no_address(text: str) -> None:
+def test_invalid_addresses(text: str) -> None:
     with pytest.raises(ValueError, match=r"address|port"):
         parse_url(text)
 
@@ -39,6 +39,7 @@ def test_what_is_no_address(text: str) -> None:
     [
         ("/b?x=1", Url("https", "h", 444, "/b?x=1")),
         ("c", Url("https", "h", 444, "/a/c")),
+        ("?x=1", Url("https", "h", 444, "/a/b?x=1")),
         ("//other/d", Url("https", "other", 443, "/d")),
         ("http://other:81/e#f", Url("http", "other", 81, "/e")),
         ("/go?to=http://x", Url("https", "h", 444, "/go?to=http://x")),

@@ -19,7 +19,7 @@ TEXT = st.text(alphabet="ab \n\r", max_size=30)
 
 
 @given(TEXT, st.text(alphabet="ab\n", min_size=1, max_size=4), st.text(alphabet="xy\n", max_size=4))
-def test_only_what_was_asked_changes(text: str, old: str, new: str) -> None:
+def test_only_the_requested_text_changes(text: str, old: str, new: str) -> None:
     """Whatever the line ends: the text seen with LF only is as Python's own replace makes it."""
     text = text.replace("\r", "\r\n")
     seen = text.replace("\r\n", "\n")
@@ -58,7 +58,7 @@ def test_a_broken_encoding_is_not_edited(tmp_path: Path) -> None:
         call(tools, "Edit", {"file_path": "a", "old_string": "a", "new_string": "c"})
 
 
-def test_own_changes_are_no_surprise(tmp_path: Path) -> None:
+def test_changes_made_by_the_tools_are_not_stale(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch")
     call(tools, "Write", {"file_path": "a", "content": "one\n"})
     call(tools, "Edit", {"file_path": "a", "old_string": "one", "new_string": "two"})

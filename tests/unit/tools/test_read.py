@@ -74,7 +74,7 @@ def test_past_the_end_of_a_huge_file(tools: BuiltinTools, tmp_path: Path) -> Non
         call(tools, "Read", {"file_path": "huge.log", "offset": 5})
 
 
-def test_a_huge_file_hears_the_cancel(tools: BuiltinTools, tmp_path: Path) -> None:
+def test_reading_a_huge_file_can_be_cancelled(tools: BuiltinTools, tmp_path: Path) -> None:
     with open(tmp_path / "sparse", "wb") as file:
         file.write(b"text\n" * 2_000)
         file.truncate(1 << 36)  # 64 GB that take no room
@@ -84,7 +84,7 @@ def test_a_huge_file_hears_the_cancel(tools: BuiltinTools, tmp_path: Path) -> No
         call(tools, "Read", {"file_path": "sparse", "offset": 1, "limit": 1}, "1", stop=stop)
 
 
-def test_a_file_that_tells_no_size(tools: BuiltinTools) -> None:
+def test_a_file_that_reports_no_size(tools: BuiltinTools) -> None:
     try:
         with open("/proc/self/status", encoding="ascii") as file:
             first = file.readline().rstrip("\n")

@@ -111,7 +111,7 @@ class CassetteTransport:
     def open(self, wire: WireRequest, cancel: Cancel) -> CassetteStream:
         cancel.check()
         if self._played >= len(self._files):
-            message = f"the cassette {self._directory!r} has {len(self._files)} answers; one more was asked for"
+            message = f"the cassette {self._directory!r} has {len(self._files)} answers; another one was requested"
             raise ProviderFailed(failure_config(self._provider, message))
         try:
             frames = read_wire(self._files[self._played])

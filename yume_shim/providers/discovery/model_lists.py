@@ -47,11 +47,11 @@ def list_models(
             frames.close()
     except ProviderFailed as failed:
         why = redact(failed.failure.message, (credential.key,))
-        raise BadInvocation(f"provider '{endpoint.name}' did not tell its models: {why}", failed.failure.kind) from None
+        raise BadInvocation(f"provider '{endpoint.name}' did not list its models: {why}", failed.failure.kind) from None
     finally:
         transport.close()
     if any("!bad" in frame for frame in body):
-        raise BadInvocation(f"provider '{endpoint.name}' did not tell its models: its answer is not JSON", "protocol")
+        raise BadInvocation(f"provider '{endpoint.name}' did not list its models: its answer is not JSON", "protocol")
     return read_ids(body)
 
 

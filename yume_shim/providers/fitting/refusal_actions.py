@@ -155,7 +155,7 @@ def _change_effort(adaptations: Adaptations, request: Request, failure: Failure)
     if not allowed or not request.effort or request.effort in allowed or allowed == adaptations.efforts:
         return None
     level = nearest_effort(request.effort, allowed)
-    text = f"{{model}} knows no effort {request.effort}: {level} is asked for."
+    text = f"{{model}} has no effort {request.effort}: {level} is used."
     made = _with_notice(replace(adaptations, efforts=allowed), request, "effort_changed", text)
     return Changed(made, f"effort {level}")
 
@@ -179,7 +179,7 @@ def _send_without_tools(adaptations: Adaptations, request: Request) -> Changed |
     if not any(isinstance(block, ToolResult) for block in request.messages[-1].blocks):
         return None
     made = replace(adaptations, sent_without_tools=request)
-    text = "{model} at {endpoint} refused results beside tools: none are offered."
+    text = "{model} at {endpoint} refused tool results together with tools: no tools are offered."
     return Changed(_with_notice(made, request, "tools_left_out", text), "without tools")
 
 

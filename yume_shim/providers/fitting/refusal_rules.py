@@ -81,12 +81,12 @@ RULES = (
     Rule(r"request_too_large|request exceeds the maximum size", ("old_media",), status=413),
 )
 NOTICES: dict[str, tuple[str, str]] = {
-    "streaming": ("no_streaming", "{model} at {endpoint} does not stream: its answers come whole."),
+    "streaming": ("no_streaming", "{model} at {endpoint} does not stream: each answer arrives as a whole."),
     "flat_results": (
         "flat_results",
-        "{model} at {endpoint} refuses earlier tool calls in its API's own form: they are told to it as plain text.",
+        "{model} at {endpoint} refuses earlier tool calls in its API's own form: they are sent as plain text.",
     ),
-    "thinking": ("parameter_left_out", "{model} at {endpoint} refuses thinking: it is not asked for."),
+    "thinking": ("parameter_left_out", "{model} at {endpoint} refuses thinking: it is not requested."),
     "prompt_cache": ("parameter_left_out", "{model} at {endpoint} refuses cache_control: it is left out."),
     "strict_tools": ("parameter_left_out", "{model} at {endpoint} refuses strict: it is left out."),
 }

@@ -1,7 +1,7 @@
-"""Body bytes in, frames out: SSE, JSON lines or one whole JSON text, told apart by the first byte of the body.
+"""Body bytes in, frames out: SSE, JSON lines or one whole JSON text, recognised by the first byte of the body.
 
-The content type is not asked: proxies label streams as JSON and JSON errors as streams. Bytes may be cut anywhere,
-inside a character and inside a CRLF too. Work per event is one line split and one JSON parse; nothing is scanned twice.
+The content type is ignored: proxies label streams as JSON and JSON errors as streams. Bytes may be cut anywhere, even
+inside a character or a CRLF. Work per event is one line split and one JSON parse; nothing is scanned twice.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 MAX_EVENT_BYTES = 32 * 1024 * 1024
-"""The longest line, event or whole JSON body that is gathered."""
+"""The longest line, event or whole JSON body that is accepted."""
 LINE_OVERHEAD = 64
-"""What a gathered line costs beside its bytes."""
+"""Memory that a held line costs besides its bytes."""
 QUOTE_CHARS = 500
 WARM_AFTER = 2_500
 """Frames after which the faster JSON parser pays for its import: 11 ms, against 4.4 µs saved per frame parsed and line
-written (measured). It is loaded earlier when there is a wait to do it in."""
+written (measured). It is loaded earlier if there is a wait that hides the cost."""
 
 
 class FrameParser:
-    """One response body. `feed` gives the frames that are complete; `finish` what a clean end completes."""
+    """One response body. `feed` returns the complete frames; `finish` those that the end of the body completes."""
 
     def __init__(self, provider: str, largest: int = MAX_EVENT_BYTES) -> None:
         self._provider = provider
@@ -44,7 +44,7 @@ class FrameParser:
         self._count = 0
 
     def feed(self, data: bytes) -> list[Json]:
-        """The frames that these bytes complete."""
+        """Frames that are complete with these bytes."""
         frames = self._take(data)
         if self._count < WARM_AFTER:
             self._count += len(frames)
@@ -53,7 +53,7 @@ class FrameParser:
         return frames
 
     def finish(self) -> list[Json]:
-        """The body ended. An event without its blank line counts if it is whole, else it is dropped: it was cut."""
+        """The body has ended. An event without its blank line counts if its JSON is whole, else it is dropped."""
         rest = self._join_held()
         if self._take == self._sse:
             frames: list[Json] = []
@@ -104,15 +104,15 @@ class FrameParser:
                     self._end_event(frames)
             elif line.startswith(b"data:") and not event:
                 event.append(line[5:])
-            elif line[:1] != b"e":  # `event:` lines are the most frequent of those that say nothing new
+            elif line[:1] != b"e":  # `event:` lines, the most frequent of those we do not need
                 self._sse_line(line, frames)
         return frames
 
     def _sse_line(self, line: bytes, frames: list[Json]) -> None:
-        """The rarer lines: further data of an event, or JSON that a proxy wrote without its envelope."""
+        """The rarer lines: more data of an event, or JSON that a proxy wrote without `data:`."""
         if line.startswith(b"data:"):
             if len(self._event) == 1 and _object(self._event[0]) is not None:
-                self._end_event(frames)  # servers that leave out the blank line between events
+                self._end_event(frames)  # some servers leave out the blank line between events
             self._event.append(line[5:])
             self._event_bytes += len(line) + LINE_OVERHEAD
             self._check(self._event_bytes)
@@ -145,7 +145,7 @@ class FrameParser:
             parsed = _object(line)
             if parsed is not None:
                 frames.append(parsed)
-            elif self._count == 0 and not frames:  # the first line is no object: JSON over several lines
+            elif self._count == 0 and not frames:  # the first line is not an object: JSON over several lines
                 rest = self._join_held()
                 self._take = self._whole
                 return self._whole(b"\n".join([*lines[place:], rest]))
@@ -160,7 +160,7 @@ class FrameParser:
     # ------------------------------------------------------------ bytes -> lines
 
     def _split(self, data: bytes) -> list[bytes]:
-        """The complete lines; line ends are LF, CRLF or CR. The rest is held."""
+        """The complete lines; line ends are LF, CRLF or CR. The rest is held for the next call."""
         if self._after_cr and data:
             self._after_cr = False
             if data[:1] == b"\n":
@@ -198,7 +198,7 @@ class FrameParser:
 
 
 def _object(data: bytes) -> Json | None:
-    """The JSON object that these bytes are, else None."""
+    """These bytes as a JSON object; None if they are not one."""
     try:
         parsed = codec.loads(data)
     except ValueError:
@@ -207,7 +207,7 @@ def _object(data: bytes) -> Json | None:
 
 
 def _json_frames(data: bytes) -> list[Json]:
-    """An object is a frame, an array one frame per element; what is neither is shown as `!bad`."""
+    """An object is a frame, an array one frame per element; anything else becomes a `!bad` frame that quotes it."""
     try:
         parsed: Any = codec.loads(data)
     except ValueError:

@@ -213,7 +213,7 @@ class KeyringProvider:
 
     def _report(self, slot: _Slot, following: _Slot, failure: Failure) -> None:
         total = len(self._slots)
-        why = _WHY[failure.kind] if slot.credential is not None else "cannot be had"
+        why = _WHY[failure.kind] if slot.credential is not None else "is not available"
         text = (
             f"key {slot.number} of {total} ({slot.place}) {why}: "
             f"key {following.number} of {total} ({following.place}) is used"

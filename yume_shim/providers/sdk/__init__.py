@@ -1,1 +1,6 @@
-"""The SDK transport: requests sent by the vendors' own clients, and the clouds that need them."""
+"""The SDK transport: the vendors' own clients send the requests; some clouds need them to sign in.
+
+transport  SdkTransport and its stream
+clients    the clients of anthropic, openai and google
+clouds     sign-in with Bedrock, Vertex, Azure
+"""

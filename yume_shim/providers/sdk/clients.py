@@ -1,4 +1,4 @@
-"""The vendors' own clients: how each is built, how it sends a request of ours, how its undecoded answer is had."""
+"""The vendors' clients: how to build each, send our request with it, and get the undecoded response."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ HARMLESS = frozenset(
     {
         *("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"),
         "user-agent",
-        "x-stainless-raw-response",  # read again by the SDKs of anthropic and openai when the answer has come
+        "x-stainless-raw-response",  # the SDKs of anthropic and openai read it again after the response
     }
 )
 EVENT_STREAM = "application/vnd.amazon.eventstream"
 GOOGLE_CLOUD = "https://aiplatform.googleapis.com"
-"""Stands for the regional address that Google's SDK works out itself."""
+"""Placeholder for the regional address that Google's SDK computes itself."""
 _GOOGLE_PATH = re.compile(r"(.*?)/(v\d+[a-z0-9]*)/(models/.*)")
 
 
 class Client:
-    """An SDK client with its own connections, whose sockets are known so that they can be shut from another thread."""
+    """An SDK client with its own connections. Their sockets are recorded, so that another thread can shut them down."""
 
     def __init__(self, transport: SdkTransport) -> None:
         import httpx2
@@ -41,23 +41,23 @@ class Client:
         timeout = httpx2.Timeout(limits.first_byte, connect=limits.connect)
         self._limits = timeout.as_dict()
         self.idle = limits.idle
-        self.captured: list[_Overheard] = []
+        self.captured: list[_CopiedBody] = []
         self.sockets: list[Any] = []
         self.harmless: frozenset[str] = HARMLESS
-        """Headers of the request under way that any server may see."""
+        """Headers of the current request that any server may see."""
         self._name = transport.endpoint.name
         self.http = httpx2.Client(
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
             follow_redirects=True,
             event_hooks={"request": [self._watch]},
-            transport=_overhearing(self) if transport.endpoint.api == "google-genai" else None,
+            transport=_copying_transport(self) if transport.endpoint.api == "google-genai" else None,
         )
         build = build_cloud if transport.endpoint.sign_in else BUILDERS[transport.endpoint.api]
         self.sdk: Any = build(transport, self.http)
 
     def _watch(self, request: Any) -> None:
-        """Called for every request, also the one that a redirect leads to, which has the extensions of the first."""
+        """Called for every request, also after a redirect; the redirected one has the extensions of the first."""
         origin = (request.url.scheme, request.url.host, request.url.port)
         first = request.extensions.setdefault("origin", origin)
         if origin != first:
@@ -65,9 +65,9 @@ class Client:
                 message = f"{first[1]} redirects to an unencrypted address ({origin[1]})"
                 raise ProviderFailed(failure_protocol(self._name, message, retryable=False))
             for name in [name for name in request.headers if name.lower() not in self.harmless]:
-                del request.headers[name]  # httpx2 itself takes out `Authorization` only
+                del request.headers[name]  # httpx2 itself removes only `Authorization`
         request.extensions["trace"] = self._trace
-        request.extensions["timeout"] = self._limits.copy()  # google's client would send without any
+        request.extensions["timeout"] = self._limits.copy()  # google's client sets none
 
     def _trace(self, event: str, info: Any) -> None:
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
@@ -77,7 +77,7 @@ class Client:
                 self.sockets.append(sock)
 
     def abort(self) -> None:
-        """End what a thread waits for on these connections."""
+        """End whatever a thread waits for on these connections."""
         import socket
 
         for sock in self.sockets:
@@ -92,7 +92,7 @@ class Client:
 
 
 class Response:
-    """What an opener gives: headers, the body in pieces, how to let go of it."""
+    """The result of an opener: headers, the body in pieces, and `leave`, which releases the response."""
 
     def __init__(self, http: Any, pieces: Iterator[bytes], leave: Callable[[], None]) -> None:
         self.http = http
@@ -122,9 +122,9 @@ def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) 
 
     headers: dict[str, Any] = transport.headers(wire)
     if transport.endpoint.sign_in:
-        headers.pop("anthropic-version", None)  # clouds have it in the body, where the SDK puts it
+        headers.pop("anthropic-version", None)  # in the clouds it belongs into the body, where the SDK puts it
     elif "authorization" not in headers:
-        headers["authorization"] = anthropic.Omit()  # 2.x would send the key as a bearer token as well
+        headers["authorization"] = anthropic.Omit()  # otherwise 2.x sends the key as a bearer token too
     body = dict(wire.body)
     needed = {name: body.pop(name) for name in ("model", "messages", "max_tokens")}
     manager = client.sdk.messages.with_streaming_response.create(
@@ -175,7 +175,7 @@ def _entered(manager: Any) -> Response:
     return Response(response.http_response, pieces, lambda: manager.__exit__(None, None, None))
 
 
-# ---------------------------------------------------------------- google: overheard while its client reads
+# ---------------------------------------------------------------- google: a copy of what its client reads
 
 
 def _build_google(transport: SdkTransport, http: Any) -> Any:
@@ -207,34 +207,34 @@ def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> 
     reading = client.sdk._api_client.request_streamed("post", path, dict(wire.body), options)
     failed: Exception | None = None
     try:
-        next(reading, None)  # the request goes out with the first step
+        next(reading, None)  # the first step sends the request
     except Exception as exc:
         failed = exc
     if not client.captured or client.captured[-1].response.status_code >= 300:
         raise failed or RuntimeError("the SDK sent no request")
-    overheard = client.captured[-1]
-    return Response(overheard.response, _google_pieces(overheard, reading, failed), overheard.close)
+    copied = client.captured[-1]
+    return Response(copied.response, _google_pieces(copied, reading, failed), copied.close)
 
 
-def _google_pieces(overheard: _Overheard, reading: Any, failed: Exception | None) -> Iterator[bytes]:
-    """The bytes its client has read. What its parser dislikes (comments, in-stream errors) does not end the reading:
-    the rest is taken off the connection without it."""
+def _google_pieces(copied: _CopiedBody, reading: Any, failed: Exception | None) -> Iterator[bytes]:
+    """The bytes that its client has read. If its parser fails (on comments, on errors inside the stream), the rest is
+    read from the connection without it."""
     while failed is None:
-        yield overheard.take()
+        yield copied.take()
         try:
             next(reading)
         except StopIteration:
             break
         except Exception as exc:
             failed = exc
-    yield overheard.take()
+    yield copied.take()
     if failed is not None and class_names(failed) & {"TransportError"}:
         raise failed
-    yield from overheard.rest()
+    yield from copied.rest()
 
 
-class _Overheard:
-    """A response body that keeps a copy of what is read of it. httpx2 takes any iterable of bytes for a stream."""
+class _CopiedBody:
+    """A response body that keeps a copy of what is read. httpx2 accepts any iterable of bytes as a stream."""
 
     def __init__(self, response: Any) -> None:
         self.response = response
@@ -259,34 +259,34 @@ class _Overheard:
         self._inner.close()
 
 
-def _overhearing(client: Client) -> Any:
-    """An httpx2 transport that notes every response in `client.captured`."""
+def _copying_transport(client: Client) -> Any:
+    """An httpx2 transport that records every response in `client.captured`."""
     import httpx2
 
     class Stream(httpx2.SyncByteStream):
-        def __init__(self, heard: _Overheard) -> None:
-            self._heard = heard
+        def __init__(self, copied: _CopiedBody) -> None:
+            self._copied = copied
 
         def __iter__(self) -> Iterator[bytes]:
-            return iter(self._heard)
+            return iter(self._copied)
 
         def close(self) -> None:
-            """Not yet: httpx2 closes when the SDK's reader is done, which may be before the body is."""
+            """Do nothing: httpx2 closes when the SDK's reader is done, which may be before the end of the body."""
 
-    class Overhearing(httpx2.HTTPTransport):
+    class CopyingTransport(httpx2.HTTPTransport):
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
             response = super().handle_request(request)
-            be_patient(request, client.idle)
+            set_read_timeout(request, client.idle)
             response.request = request
-            heard = _Overheard(response)
-            response.stream = Stream(heard)
-            client.captured.append(heard)
+            copied = _CopiedBody(response)
+            response.stream = Stream(copied)
+            client.captured.append(copied)
             return response
 
-    return Overhearing()
+    return CopyingTransport()
 
 
-# ---------------------------------------------------------------- small things
+# ---------------------------------------------------------------- tables and helpers
 
 BUILDERS: dict[str, Callable[[SdkTransport, Any], Any]] = {
     "anthropic-messages": _build_anthropic,
@@ -303,7 +303,7 @@ OPENERS: dict[str, Callable[[SdkTransport, Client, WireRequest], Response]] = {
 
 
 def class_names(exc: BaseException) -> set[str]:
-    """The names of its classes and of those of its causes: the packages are not imported to ask."""
+    """Names of the classes of an exception and its causes; so the packages need not be imported for `isinstance`."""
     names: set[str] = set()
     step: BaseException | None = exc
     while step is not None and type(step).__name__ not in names:
@@ -325,6 +325,6 @@ def _query(base_url: str) -> dict[str, object]:
     return {name: text for name, _, text in pairs}
 
 
-def be_patient(request: Any, seconds: float) -> None:
-    """From the head on, silence is measured by this limit. (httpx2 reads it when the reading of the body begins.)"""
+def set_read_timeout(request: Any, seconds: float) -> None:
+    """The time limit for each read of the body. (httpx2 reads the setting when it begins to read the body.)"""
     request.extensions["timeout"]["read"] = seconds

@@ -1,7 +1,7 @@
-"""Clouds that have their own sign-in: Bedrock, Vertex, Azure with Entra ID. The vendors' SDKs sign, we only say where.
+"""Clouds that have their own sign-in: Bedrock, Vertex, Azure with Entra ID. The vendors' SDKs sign the requests.
 
-An endpoint names its `sign_in`; an empty base URL means the address that the SDK works out from region and project.
-What the SDKs would read from the process's environment is given to them from the session's (settings files add to it).
+An endpoint names its `sign_in`; an empty base URL means the address that the SDK computes from region and project. The
+SDKs get their settings from the session's environment (which settings files add to), not from the process's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Endpoint
 
 AWS_REGION = "us-east-1"
-"""The region of the Claude CLI where none is set."""
+"""The Claude CLI's default region."""
 VERTEX_REGION = "us-east5"
 GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
@@ -39,7 +39,7 @@ _NOT_SIGNED_IN = frozenset(
 
 
 def build_cloud(transport: SdkTransport, http: Any) -> Any:
-    """The SDK client that signs in the way the endpoint says. Raises ProviderFailed when a package is missing."""
+    """The SDK client for the endpoint's sign-in. Raises ProviderFailed if a package is missing."""
     endpoint = transport.endpoint
     build = _BUILDERS.get((endpoint.sign_in, endpoint.api))
     if build is None:
@@ -63,7 +63,7 @@ def build_cloud(transport: SdkTransport, http: Any) -> Any:
 
 
 def not_signed_in(exc: BaseException, names: set[str], endpoint: Endpoint) -> ProviderFailed | None:
-    """The failure of a sign-in, if that is what it was. The SDK's words are kept: they say where it looked."""
+    """The failure of a sign-in, or None for anything else. The SDK's message is kept: it says where it looked."""
     unresolved = "RuntimeError" in names and "credentials" in str(exc)
     if not endpoint.sign_in or not (names & _NOT_SIGNED_IN or unresolved):
         return None
@@ -85,7 +85,7 @@ def _build_bedrock(transport: SdkTransport, http: Any) -> Any:
     from anthropic.lib.bedrock import AnthropicBedrock
 
     env, token = transport.env, transport.credential.key or None
-    signing: Mapping[str, str] = {} if token else env  # the client takes a token or a signature, not both
+    signing: Mapping[str, str] = {} if token else env  # the client accepts a token or a signature, not both
     return AnthropicBedrock(
         aws_access_key=signing.get("AWS_ACCESS_KEY_ID"),
         aws_secret_key=signing.get("AWS_SECRET_ACCESS_KEY"),
@@ -165,13 +165,13 @@ def _google_credentials(env: Mapping[str, str]) -> tuple[Any, str]:
     import google.auth
 
     if path := env.get("GOOGLE_APPLICATION_CREDENTIALS"):
-        os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = path  # the one way left to name the file: others are deprecated
+        os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = path  # the only way to name the file that is not deprecated
     credentials, project = google.auth.default(scopes=[GOOGLE_SCOPE])
     return credentials, project or ""
 
 
 def _region(endpoint: Endpoint, name: str) -> str:
-    """The SDKs put it into the name of the host as it is: `x.test/` would send the sign-in to another one."""
+    """A checked region. The SDKs put it into the host name as it is: `x.test/` would send the sign-in elsewhere."""
     if not name.isascii() or not name.replace("-", "").isalnum():
         raise ProviderFailed(failure_config(endpoint.name, f"'{name}' is not the name of a region"))
     return name

@@ -1,8 +1,8 @@
 """The SDK transport: the vendor's own client sends the request, the same plain frames come out.
 
-It is the reference that keeps the direct transport honest, and the way in where an endpoint needs the SDK's sign-in.
-The packages are imported inside functions: they cost 0.6 to 2 seconds. Their retries are off; their typed objects are
-not used: anthropic and openai hand over the undecoded body, google's client is overheard while it reads.
+It is the reference for the direct transport, and the only way to endpoints that need the SDK's sign-in. The packages
+are imported inside functions: they cost 0.6 to 2 seconds. Their retries are off and their typed objects are not used:
+anthropic and openai hand over the undecoded body; google's client does not, so a copy is taken while it reads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from yume_shim.net.message import is_sendable
 from yume_shim.net.url import parse_url
 from yume_shim.providers.http.frames import FrameParser
-from yume_shim.providers.sdk.clients import HARMLESS, OPENERS, Client, be_patient, class_names, lower
+from yume_shim.providers.sdk.clients import HARMLESS, OPENERS, Client, class_names, lower, set_read_timeout
 from yume_shim.providers.sdk.clouds import not_signed_in
 from yume_shim.providers.wire.failures import (
     failure_cut,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MAX_IDLE_CLIENTS = 4
 _BROKEN = frozenset({"RemoteProtocolError", "ReadError", "WriteError", "CloseError"})
-"""httpx2's names for a connection that ended under a request."""
+"""httpx2's errors for a connection that ended during a request."""
 
 
 class SdkTransport:
@@ -66,7 +66,7 @@ class SdkTransport:
         self._idle: list[Client] = []
 
     def open(self, wire: WireRequest, cancel: Cancel) -> SdkStream:
-        """Send the request in a worker (import, name lookup and connect cannot be interrupted), wait for the head."""
+        """Send the request in a thread (import, name lookup and connect cannot be interrupted); wait for the head."""
         opening = _Opening(self, wire)
         with cancel.guard(opening.abandon):
             threading.Thread(target=opening.run, name="sdk-open", daemon=True).start()
@@ -84,7 +84,7 @@ class SdkTransport:
             client.close()
 
     def take_client(self) -> Client:
-        """One client per request that runs, so that a cancel ends its own sockets only."""
+        """One client per running request, so that a cancel closes only its own sockets."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -98,7 +98,7 @@ class SdkTransport:
 
     def _failed(self, exc: BaseException) -> ProviderFailed:
         name = self.endpoint.name
-        if isinstance(exc.__cause__, ProviderFailed):  # our own word, in the SDK's wrapping
+        if isinstance(exc.__cause__, ProviderFailed):  # our own error, wrapped by the SDK
             return exc.__cause__
         response: Any = getattr(exc, "response", None)
         status = getattr(response, "status_code", None)
@@ -111,8 +111,8 @@ class SdkTransport:
         return not_signed_in(exc, names, self.endpoint) or ProviderFailed(failure_from_exception(exc, name, place))
 
     def headers(self, wire: WireRequest) -> dict[str, str]:
-        """Everything sent beside the SDK's own headers; later layers win. What cannot be sent is refused here: an SDK
-        would quote it, and it may be a key."""
+        """Everything sent besides the SDK's own headers; later layers win. A header that cannot be sent is refused
+        here: an SDK would quote it in its error, and it may be a key."""
         merged: dict[str, str] = {}
         for layer in (wire.headers, self.endpoint.headers, self.auth, self.extra):
             for header, text in layer.items():
@@ -124,7 +124,7 @@ class SdkTransport:
 
 
 class _Opening:
-    """One `open`, run in a thread that may be left behind."""
+    """One `open`, in a thread that is abandoned on cancel."""
 
     def __init__(self, transport: SdkTransport, wire: WireRequest) -> None:
         self._transport = transport
@@ -141,7 +141,7 @@ class _Opening:
             self.client.harmless = HARMLESS | {name.lower() for name in self._wire.headers}
             opener = OPENERS[self._transport.endpoint.api]
             self.response = opener(self._transport, self.client, self._wire)
-        except Exception as exc:  # whatever the SDK raises is judged in `_failed`
+        except Exception as exc:  # `_failed` translates whatever the SDK raises
             self.error = exc
             if self.client is not None:
                 self.client.close()
@@ -176,7 +176,7 @@ class SdkStream:
         parser = FrameParser(name)
         end = time.monotonic() + limits.total
         started = False
-        be_patient(self._response.http.request, limits.idle)
+        set_read_timeout(self._response.http.request, limits.idle)
         try:
             for data in self._response.pieces:
                 started = started or bool(data)
@@ -185,7 +185,7 @@ class SdkStream:
                     raise ProviderFailed(failure_timeout(name, "complete answer", limits.total))
         except ProviderFailed:
             raise
-        except Exception as exc:  # httpx2's errors, and google's own
+        except Exception as exc:  # errors of httpx2 and of google's client
             self._cancel.check()
             if "TimeoutException" in class_names(exc):
                 raise ProviderFailed(failure_timeout(name, "further part of the answer", limits.idle)) from None
@@ -209,7 +209,7 @@ class SdkStream:
 
 
 def _content(response: Any) -> bytes:
-    """The body of a refused request; what cannot be read any more is empty."""
+    """The body of a refused request; b"" if it cannot be read any more."""
     try:
         content: bytes = response.read()
     except Exception:

@@ -121,11 +121,11 @@ def failure_from_status(
     elif not message and status == 400:
         # Cerebras refuses prompts that are too long with 400 and no body.
         kind = "context_length"
-        message = "the request was refused without a reason; endpoints that do so mean a prompt that is too long"
+        message = "the request was refused without a reason; that usually means that the prompt is too long"
     wait_ms = read_wait_ms(headers, time.time() if now is None else now)
     return Failure(
         kind=kind,
-        message=message or f"the provider answered with status {status} and said nothing",
+        message=message or f"the provider answered with status {status} and no message",
         status=status,
         retryable=_asked_to_retry(headers, default=_may_help(kind, said)),
         retry_after_ms=said.wait_ms if wait_ms is None else wait_ms,
@@ -143,7 +143,7 @@ def failure_from_payload(payload: Any, provider: str) -> Failure:
     kind = _kind_of(said.number, said)
     return Failure(
         kind=kind,
-        message=said.message or "the provider reported an error in the middle of its answer and said nothing about it",
+        message=said.message or "the provider reported an error inside its answer, without a message",
         status=said.number,
         retryable=_may_help(kind, said),
         retry_after_ms=said.wait_ms,
@@ -267,7 +267,7 @@ def failure_all_refused(provider: str, places: str, last: Failure) -> Failure:
 def failure_all_limited(places: str, seconds: float, last: Failure) -> Failure:
     """All keys are limited; the first is usable again in `seconds`."""
     wait_ms = -int(-seconds * 1000 // 1)  # rounded up: a moment too early the key would still be limited
-    message = f"every key is at its limit ({places}), the first of them for {seconds:.0f} s more: {last.message}"
+    message = f"every key is at its limit ({places}); the first is usable again in {seconds:.0f} s: {last.message}"
     return replace(last, message=message, retry_after_ms=wait_ms)
 
 

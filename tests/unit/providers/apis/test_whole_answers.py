@@ -114,7 +114,7 @@ def test_both_transports_bring_it(api: str, transport: Any) -> None:
         return True
 
     with LoopbackServer(answer) as server:
-        settings = settings_with(transport=transport, timeouts=Timeouts(first_byte=0.2, total=10.0))
+        settings = settings_with(transport=transport, timeouts=Timeouts(first_byte=0.2, total=60.0))
         model = spec(api, server.url)
         provider = load_provider(model, KEY, settings, FakeIds(), no_log)
         events = list(provider.stream(request_to(model), cancel()))

@@ -46,7 +46,7 @@ def test_one_file_per_request(tmp_path: Path) -> None:
     last = ask(provider)
     assert isinstance(last, ResponseFailed)
     assert (last.failure.kind, last.failure.retryable) == ("config", False)
-    assert "has 3 answers; one more was asked for" in last.failure.message
+    assert "has 3 answers; another one was requested" in last.failure.message
     provider.close()
 
 

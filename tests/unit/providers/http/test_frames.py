@@ -86,7 +86,7 @@ def test_any_frames_survive_any_cut(items: list[Any], newline: str, sizes: list[
     assert len(expected) == len(items)
 
 
-def test_a_web_page_is_no_stream() -> None:
+def test_a_web_page_is_refused() -> None:
     with pytest.raises(ProviderFailed) as caught:
         parse(b"\n <!doctype html><html></html>")
     assert (caught.value.failure.kind, caught.value.failure.retryable) == ("protocol", False)

@@ -126,7 +126,7 @@ def test_the_request_that_arrives() -> None:
     }
 
 
-def test_it_says_who_it_is() -> None:
+def test_user_agent() -> None:
     with LoopbackServer(reply()) as server:
         fetch(make(server.url))
     assert server.requests[0].headers["user-agent"] == f"yume-shim/{__version__}"
@@ -147,7 +147,7 @@ def test_a_key_that_cannot_be_sent_is_named_by_its_place(key: str) -> None:
     )
 
 
-def test_an_address_that_is_none() -> None:
+def test_an_invalid_base_url() -> None:
     failure = failure_of(lambda: fetch(make("ftp://x")))
     assert (failure.kind, failure.retryable) == ("config", False)
 
@@ -209,7 +209,7 @@ def test_bodies(name: str, split: bool) -> None:
         (b"HTTP/1.1 200 OK\r\n\r\n<html></html>", "protocol"),
     ],
 )
-def test_answers_that_break(data: bytes, kind: str) -> None:
+def test_broken_responses(data: bytes, kind: str) -> None:
     with LoopbackServer(raw(data)) as server:
         assert failure_of(lambda: fetch(make(server.url))).kind == kind
 
@@ -252,7 +252,7 @@ def test_a_refusal_before_the_whole_request_was_read() -> None:
     assert failure.kind in ("context_length", "network")  # the answer counts where the system still hands it over
 
 
-def test_an_error_body_is_read_only_so_far() -> None:
+def test_an_error_body_is_read_up_to_a_limit() -> None:
     data = b"HTTP/1.1 500 X\r\n\r\n" + b"y" * (MAX_ERROR_BODY * 2)
     with LoopbackServer(raw(data)) as server, pytest.raises(StatusFailed) as caught:
         fetch(make(server.url))
@@ -284,7 +284,7 @@ def test_redirects_keep_the_method_and_lose_the_key_at_another_origin() -> None:
     assert not {"x-api-key", "x-secret", "x-row-key"} & request.headers.keys()
 
 
-def test_redirects_are_counted() -> None:
+def test_redirects_are_limited() -> None:
     def handle(exchange: Exchange) -> bool:
         exchange.reply(307, {"Location": "/again"})
         return True
@@ -342,7 +342,7 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced(headers: dict[str, s
         assert server.connections == 2
 
 
-def test_a_kept_connection_that_dies_under_the_request_is_replaced_once() -> None:
+def test_a_kept_connection_that_dies_during_the_request_is_replaced_once() -> None:
     def handle(exchange: Exchange) -> bool:
         if len(server.requests) == 2:
             return False
@@ -362,7 +362,7 @@ def test_a_fresh_connection_that_dies_is_not_retried_here() -> None:
         assert len(server.requests) == 1
 
 
-def test_a_stream_that_is_left_in_the_middle_hangs_up() -> None:
+def test_a_stream_left_in_the_middle_closes_its_connection() -> None:
     closed: list[float] = []
 
     def handle(exchange: Exchange) -> bool:
@@ -387,12 +387,12 @@ def test_ipv6() -> None:
     assert server.requests[0].headers["host"] == f"[::1]:{server.port}"
 
 
-def test_a_name_is_looked_up() -> None:
+def test_a_host_name_is_resolved() -> None:
     with LoopbackServer(reply()) as server:
         assert fetch(make(f"http://localhost:{server.port}")) == FRAMES
 
 
-def test_nobody_listens() -> None:
+def test_connection_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     failure = failure_of(lambda: fetch(make(f"http://127.0.0.1:{port}")))
@@ -459,7 +459,7 @@ def test_a_connect_that_hangs() -> None:
 
 
 @pytest.mark.parametrize("after", [b"", HEAD, CHUNK, b"HTTP/1.1 500 X\r\nContent-Length: 9\r\n\r\nab"])
-def test_a_cancel_is_heard_at_once(after: bytes) -> None:
+def test_a_cancel_takes_effect_at_once(after: bytes) -> None:
     stop = cancel()
     with LoopbackServer(hang(after)) as server:
         direct = make(server.url)
@@ -488,7 +488,7 @@ def test_tls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"])
-def test_tls_with_roots_of_ones_own(tmp_path: Path, name: str) -> None:
+def test_tls_with_custom_roots(tmp_path: Path, name: str) -> None:
     certificate = make_certificate(tmp_path)
     with LoopbackServer(reply(), certificate.server) as server:
         assert fetch(make(server.url, env={name: certificate.trusted})) == FRAMES
@@ -502,7 +502,7 @@ def test_tls_that_is_not_trusted(tmp_path: Path) -> None:
     assert f"127.0.0.1:{server.port}" in failure.message
 
 
-def test_tls_where_none_is_spoken() -> None:
+def test_tls_to_a_server_without_tls() -> None:
     with LoopbackServer(raw(b"plain")) as server:
         listener_url = server.url.replace("http:", "https:")
         assert failure_of(lambda: fetch(make(listener_url, replace(FAST, connect=1.0)))).kind in (
@@ -512,7 +512,7 @@ def test_tls_where_none_is_spoken() -> None:
         )
 
 
-def test_a_cancel_is_heard_under_tls(tmp_path: Path) -> None:
+def test_a_cancel_takes_effect_under_tls(tmp_path: Path) -> None:
     certificate = make_certificate(tmp_path)
     stop = cancel()
     with LoopbackServer(hang(CHUNK), certificate.server) as server:
@@ -598,20 +598,20 @@ def test_https_through_a_tunnel(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("status", "retryable"), [(407, False), (502, True)])
-def test_a_proxy_that_says_no(status: int, retryable: bool) -> None:
+def test_a_proxy_that_refuses(status: int, retryable: bool) -> None:
     with Proxy(status) as proxy:
         failure = failure_of(lambda: fetch(make("https://api.invalid", env={"ALL_PROXY": proxy.url})))
     assert (failure.kind, failure.retryable, failure.status) == ("network", retryable, None)
     assert f"127.0.0.1:{proxy.port}" in failure.message
 
 
-def test_no_proxy_goes_straight() -> None:
+def test_no_proxy_connects_directly() -> None:
     with LoopbackServer(reply()) as server:
         env = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.0/8"}
         assert fetch(make(server.url, env=env)) == FRAMES
 
 
-def test_a_proxy_of_another_kind_is_refused_in_words() -> None:
+def test_an_unsupported_proxy_is_named() -> None:
     failure = failure_of(lambda: fetch(make("https://api.invalid", env={"ALL_PROXY": "socks5://secret@127.0.0.1:1"})))
     assert failure.kind == "config"
     assert "secret" not in failure.message

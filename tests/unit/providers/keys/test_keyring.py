@@ -42,7 +42,7 @@ REFUSED = Failure("auth", "wrong key", 401)
 
 
 class Source:
-    """A key that gives its next value when it is renewed; None cannot be had."""
+    """A key that gives its next value when it is renewed; None = not available."""
 
     def __init__(self, *keys: str | None, fixed: bool = True) -> None:
         self.keys, self._fixed, self.at, self.looked = keys, fixed, 0, 0
@@ -148,7 +148,7 @@ def test_all_limited_the_shortest_rest_is_told_and_that_key_comes_back() -> None
         rotated(1, "a", "is at its limit", 2, "b", 3),
         rotated(2, "b", "is at its limit", 3, "c", 3),
     ]
-    message = "every key is at its limit (place of a, place of b, place of c), the first of them for 60 s more: "
+    message = "every key is at its limit (place of a, place of b, place of c); the first is usable again in 60 s: "
     assert last == ResponseFailed(
         Failure("rate_limit", message + "slow down", 429, retryable=True, retry_after_ms=60_000)
     )
@@ -288,7 +288,7 @@ def test_an_expiry_that_cannot_be_mended_stays_what_it_is() -> None:
 
 def test_a_key_that_cannot_be_had_leaves_the_turn_to_the_next() -> None:
     ring = Ring(Source(None, fixed=False), Source("b"), b=[GOOD])
-    assert ring.ask() == [rotated(1, "None", "cannot be had", 2, "b", 2), *GOOD]
+    assert ring.ask() == [rotated(1, "None", "is not available", 2, "b", 2), *GOOD]
     ring = Ring(Source(None, fixed=False))
     assert ring.fails() == Failure("auth", "the command failed", provider="acme")
 

@@ -132,8 +132,8 @@ def test_bedrock_is_signed_and_its_stream_understood() -> None:
     assert sent["messages"][0]["role"] == "user"
 
 
-def test_a_region_is_no_address() -> None:
-    """`https://bedrock-runtime.{region}.amazonaws.com` would become a host of somebody else's, and get the token."""
+def test_a_region_cannot_be_an_address() -> None:
+    """`https://bedrock-runtime.{region}.amazonaws.com` would become another host, which would get the token."""
     token = Credential("aws-token", "token", "AWS_BEARER_TOKEN_BEDROCK")
     with LoopbackServer(answers(b"", EVENT_STREAM)) as server:
         env = {**AWS, "AWS_REGION": f"x@127.0.0.1:{server.port}/"}
@@ -175,7 +175,7 @@ def test_a_cut_bedrock_stream_is_interrupted() -> None:
         assert failed(ask(bedrock(server.url), CLAUDE, AWS))[0] == "stream_interrupted"
 
 
-def test_nobody_is_signed_in_at_amazon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_amazon_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -219,7 +219,7 @@ def service_key() -> str:
 
 
 def google_account(folder: Path, url: str, key: str) -> dict[str, str]:
-    """A service account whose tokens are given out by the server at `url`."""
+    """A service account whose tokens are issued by the server at `url`."""
     account = {
         "type": "service_account",
         "project_id": "project-of-the-account",

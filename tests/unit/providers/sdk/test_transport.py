@@ -1,4 +1,4 @@
-"""The SDK transport: what the vendors' clients send, and that they let go. Frames are compared by the wire goldens."""
+"""The SDK transport: what the vendors' clients send, and how requests end. Frames are compared by the wire goldens."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_refusals(api: str) -> None:
 
 @each_api
 @pytest.mark.parametrize("after", [b"", HEAD, HEAD + CHUNK])
-def test_a_cancel_is_heard_at_once(api: str, after: bytes) -> None:
+def test_a_cancel_takes_effect_at_once(api: str, after: bytes) -> None:
     stop = cancel()
     with LoopbackServer(answer(after, keep=False)) as server:
         transport = make(api, server.url)
@@ -179,7 +179,7 @@ def test_silence(api: str) -> None:
 
 
 @each_api
-def test_nobody_listens(api: str) -> None:
+def test_connection_refused(api: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     failure = _failure(lambda: fetch(make(api, f"http://127.0.0.1:{port}"), api))
@@ -191,7 +191,7 @@ def test_nobody_listens(api: str) -> None:
 
 
 def test_comments_do_not_end_googles_stream() -> None:
-    """Its own parser gives up at a comment; the rest is read all the same."""
+    """Its parser fails at a comment; the rest is read nevertheless."""
     body = b': keepalive\r\n\r\ndata: {"a":1}\r\n\r\n: more\r\n\r\ndata: {"a":2}\r\n\r\n'
     data = HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     with LoopbackServer(answer(data)) as server:

@@ -1,4 +1,4 @@
-"""Writes that are whole whenever the writer is killed, and that go where they were judged to go."""
+"""Writes are complete even if the writer is killed, and go only where the gate allowed."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_leftover_is_cleaned_and_never_taken_over(tmp_path: Path) -> None:
         assert ((tmp_path / "f").read_bytes(), (tmp_path / "precious").read_bytes()) == (b"new", b"precious")
 
 
-def test_another_writer_is_waited_for(tmp_path: Path) -> None:
+def test_a_write_waits_for_another_writer(tmp_path: Path) -> None:
     beside = tmp_path / atomic_write.beside_name("f")
     other = os.open(beside, os.O_WRONLY | os.O_CREAT)
     fcntl.flock(other, fcntl.LOCK_EX)
@@ -161,7 +161,7 @@ def test_without_proc_the_two_must_be_the_same_file(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("where", ["file", "folder"])
-def test_what_was_swapped_after_it_was_judged_is_not_touched(
+def test_a_path_swapped_after_the_permission_is_not_touched(
     tmp_path: Path, tool: str, more: dict[str, object], where: str
 ) -> None:
     workspace, outside = tmp_path / "ws", tmp_path / "outside"
@@ -183,7 +183,7 @@ def test_what_was_swapped_after_it_was_judged_is_not_touched(
     assert (outside / "f").read_bytes() == b"secret"
 
 
-def test_a_link_that_stays_as_judged_is_followed(tmp_path: Path) -> None:
+def test_an_unchanged_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x\n")
     (tmp_path / "l").symlink_to("f")
     tools = toolbox(tmp_path, tmp_path / "scratch")

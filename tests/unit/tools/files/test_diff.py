@@ -1,4 +1,4 @@
-"""Hunks: against the system of truth, applying them gives the new text."""
+"""Hunks: applying them gives the new text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_far_changes_are_two_hunks() -> None:
     assert hunks(old, new) == wanted
 
 
-def test_a_huge_rewrite_takes_no_time() -> None:
+def test_a_huge_rewrite_is_cheap() -> None:
     with cheap(5):
         patch = hunks("x\n" * 100_000, "y\n" * 100_000)
     assert (len(patch), patch[0]["oldLines"], patch[0]["newLines"]) == (1, 100_000, 100_000)

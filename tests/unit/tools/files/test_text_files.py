@@ -73,7 +73,7 @@ def test_write_keeps_the_owner(tmp_path: Path) -> None:
     assert (path.stat().st_uid, path.stat().st_gid) == (1234, 1235)
 
 
-def test_hard_links_stay_joined(tmp_path: Path) -> None:
+def test_hard_links_are_kept(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old and long")
     os.link(tmp_path / "a", tmp_path / "b")
     put(tmp_path / "a", b"new")
@@ -151,7 +151,7 @@ def test_unreadable(tmp_path: Path) -> None:
         text_files.open_file(str(tmp_path / "x"), "x", str(tmp_path))
 
 
-def test_reading_hears_the_cancel(tmp_path: Path) -> None:
+def test_reading_can_be_cancelled(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"x")
     stop = cancel()
     stop.set()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEARCHERS = [
-    pytest.param(False, id="stand-in"),
+    pytest.param(False, id="fallback"),
     pytest.param(True, id="ripgrep", marks=pytest.mark.ripgrep),
 ]
 
@@ -107,7 +107,7 @@ def test_very_deep_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ripgrep", SEARCHERS)
-def test_more_matches_than_anyone_reads(tmp_path: Path, ripgrep: bool) -> None:
+def test_too_many_matches(tmp_path: Path, ripgrep: bool) -> None:
     (tmp_path / "a.txt").write_text("match\n" * 150_000)
     tools = toolbox(tmp_path, tmp_path / "scratch", env_for(ripgrep))
     output = call(tools, "Grep", {"pattern": "match", "output_mode": "content"})
@@ -152,7 +152,7 @@ def test_ignore_rules_above_the_folder_searched(tmp_path: Path, ripgrep: bool) -
 
 
 @pytest.mark.parametrize("ripgrep", SEARCHERS)
-def test_bytes_that_are_no_text(tmp_path: Path, ripgrep: bool) -> None:
+def test_bytes_that_are_not_text(tmp_path: Path, ripgrep: bool) -> None:
     (tmp_path / "l.txt").write_bytes(b"gr\xfcn hit\n")
     (tmp_path / "u.txt").write_bytes("\ufeffhit\n".encode("utf-16-le"))
     tools = toolbox(tmp_path, tmp_path / "scratch", env_for(ripgrep))

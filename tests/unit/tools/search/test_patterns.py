@@ -46,7 +46,7 @@ def test_anywhere() -> None:
     ]
 
 
-def test_a_folder_that_leads_nowhere_is_seen_at_once() -> None:
+def test_a_folder_that_cannot_match_is_not_entered() -> None:
     pattern = PathPattern("src/*/x.py")
     assert not pattern.step(pattern.start, "other")
     assert pattern.step(pattern.start, "src")
@@ -58,6 +58,6 @@ def test_too_many_alternatives() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 40 + "b", "**/" * 40 + "x", "**/*/" * 30 + "x", "[a" * 200])
-def test_hostile_patterns_take_no_time(pattern: str) -> None:
+def test_hostile_patterns_are_cheap(pattern: str) -> None:
     with cheap(2):
         assert not PathPattern(pattern).matches("/".join(["a" * 200] * 60))

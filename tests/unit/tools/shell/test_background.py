@@ -1,4 +1,4 @@
-"""Background commands: looking at them, filtering, ending them."""
+"""Background commands: reading their output, filtering it, ending them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def look(tools: BuiltinTools, **more: str) -> ToolOutput:
 
 
 def wait_for_output(tmp_path: Path, end: bytes) -> None:
-    """Wait until the saved output of the command ends so; looking at it with the tool would consume it."""
+    """Wait until the saved output ends with this; the tool itself would consume the output."""
     saved = tmp_path / "scratch" / "bash_1.output"
     wait_until(lambda: saved.exists() and saved.read_bytes().endswith(end), f"output that ends with {end!r}")
 
@@ -61,7 +61,7 @@ def look_until(tools: BuiltinTools, wanted: str) -> str:
     return "".join(seen)
 
 
-def test_only_what_is_new(tools: BuiltinTools, tmp_path: Path) -> None:
+def test_only_new_output_is_shown(tools: BuiltinTools, tmp_path: Path) -> None:
     start(tools, "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; while :; do sleep 0.1; done")
     assert look_until(tools, "one") == "one"
     assert look(tools).content == "<status>running</status>\n\n(no new output)"
@@ -73,7 +73,7 @@ def test_only_what_is_new(tools: BuiltinTools, tmp_path: Path) -> None:
         call(tools, "KillShell", {"shell_id": "bash_1"})
 
 
-def test_only_the_newest_of_very_much(tools: BuiltinTools, tmp_path: Path) -> None:
+def test_only_the_newest_part_of_long_output_is_shown(tools: BuiltinTools, tmp_path: Path) -> None:
     start(tools, "seq 1 200000")
     wait_for_output(tmp_path, b"\n200000\n")
     text = look(tools).structured["stdout"]
@@ -126,7 +126,7 @@ def test_killing_ends_the_whole_group(tools: BuiltinTools, tmp_path: Path) -> No
     ("command", "status", "words"),
     [("true", "completed", "completed"), ("exit 3", "failed", "failed with exit code 3")],
 )
-def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, words: str) -> None:
+def test_the_end_is_reported_to_the_host(tmp_path: Path, command: str, status: str, words: str) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
     tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
@@ -144,7 +144,7 @@ def test_the_host_hears_of_the_end(tmp_path: Path, command: str, status: str, wo
     assert ended.output_file.endswith("bash_1.output")
 
 
-def test_after_the_end_nobody_is_told(tmp_path: Path) -> None:
+def test_nothing_is_reported_after_close(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
     tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
@@ -172,7 +172,7 @@ def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
     assert (ended.status, ended.summary) == ("stopped", 'Background command "sleep 30" was stopped')
 
 
-def test_a_command_that_is_waited_for_long_is_told_too(tmp_path: Path) -> None:
+def test_a_long_foreground_command_is_reported_too(tmp_path: Path) -> None:
     news: list[TaskStarted | TaskEnded] = []
     settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
     tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)

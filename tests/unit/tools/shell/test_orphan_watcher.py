@@ -1,4 +1,4 @@
-"""Nothing of ours runs on when we are gone, not even after SIGKILL."""
+"""No process that we started outlives us, not even after SIGKILL."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def watchers_of(pid: int) -> list[int]:
     return found
 
 
-def test_the_watcher_goes_when_the_toolbox_closes(tmp_path: Path) -> None:
+def test_the_watcher_exits_when_the_toolbox_closes(tmp_path: Path) -> None:
     before = set(watchers_of(os.getpid()))
     tools = toolbox(tmp_path, tmp_path / "scratch")
     assert call(tools, "Bash", {"command": "jobs; echo done"}).content == "done"
@@ -106,7 +106,7 @@ def test_the_watcher_goes_when_the_toolbox_closes(tmp_path: Path) -> None:
     assert set(watchers_of(os.getpid())) - before == set()
 
 
-def test_a_watcher_that_was_ended_is_replaced(tmp_path: Path) -> None:
+def test_a_killed_watcher_is_replaced(tmp_path: Path) -> None:
     before = set(watchers_of(os.getpid()))
     tools = toolbox(tmp_path, tmp_path / "scratch")
     call(tools, "Bash", {"command": "true"})
@@ -128,8 +128,8 @@ def test_one_watcher_serves_all_commands(tmp_path: Path) -> None:
     tools.close()
 
 
-def test_a_group_that_was_forgotten_is_left_alone() -> None:
-    """Its number may belong to somebody else by then."""
+def test_a_removed_group_is_left_alone() -> None:
+    """The system may have given its number to another process."""
     before = watchers_of(os.getpid())
     kept, let_go = (subprocess.Popen(["sleep", "60"], start_new_session=True) for _ in range(2))
     try:

@@ -1,4 +1,4 @@
-"""Real processes: what outlives its shell, what never stops printing, what will not die."""
+"""Real processes: children that outlive their shell, endless output, processes that ignore signals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tools(tmp_path: Path) -> Iterator[BuiltinTools]:
 
 
 def is_alive(pid: int) -> bool:
-    """A process that runs; a dead one that nobody reaped does not count."""
+    """Whether a process runs; an unreaped dead one does not count."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
             return file.read().rpartition(")")[2].split()[0] != "Z"
@@ -72,7 +72,7 @@ def timed_out(tools: BuiltinTools, command: str, started: Callable[[str], bool])
     raise AssertionError("the command did not start")
 
 
-def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: BuiltinTools, tmp_path: Path) -> None:
+def test_a_child_that_keeps_the_pipe_does_not_delay_the_call(tools: BuiltinTools, tmp_path: Path) -> None:
     with soon():
         output = call(tools, "Bash", {"command": "sleep 30 & echo $! > pid; echo hi"})
     assert output.content == "hi"
@@ -82,7 +82,7 @@ def test_a_child_that_keeps_the_pipe_does_not_hold_the_call(tools: BuiltinTools,
     assert gone(child)
 
 
-def test_a_child_that_prints_on_is_not_stopped_by_a_closed_pipe(tools: BuiltinTools, tmp_path: Path) -> None:
+def test_a_child_that_prints_later_is_not_stopped_by_a_closed_pipe(tools: BuiltinTools, tmp_path: Path) -> None:
     command = "(trap '' TERM; until [ -e go ]; do sleep 0.05; done; echo more; echo more; echo ok > done) & echo hi"
     assert call(tools, "Bash", {"command": command}).content == "hi"
     (tmp_path / "ws" / "go").touch()
@@ -135,7 +135,7 @@ def test_a_line_without_end(tools: BuiltinTools, tmp_path: Path) -> None:
     assert (tmp_path / "scratch" / "c.txt").stat().st_size == 3_000_000
 
 
-def test_nowhere_to_save(tmp_path: Path) -> None:
+def test_output_that_cannot_be_saved(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     tools = toolbox(tmp_path, tmp_path / "file" / "scratch")
     output = call(tools, "Bash", {"command": "echo fine"})
@@ -338,7 +338,7 @@ def test_shell_argv_on_each_platform() -> None:
     assert shell_argv("ls", "/c", "", False, registers=False)[2] == bare
 
 
-def test_plain_sh_serves_too(tmp_path: Path) -> None:
+def test_plain_sh_works_too(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "sub").mkdir()
     (tmp_path / "bin" / "sh").symlink_to("/bin/sh")

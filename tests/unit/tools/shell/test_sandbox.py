@@ -1,4 +1,4 @@
-"""Bash in a sandbox: nothing runs without it once it was asked for."""
+"""Bash in a sandbox: if the settings request one, nothing runs without it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_no_note_no_bind() -> None:
     assert "/dev/null" not in made
 
 
-def test_asked_for_and_not_possible(tmp_path: Path) -> None:
+def test_a_sandbox_that_is_not_available_runs_nothing(tmp_path: Path) -> None:
     words = r"Install the package `bubblewrap`" if LINUX else "exists on Linux only"
     with pytest.raises(ToolFailed, match=rf"^Nothing was run: .*{words}"):
         wrapper("workspace", (str(tmp_path),), {"PATH": str(tmp_path)}, places=str(tmp_path))

@@ -151,7 +151,7 @@ class Decoder:
     def _on_other_delta(self, key: tuple[int, int], delta: Json) -> list[ModelEvent]:
         if key not in self._others:
             self._ended = True
-            message = f"the provider sent a piece of block {key[1]}, which is not open"
+            message = f"the provider sent a delta for block {key[1]}, which is not open"
             return [ResponseFailed(failure_protocol(self._provider, message))]
         data, pieces = self._others[key]
         match delta.get("type"):

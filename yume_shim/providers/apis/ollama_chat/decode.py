@@ -117,8 +117,8 @@ class Decoder:
 
 def _cut_text(size: int) -> str:
     return (
-        f"The conversation did not fit into the context of {size} tokens: the server left out its oldest part. "
-        "Compact it, or allow a larger context (`context_size` of the endpoint) if the memory is there."
+        f"The conversation did not fit into the context of {size} tokens: the server dropped its oldest part. "
+        "Compact it, or set a larger `context_size` for the endpoint if there is enough memory."
     )
 
 

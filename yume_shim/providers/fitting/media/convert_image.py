@@ -45,7 +45,7 @@ def convert_image(data: bytes, kind: str, limits: Limits) -> tuple[str, bytes]:
     except PIL.Image.DecompressionBombError:
         raise MediaRefused("it has too many pixels") from None
     except PIL.UnidentifiedImageError:
-        raise MediaRefused("it is in no image format that can be read") from None
+        raise MediaRefused("its image format is not supported") from None
     except (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, MemoryError) as error:
         # Pillow's readers raise all of these on broken files.
         raise MediaRefused(f"it cannot be read ({type(error).__name__})") from None

@@ -59,8 +59,8 @@ def _fit_image(image: Image, accepted: Accepted, limits: Limits, worker: WorkerP
         if inline is not None:
             return _fit_image(inline, accepted, limits, worker)
         if not image.url.lower().startswith(FETCHED):
-            return left_out(image, "its address is none that could be fetched")
-        return Fitted(image) if accepted.urls else left_out(image, "this endpoint fetches none by its address")
+            return left_out(image, "its address cannot be fetched")
+        return Fitted(image) if accepted.urls else left_out(image, "this endpoint does not fetch images by address")
     return Fitted(fit_image(image, limits, worker.convert_image))
 
 
@@ -82,13 +82,13 @@ def _fit_document(document: Document, accepted: Accepted, limits: Limits, worker
     if image_kind(data):
         return _fit_image(Image(document.media_type, document.data), accepted, limits, worker)
     if document.media_type == PDF:
-        raise MediaRefused("it is no PDF")
+        raise MediaRefused("it is not a PDF")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise MediaRefused(f"{document.media_type or 'its format'} is not read here")
+        raise MediaRefused(f"{document.media_type or 'its format'} is not supported")
     return _plain(Document("text/plain", text, document.title))
 
 
@@ -120,11 +120,12 @@ def _pdf_as_text(document: Document, data: bytes, worker: WorkerProcess) -> Fitt
 
     found = worker.pdf_text(data)
     if not found.text:
-        raise MediaRefused(f"its text was wanted, but {found.note}")
+        raise MediaRefused(f"it must be sent as text, but {found.note}")
     name = document.title or "The document"
     head = f"[{name}: the text of the PDF{f', {found.note}' if found.note else ''}]"
-    told = f"{name} is sent as text: this endpoint takes no such PDF{f'. Sent are {found.note}' if found.note else ''}."
-    return Fitted(Text(f"{head}\n\n{clean_model_text(found.text)}"), Notice("document_as_text", told))
+    missing = f". The text has {found.note}" if found.note else ""
+    notice = Notice("document_as_text", f"{name} is sent as text: this endpoint does not take this PDF{missing}.")
+    return Fitted(Text(f"{head}\n\n{clean_model_text(found.text)}"), notice)
 
 
 def _unseen(image: Image) -> Fitted:

@@ -45,6 +45,7 @@ WORKERS = 4
 """How many are fitted at a time: a resumed conversation may hold hundreds, and each may take 320 MB meanwhile."""
 MEDIA_SHARE = 0.75
 """The part of the longest request that media may fill; the rest is for text."""
+TOO_LARGE = "Older images and documents are left out: together they are too large."
 LARGE_WINDOW = 1_000_000
 """Tokens from which on `Quirks.pdf_pages_large` applies."""
 
@@ -91,7 +92,7 @@ class MediaFitter:
         omitted = overflowing(sizes, limit) | overflowing(page_counts, accepted.pages)
         if omitted:
             messages = without_parts(messages, omitted)
-            notices.append(Notice("images_left_out", "Older images and documents are left out: all are too large."))
+            notices.append(Notice("images_left_out", TOO_LARGE))
         if all(new is old for new, old in zip(messages, request.messages, strict=True)):
             return request, tuple(notices)
         return replace(request, messages=messages), tuple(notices)

@@ -95,5 +95,5 @@ def _pages(reader: Any, seconds: float) -> PdfText:
             note = f"only the first {MAX_CHARACTERS} characters, {number} of its {count} pages"
             break
     if not parts:
-        return PdfText("", "it holds no text, only pictures" if count else "it has no pages")
+        return PdfText("", "it contains no text, only images" if count else "it has no pages")
     return PdfText("\n\n".join(parts), note)

@@ -156,7 +156,7 @@ class TextCalls:
             full = self._calls >= MAX_CALLS
             self._over = full or self._scanner.over
             if full:
-                out.append(Notice("text_tools", f"{MAX_CALLS} calls in one answer: what followed was left out"))
+                out.append(Notice("text_tools", f"{MAX_CALLS} calls in one answer: the rest was left out"))
         return out
 
     def _say(self, text: str) -> list[ModelEvent]:

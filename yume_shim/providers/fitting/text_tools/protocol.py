@@ -32,7 +32,7 @@ You can use tools. To call one, write this, with the tool's name and its argumen
 
 - "arguments" must fit the JSON schema in the tool's "parameters". Escape quotes and line ends inside strings.
 - To call several tools, write several <tool_call> blocks, one after the other.
-- What stands in a code fence is shown, not called.
+- A call inside a code fence is shown, not executed.
 - After your calls, stop. The next message brings one <tool_response> for each call, in their order. Never write a
   <tool_response> yourself.
 - When no tool is needed, just answer.
@@ -59,7 +59,7 @@ def tools_as_text(request: Request) -> tuple[Request, tuple[Notice, ...]]:
     if not offered:
         return rewritten, ()
     model = request.model
-    words = f"{model.id} at {model.endpoint.name} cannot call tools itself: they are offered to it as text, which is "
+    words = f"{model.id} at {model.endpoint.name} has no native tool calls: tools are offered as text, which is "
     return rewritten, (Notice("text_tools", f"{words}less reliable."),)
 
 
@@ -87,7 +87,7 @@ def result_text(result: ToolResult, texts: list[str], media: int, name: str) -> 
     pretend to be another."""
     escaped = [_RESULT_TAG.sub("&lt;", text) for text in texts]
     if media:
-        escaped.append(f"[attached behind this result: {media}]")
+        escaped.append(f"[attached after this result: {media}]")
     named = f' name="{_BAD_IN_NAME.sub("_", name)}"' if name else ""
     failed = ' error="true"' if result.is_error else ""
     return "\n".join((f"<tool_response{named}{failed}>", *escaped, "</tool_response>"))

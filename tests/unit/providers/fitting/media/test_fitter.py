@@ -74,7 +74,7 @@ def test_addresses_go_where_they_are_fetched() -> None:
     near = image()
     inline = Image("", "", f"data:image/jpg;base64,{near.data}")
     assert fit(request(far, inline)) == ([far, near], ())
-    words = "An image at https://example.org/a.png is left out: this endpoint fetches none by its address."
+    words = "An image at https://example.org/a.png is left out: this endpoint does not fetch images by address."
     assert fit(request(far, inline, image_urls=False)) == (
         [Text(f"[{words}]"), near],
         (Notice("images_left_out", words),),
@@ -91,7 +91,7 @@ def test_limits_are_the_endpoints() -> None:
 
 
 def test_what_cannot_be_read_is_told() -> None:
-    words = "An image is left out: it is in no image format that can be read."
+    words = "An image is left out: its image format is not supported."
     assert fit(request(Image("image/png", b64(b"hello")))) == (
         [Text(f"[{words}]")],
         (Notice("images_left_out", words),),
@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_told() -> None:
 
 
 def test_pdfs_become_text_where_they_are_not_taken() -> None:
-    told = Notice("document_as_text", "a.pdf is sent as text: this endpoint takes no such PDF.")
+    told = Notice("document_as_text", "a.pdf is sent as text: this endpoint does not take this PDF.")
     words = Text("[a.pdf: the text of the PDF]\n\n[page 1]\nHello")
     asked = request(pdf_block("Hello"), ToolResult("c", (pdf_block("Hello"),)), documents=False)
     assert fit(asked) == ([words, ToolResult("c", (words,))], (told, told))
@@ -113,11 +113,11 @@ def test_pdfs_become_text_where_they_are_not_taken() -> None:
 def test_locked_pdfs_are_never_sent_as_they_are() -> None:
     readable = Document("application/pdf", b64(encrypted_pdf("", "Hello")), "r.pdf")
     locked = Document("application/pdf", b64(encrypted_pdf("secret", "Hello")), "l.pdf")
-    words = "l.pdf is left out: its text was wanted, but it is encrypted and needs a password."
+    words = "l.pdf is left out: it must be sent as text, but it is encrypted and needs a password."
     assert fit(request(readable, locked)) == (
         [Text("[r.pdf: the text of the PDF]\n\n[page 1]\nHello"), Text(f"[{words}]")],
         (
-            Notice("document_as_text", "r.pdf is sent as text: this endpoint takes no such PDF."),
+            Notice("document_as_text", "r.pdf is sent as text: this endpoint does not take this PDF."),
             Notice("document_left_out", words),
         ),
     )
@@ -147,8 +147,8 @@ def test_blank_documents_are_said_to_be_blank() -> None:
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        (Document("application/zip", b64(b"PK\x03\x04\0\0"), "z.zip"), "application/zip is not read here"),
-        (Document("application/pdf", b64(b"hello"), "h.pdf"), "it is no PDF"),
+        (Document("application/zip", b64(b"PK\x03\x04\0\0"), "z.zip"), "application/zip is not supported"),
+        (Document("application/pdf", b64(b"hello"), "h.pdf"), "it is not a PDF"),
         (Document("application/pdf", "%%%", "b.pdf"), "its data is not base64"),
     ],
 )
@@ -280,13 +280,13 @@ def test_all_of_a_request_are_remembered_however_many_they_are() -> None:
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "data:image/svg+xml,<svg/>", "blob:1", "a.png"])
 def test_addresses_that_nobody_can_fetch_are_not_sent(url: str) -> None:
-    words = "An image is left out: its address is none that could be fetched."
+    words = "An image is left out: its address cannot be fetched."
     assert fit(request(Image("", "", url))) == ([Text(f"[{words}]")], (Notice("images_left_out", words),))
 
 
 def test_long_pdfs_go_as_text() -> None:
     short, long = pdf_block("a", "b"), pdf_block("c", "d", "e", title="long.pdf")
-    told = Notice("document_as_text", "long.pdf is sent as text: this endpoint takes no such PDF.")
+    told = Notice("document_as_text", "long.pdf is sent as text: this endpoint does not take this PDF.")
     found, notices = fit(request(short, long, pdf_pages=2))
     assert (found[0], notices) == (short, (told,))
     assert found[1].text.startswith("[long.pdf: the text of the PDF]\n\n[page 1]\nc")

@@ -16,7 +16,7 @@ def test_pages_are_told_apart() -> None:
 
 
 def test_no_text_and_no_pages() -> None:
-    assert pdf_text(pdf("", "")) == PdfText("", "it holds no text, only pictures")
+    assert pdf_text(pdf("", "")) == PdfText("", "it contains no text, only images")
     assert pdf_text(pdf()) == PdfText("", "it has no pages")
 
 

@@ -55,7 +55,7 @@ def test_results_are_those_of_the_decoders_and_one_process_does_many_jobs() -> N
         assert worker.page_count(paper) == page_count(paper) == 3
         locked = encrypted_pdf("secret", "x")
         assert worker.pdf_text(locked) == pdf_text(locked)
-        with pytest.raises(MediaRefused, match="it is in no image format that can be read"):
+        with pytest.raises(MediaRefused, match="its image format is not supported"):
             worker.convert_image(b"hello", "", LIMITS)
         assert pid_of(worker) == first
         assert not worker.ended

@@ -44,7 +44,7 @@ def test_the_request_has_no_native_tools() -> None:
     assert spoken == replace(REQUEST, tools=(), messages=rewritten(REQUEST.messages), system=spoken.system)
     assert spoken.system[:-1] == REQUEST.system
     assert '{"name":"Read","description":"Reads a file.","parameters":{"type":"object"' in spoken.system[-1]
-    words = "small at local cannot call tools itself: they are offered to it as text, which is less reliable."
+    words = "small at local has no native tool calls: tools are offered as text, which is less reliable."
     assert notices == (Notice("text_tools", words),)
 
 
@@ -53,7 +53,7 @@ def test_the_history_is_rewritten() -> None:
     calls = '<tool_call>\n{"name":"Read","arguments":{"file_path":"a"}}\n</tool_call>\n'
     calls += '<tool_call>\n{"name":"Read","arguments":{}}\n</tool_call>'
     assert called == Message("assistant", (Text(f"I look.\n{calls}"),), MODEL.origin)
-    first = '<tool_response name="Read">\none\ntwo\n[attached behind this result: 2]\n</tool_response>'
+    first = '<tool_response name="Read">\none\ntwo\n[attached after this result: 2]\n</tool_response>'
     second = '<tool_response name="Read" error="true">\nno such file\n</tool_response>\nGo on.'
     assert answered == Message("user", (Text(first), PICTURE, PAPER, Text(second)))
 
