@@ -36,7 +36,7 @@ FIRST_FIGURE = b',"stop_reason":'
 class JsonlStore:
     """Writes the lines that `entries` makes of the events to `path`. The file is created at the first turn, before init
     is printed (hosts look for it then), and not at all if there was no prompt. `first` gives the lines that a new file
-    starts with (the history of a fork). `tell` warns the host, once, that nothing is saved. `mirror` gets every entry,
+    starts with (the history of a fork). `warn` warns the host, once, that nothing is saved. `mirror` gets every entry,
     in order. `locks`: take the lock of `path` unless `lock` is given."""
 
     def __init__(
@@ -48,13 +48,13 @@ class JsonlStore:
         lock: SessionLock | None = None,
         locks: bool = True,
         first: Callable[[], Iterator[Json]] | None = None,
-        tell: Callable[[str], None] | None = None,
+        warn: Callable[[str], None] | None = None,
         mirror: Mirror | None = None,
     ) -> None:
         self.path = path
         self.log = log
         self.entries = entries
-        self.tell = tell
+        self.warn = warn
         self.mirror = mirror
         self._lock = lock
         self._locks = locks
@@ -205,8 +205,8 @@ class JsonlStore:
         self._warned = True
         message = f"the session is not being saved to {self.path}: {type(error).__name__}: {error}"
         self.log("warning", message)
-        if self.tell is not None:
-            self.tell(message)
+        if self.warn is not None:
+            self.warn(message)
 
 
 def make_folders(path: str) -> None:
