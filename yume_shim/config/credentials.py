@@ -9,7 +9,7 @@ in turn; weaker places are not checked.
 from __future__ import annotations
 
 from yume_shim.config.key_places import CheckedPlace, FixedKey, ignore
-from yume_shim.text.redact import LEAST_SECRET
+from yume_shim.text.redact import MIN_SECRET_LENGTH
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Credential
 
@@ -85,7 +85,7 @@ def missing_key(endpoint: Endpoint, settings: Settings, *, profile: str | None =
 
 def secrets_of(settings: Settings, credential: Credential | None) -> tuple[str, ...]:
     """Every secret in environment, headers and config file, for redaction."""
-    found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= LEAST_SECRET]
+    found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= MIN_SECRET_LENGTH]
     rows = (row.get("headers") for row in settings.endpoint.rows.values() if isinstance(row, dict))
     for headers in (settings.endpoint.custom_headers, *rows):
         found.extend(_keys_in_headers(headers) if isinstance(headers, dict) else ())
@@ -126,7 +126,7 @@ def _keys_in_headers(headers: Mapping[str, Any]) -> Iterator[str]:
     """The keys in configured headers; of `Bearer x` also the `x` alone."""
     for name, text in headers.items():
         if isinstance(text, str) and any(mark in name.lower() for mark in SECRET_HEADERS):
-            yield from (part for part in {text, text.rpartition(" ")[2]} if len(part) >= LEAST_SECRET)
+            yield from (part for part in {text, text.rpartition(" ")[2]} if len(part) >= MIN_SECRET_LENGTH)
 
 
 def tool_environment(settings: Settings) -> dict[str, str]:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     Wording = Callable[[Failure], tuple[str, str]]
     """(category, text) of a failure, in the dialects' wording."""
 
-LONGEST_LAST_PROMPT = 200
+MAX_LAST_PROMPT = 200
 """Characters of the last prompt that session lists can show."""
 
 
@@ -247,7 +247,7 @@ class Entries:
         if event.model_usage:
             entries.append(Entry(cost_state_line(session_id, event.total_cost_usd, event.model_usage)))
         if self._last_prompt and leaf is not None:
-            shown = self._last_prompt[:LONGEST_LAST_PROMPT]
+            shown = self._last_prompt[:MAX_LAST_PROMPT]
             line = {"type": "last-prompt", "lastPrompt": shown, "leafUuid": leaf, "sessionId": session_id}
             entries.append(Entry(line))
         return entries
