@@ -2,7 +2,7 @@
 
 The model gets the messages before the cut and is asked to summarise them. Afterwards the history is that summary, as a
 user message, and the messages after the cut. The text of the first request and the names of the files touched are
-copied by this program, not left to the model, because a summary must not lose them. `engine/compaction.py` runs it.
+copied by this program, not left to the model, because a summary must not lose them. `engine/compaction.py` calls this.
 """
 
 from __future__ import annotations

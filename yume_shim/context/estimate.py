@@ -1,4 +1,4 @@
-"""Token counts of what the model is sent, and the room that a context leaves.
+"""Counts the tokens of a request, and the room that it leaves in the window.
 
 The arithmetic is in `types/token_estimate.py`. tiktoken counts exactly (for its own vocabulary), but it downloads its
 data on first use, and a turn must never wait for a download: it is used only if its file is on this machine and whole.
@@ -37,6 +37,7 @@ SAFETY_SHARE = 50
 
 _exact: Count | None = None
 _looked = False
+"""Set by the first thread that counts. Others may count while it loads the encoder: they get an estimate."""
 
 
 def estimate_text(text: str) -> int:

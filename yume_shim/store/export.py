@@ -1,4 +1,4 @@
-"""A conversation to read: as Markdown, or as one HTML page without scripts. Pure."""
+"""Exports a conversation for people to read: as Markdown, or as one HTML page without scripts. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One writer per session: a lock file next to the transcript, locked through the operating system.
+"""Ensures one writer per session with a lock file next to the transcript, locked through the operating system.
 
 The system releases the lock when the process ends, however it ends. A lock file that a killed process left is simply
 locked again. The content of the file only names the owner.
@@ -25,7 +25,7 @@ still exiting."""
 STEP = 0.05
 MAX_OWNER_BYTES = 4096
 TRIES = 20
-"""How often the lock file may be removed between our open and our lock before we go on without a lock."""
+"""How often the lock file may be removed between our open and our lock before we continue without a lock."""
 
 
 class InUse(StoreFailed):

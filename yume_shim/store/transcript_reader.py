@@ -33,7 +33,7 @@ _START = b'{"type":"'
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; a line that is too long comes as an invalid one."""
+    """The lines of a file; a line that is too long is replaced by an invalid one."""
     while True:
         line = file.readline(MAX_LINE_BYTES)
         if not line:
@@ -47,7 +47,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 class TranscriptReader:
-    """`forget`: drop the lines before a compaction."""
+    """Collects what a transcript says. `forget`: drop the lines before a compaction."""
 
     def __init__(self, *, forget: bool) -> None:
         self._forget = forget

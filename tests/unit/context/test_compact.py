@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.helpers.histories import ORIGIN, anything, conversations, said, tool_round, user
 from yume_shim.context.compact import (
     CLOSING,
-    MIN_HEAD,
-    MAX_TASK,
     MAX_FILES,
+    MAX_TASK,
+    MIN_HEAD,
     OPENING,
     ask_for_summary,
     choose_cut,
