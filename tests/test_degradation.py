@@ -1,4 +1,4 @@
-"""The degradation table tells the truth: every cell that is not full has a golden, and the golden shows it."""
+"""The degradation table is true: every cell that is not full has a golden, and the golden shows it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_cells_that_are_not_full_name_a_golden_that_exists(name: str) -> None:
 
 
 @pytest.mark.parametrize(("feature", "rule"), RULES, ids=named)
-def test_rules_speak_of_fields_that_there_are(feature: str, rule: Mapping[str, Any]) -> None:
+def test_rules_name_existing_fields(feature: str, rule: Mapping[str, Any]) -> None:
     assert rule["level"] in ("simulated", "silent", "warning", "error")
     assert (GOLDEN / rule["golden"]).is_dir()
     for path in rule["when"]:
@@ -79,12 +79,12 @@ def test_the_golden_of_a_rule_is_a_case_of_it(feature: str, rule: Mapping[str, A
 
 
 @pytest.mark.parametrize(("feature", "rule"), WIRE_RULES, ids=named)
-def test_warnings_are_given_and_silence_is_kept(feature: str, rule: Mapping[str, Any]) -> None:
-    told = any(event["type"] == "notice" for event in Case(GOLDEN / rule["golden"]).expected_events())
+def test_warnings_are_given_only_where_the_level_says_so(feature: str, rule: Mapping[str, Any]) -> None:
+    warned = any(event["type"] == "notice" for event in Case(GOLDEN / rule["golden"]).expected_events())
     if rule["level"] == "warning":
-        assert told
+        assert warned
     if rule["level"] == "silent":
-        assert not told
+        assert not warned
 
 
 def test_extensions_are_left_out_as_the_table_says() -> None:

@@ -76,7 +76,7 @@ def test_cases_belong_to_adapters() -> None:
 
 
 def _over_socket(case: Case, settings: Settings) -> tuple[list[Json], list[Json]]:
-    """(events, bodies that arrived) over a real connection whose bytes are cut anew for every case."""
+    """(events, bodies that arrived) over a real connection whose bytes are split differently for every case."""
     seed = zlib.crc32(case.name.encode())
     with FakeServer(case.api, case.wires(), seed) as server:
         request = case.at(server.url)

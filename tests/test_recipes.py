@@ -45,6 +45,21 @@ def test_every_step_names_a_path_that_is_there_or_new(title: str) -> None:
     assert [path for path in paths if not PLACEHOLDER.search(path) and not (ROOT / path).exists()] == []
 
 
+def steps_for(path: str, named: list[str]) -> list[str]:
+    """The named paths that allow this one to be touched."""
+    matching = [pattern for pattern in named if fnmatch.fnmatch(path, pattern.rstrip("/"))]
+    assert matching, f"CONTRIBUTING.md does not name {path}"
+    return matching
+
+
+def test_a_recipe_that_lacks_a_step_is_noticed() -> None:
+    recipe = RECIPES["A tool called `Foo`"]
+    assert steps_for("yume_shim/tools/foo.py", paths_of(recipe)) == ["yume_shim/tools/foo.py"]
+    shorter = re.sub(r"^2\. .*\n", "", recipe, flags=re.MULTILINE)
+    with pytest.raises(AssertionError, match=r"does not name yume_shim/tools/foo\.py"):
+        steps_for("yume_shim/tools/foo.py", paths_of(shorter))
+
+
 class Checkout:
     """A copy of all files that are or would be tracked. `change` refuses paths that no step names."""
 
@@ -67,9 +82,7 @@ class Checkout:
 
     def step(self, path: str) -> Path:
         """A file or folder that is about to be added or changed."""
-        matching = [named for named in self._allowed if fnmatch.fnmatch(path, named.rstrip("/"))]
-        assert matching, f"CONTRIBUTING.md does not name {path}"
-        self.touched.update(matching)
+        self.touched.update(steps_for(path, self._allowed))
         place = self.folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
@@ -183,13 +196,10 @@ def test_a_wire_api(tmp_path: Path) -> None:
     for hazard in shown:  # the two APIs differ in shape, not in what they say
         wanted = comparable(providers / SOURCE / hazard / "events.jsonl")
         assert comparable(providers / "toy-lines" / hazard / "events.jsonl") == wanted, hazard
-    checkout.test("tests/test_architecture.py", "-k", "contract or toy")
-    checkout.test("tests/test_degradation.py", "tests/unit/providers/test_load.py")
+    files = "architecture golden_providers golden_sessions invariants degradation scripts"
     checkout.test(
-        *("tests/test_golden_providers.py", "tests/test_golden_sessions.py", "tests/test_invariants.py"),
-        *("-k", "toy-lines or every or belong"),
+        *(f"tests/test_{name}.py" for name in files.split()), "-k", "toy or contract or every_ or belong or tables"
     )
-    checkout.test("tests/test_scripts.py", "-k", "tables")
 
 
 # ---------------------------------------------------------------- a tool
@@ -227,8 +237,8 @@ def test_a_tool(tmp_path: Path) -> None:
         changed = checkout.folder / "golden" / "sessions" / "demo" / "expected" / f"{name}.jsonl"
         original = ROOT / "golden" / "sessions" / "demo" / "expected" / f"{name}.jsonl"
         assert only_init_differs(original, changed)
-    checkout.test("tests/test_architecture.py", "-k", "contract or toy")
-    checkout.test("tests/test_golden_tools.py", "tests/test_golden_sessions.py", "-k", "Toy or demo or every_tool")
+    files = "architecture golden_tools golden_sessions"
+    checkout.test(*(f"tests/test_{name}.py" for name in files.split()), "-k", "toy or contract or demo or every_tool")
 
 
 def only_init_differs(before: Path, after: Path) -> bool:

@@ -95,10 +95,6 @@ def test_keys_and_machine_paths_are_noticed(line: str, found: str, monkeypatch: 
     assert [what for _, what in private_parts([line])] == ([found] if found else [])
 
 
-def test_nothing_private_is_in_the_project() -> None:
-    assert check.nothing_private() == (True, "")
-
-
 @pytest.mark.parametrize(
     ("path", "found"),
     [

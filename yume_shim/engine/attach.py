@@ -19,7 +19,7 @@ READER = "Read"
 
 
 def attachments(services: EngineServices, blocks: Iterable[Block], cancel: Cancel) -> list[str]:
-    """One note for each mentioned file that exists and may be read; other mentions stay text of the prompt."""
+    """One note with the content of each mentioned file that exists and may be read. Other mentions are ignored."""
     spec = services.toolbox.find(READER)
     if spec is None:
         return []

@@ -17,7 +17,7 @@ WARN_AT = 0.8
 
 
 class BudgetUsedUp(Exception):
-    """No further request may be sent. `limit` is the budget in words."""
+    """No further request may be sent. `limit` is the budget as text."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(limit)
@@ -25,7 +25,8 @@ class BudgetUsedUp(Exception):
 
 
 class Budget:
-    """One per conversation; its children share it. Used by the threads of all their loops."""
+    """One per conversation, shared with its children. Used by the threads of all their loops; the lock guards the
+    warnings given."""
 
     def __init__(self, limit_usd: float | None, tally: Tally, emit: Emit) -> None:
         self._limit = None if limit_usd is None else round(limit_usd, COST_DECIMALS)
@@ -44,7 +45,7 @@ class Budget:
             return
         spent = self._tally.spent_usd()
         if round(self._limit * WARN_AT, COST_DECIMALS) <= spent < self._limit:
-            self._warn_once("budget", f"${spent:.4g} of the budget of ${self._limit:g} are spent.")
+            self._warn_once("budget", f"${spent:.4g} of the ${self._limit:g} budget has been spent.")
         for model in self._tally.unpriced():
             self._warn_once(f"price of {model}", f"No price is known for {model}: its cost counts as zero.")
 

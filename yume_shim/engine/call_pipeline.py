@@ -1,7 +1,7 @@
 """One tool call in named steps: prepare, before-hooks, decide, ask, run, after-hooks, finish. Each step is done once.
 
-`judge` does the first three and changes nothing outside; `complete` does the rest and returns the one result. Between
-them the calls that may run side by side are chosen (`engine/calls.py`).
+`judge` does the first three; `complete` does the rest and returns the one result. Between them `engine/calls.py`
+chooses the calls that may run side by side.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class JudgedCall:
 
 
 class CallPipeline:
-    """The steps, for the calls of one loop. `notes` collects what hooks add for the model."""
+    """The steps, for the calls of one loop. `judge` runs on the loop's thread, `complete` also on the threads of
+    side-by-side calls. `notes` collects what hooks add for the model; the loop's thread takes it when the calls have
+    ended."""
 
     def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
@@ -67,7 +69,7 @@ class CallPipeline:
         except Cancelled:
             raise
         except Exception as error:
-            return JudgedCall(call, failed=self._broke(call, error))
+            return JudgedCall(call, failed=self._unexpected(call, error))
 
     def complete(self, judged: JudgedCall) -> ToolFinished:
         """Ask, run, after-hooks, finish. Raises Cancelled or HostStopped, nothing else."""
@@ -87,7 +89,7 @@ class CallPipeline:
         except (Cancelled, HostStopped):
             raise
         except Exception as error:
-            return self._after_failure(prepared, failed_result(call, self._broke(call, error)))
+            return self._after_failure(prepared, failed_result(call, self._unexpected(call, error)))
         took = round((self._services.clock.monotonic() - begun) * 1000)
         output = self._after(prepared, self._clean(call, output))
         return self._finish(call, output, took)
@@ -107,7 +109,7 @@ class CallPipeline:
         return self._toolbox.prepare(self._toolbox.complete_for_host(replace(call, input=given)))
 
     def _decide(self, prepared: PreparedCall, before: BeforeCall) -> Decision:
-        """The gate's decision and the hooks' as one: what denies wins, then what asks."""
+        """Combine the decisions of gate and hooks: a denial by the gate wins, otherwise the hooks' decision counts."""
         if not prepared.spec.gated:
             return ALLOWED
         decision = self._services.gate.decide(prepared.call, prepared.spec)
@@ -117,7 +119,7 @@ class CallPipeline:
     # ------------------------------------------------------------ ask
 
     def _permit(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        """The call to run, or its refusal."""
+        """Ask the host if needed; returns the call to run, or the result of its refusal."""
         call = prepared.call
         if decision.verdict == "allow":
             return prepared
@@ -172,7 +174,7 @@ class CallPipeline:
         return ToolFinished(finished.call, result, after.structured)
 
     def _clean(self, call: ToolCall, output: ToolOutput) -> ToolOutput:
-        """The output without mojibake and without keys, where the settings ask for that."""
+        """Repair mojibake and remove keys, as the settings say."""
         settings = self._services.settings
         if settings.tools.repair_mojibake and isinstance(output.content, str):
             output = replace(output, content=repair_mojibake(output.content))
@@ -188,7 +190,8 @@ class CallPipeline:
         return ToolFinished(call, result, output.structured, duration_ms=took)
 
     def _change_mode(self, mode: str) -> None:
-        """Plan mode begins and ends by tools; an end is void if the host's answer has set another mode already."""
+        """Apply the mode that a tool sets: only to enter or leave plan mode, and not if the host's answer has changed
+        the mode already."""
         gate = self._services.gate
         if mode and gate.mode() != mode and "plan" in (mode, gate.mode()):
             gate.set_mode(mode)
@@ -197,15 +200,15 @@ class CallPipeline:
     def _note(self, notes: tuple[str, ...]) -> None:
         for note in notes:
             self._services.emit(NoteAdded(note, counts=False))
-        self.notes += notes
+        self.notes.extend(notes)
 
-    def _broke(self, call: ToolCall, error: Exception) -> ToolFailed:
-        self._services.log("error", f"tool {call.name} broke: {type(error).__name__}: {error}")
+    def _unexpected(self, call: ToolCall, error: Exception) -> ToolFailed:
+        self._services.log("error", f"tool {call.name} failed unexpectedly: {type(error).__name__}: {error}")
         return ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}")
 
 
 def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:
-    """Failures found before running are wrapped, as clients of the Claude CLI know them."""
+    """The result of a call that failed. A failure found before the run is wrapped, as the Claude CLI does."""
     text = f"<tool_use_error>{failed.message}</tool_use_error>" if failed.before_run else failed.message
     structured = failed.structured or f"Error: {failed.message}"
     return ToolFinished(call, ToolResult(call.id, text, is_error=True), structured)
@@ -224,7 +227,7 @@ def _refusal(call: ToolCall, answer: Answer) -> ToolFinished:
                 raise HostStopped(call)
             text = answer.message or "The host denied this tool use."
         case "timeout":
-            text = f"Nobody answered the permission request for {call.name} in time, so it was not run."
+            text = f"The permission request for {call.name} was not answered in time, so the call was not run."
         case "closed":
             text = "Tool permission request failed: AbortError: Tool permission stream closed before response received"
         case _:

@@ -28,7 +28,10 @@ REJECTED = (
 
 
 class CallRunner:
-    """Runs the calls of one loop and records what was denied."""
+    """Runs the calls of one loop and records which were denied.
+
+    All methods run on the loop's thread. The threads of side-by-side calls run only the pipeline; a child that one of
+    them starts extends `denials` in one step."""
 
     def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
         self._services, self._cancel = services, cancel
@@ -53,7 +56,7 @@ class CallRunner:
                 self._run_single(rest.pop(0), waiting, done)
 
     def take_notes(self) -> list[str]:
-        """What hooks added for the model since the last time."""
+        """Remove and return the notes that hooks added for the model."""
         notes, self._pipeline.notes = self._pipeline.notes, []
         return notes
 
@@ -90,8 +93,8 @@ class CallRunner:
     # ------------------------------------------------------------ side by side
 
     def _side_by_side(self, calls: Sequence[ToolCall]) -> tuple[list[JudgedCall], JudgedCall | None]:
-        """The longest head of the list that may run at once: calls that only look, and need no question. Second: the
-        call after them, if it was judged already and must be asked about."""
+        """First: the calls at the head of the list that may run at once, because their tools allow it and the host need
+        not be asked. Second: the call after them, if it was judged already and the host must be asked."""
         group: list[JudgedCall] = []
         limit = self._services.settings.tools.concurrency
         for call in calls[:limit] if limit > 1 else ():
@@ -105,7 +108,7 @@ class CallRunner:
         return group, None
 
     def _run_group(self, group: list[JudgedCall], done: list[ToolFinished]) -> None:
-        """Results are emitted in call order, whichever is ready first."""
+        """Run them at once. Results are emitted in call order, whichever is ready first."""
         results: dict[str, ToolFinished | BaseException] = {}
 
         def work(judged: JudgedCall) -> None:

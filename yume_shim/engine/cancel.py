@@ -1,4 +1,4 @@
-"""The stop signal of one piece of work: any thread may set it; whatever blocks is woken by it."""
+"""The stop signal of one piece of work: any thread may set it, and setting it wakes whatever blocks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 class CancelSignal:
-    """Implements `types.ports.Cancel`. Setting it twice is harmless; it never becomes unset."""
+    """Implements `types.ports.Cancel`. Setting it twice is harmless; it never becomes unset. The lock guards the list
+    of stoppers; they run outside of it."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
-        self._lock = threading.RLock()  # reentrant: a signal handler may set it while the main thread holds it
+        self._lock = threading.Lock()
         self._stoppers: list[Callable[[], None]] = []
 
     def set(self) -> None:

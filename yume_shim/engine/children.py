@@ -1,4 +1,4 @@
-"""Child loops: a task that a tool hands to another loop of the same engine, below the call that started it.
+"""Runs child loops: a tool hands a task to another loop of the same engine, below its call.
 
 A child has its own history, tools, model, cancel signal and transcript; it shares the tally, the budget, the gate and
 the approvals of its parent. Its events carry the id of the parent's call. It runs on the thread of that call.
@@ -87,13 +87,13 @@ def _conversation(
     services: EngineServices, parent: Conversation, request: ChildRequest, spec: ModelSpec
 ) -> Conversation:
     """The child's conversation, with its prompt as the first message."""
-    made = Conversation(services, request.model or spec, parent.session_id, parent=parent)
+    child = Conversation(services, request.model or spec, parent.session_id, parent=parent)
     options = parent.options.get()
     system = options.system_prompt if request.system_prompt is None else request.system_prompt
     append = options.append_system_prompt if request.system_prompt is None else ""
-    made.options.change(system_prompt=system, append_system_prompt=append, schema=None)
-    made.prepare()
+    child.options.change(system_prompt=system, append_system_prompt=append, schema=None)
+    child.prepare()
     message = Message("user", (Text(request.prompt),))
     services.emit(PromptTaken(message, request.prompt))  # stored before the first request
-    made.history.append(message)
-    return made
+    child.history.append(message)
+    return child

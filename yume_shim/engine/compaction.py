@@ -34,12 +34,12 @@ HEAD_SHARE = 0.75
 TRIES = 3
 """A summary request that is itself too long is sent again with half the messages, this often in all."""
 SUMMARY_SHARE = 8
-"""A summary may take one in so many parts of the window."""
+"""A summary may fill the window divided by this."""
 CHARACTERS_PER_TOKEN = 3
 
 
 class CompactionFailed(Exception):
-    """There is no summary; the history is as it was."""
+    """No summary could be made; the history is unchanged."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -69,7 +69,7 @@ class Compactor:
 
     @property
     def api_seconds(self) -> float:
-        """How long the model was waited for."""
+        """Seconds spent waiting for the model."""
         return self._client.api_seconds
 
     def summarise(self, trigger: Trigger, cut: int, before: int, instructions: str = "") -> Summary:
@@ -157,5 +157,5 @@ class Compactor:
             self._conversation.tally.add(self.spec, usage)
 
     def _emit(self, event: Event) -> str:
-        """The host does not see the answer, but it sees retries and notices."""
+        """Pass on retries and notices only: the host does not see the answer."""
         return self._services.emit(event) if isinstance(event, (Retrying, Notice)) else ""

@@ -1,8 +1,9 @@
 """What a conversation remembers between requests: history, model, system prompt, totals.
 
-Threads: only the thread of its loop changes it (the session's own thread, or the thread of the call that started a
-child). What the host may change from the reader's thread is in `models` and `options`, which have their own locks. The
-reader may also read `history` (copied in one step), `measured` and `session_id` for its answers.
+Threads: only the thread of its loop changes it (the session's thread, or the thread of the call that started a child),
+with one exception: `prepare` may also run on the stdin reader's thread, and has a lock. What the host may change from
+the reader's thread is in `models` and `options`, which have their own locks. The reader may also read `history` (copied
+in one step), `measured` and `session_id` for its answers.
 """
 
 from __future__ import annotations
@@ -39,19 +40,20 @@ class Conversation:
         fallback: Callable[[str], ModelSpec] | None = None,
         parent: Conversation | None = None,
     ) -> None:
-        """A child has a history of its own and shares the tally and the budget of its `parent`."""
+        """`parent` is set for a child: it has its own history and shares the parent's tally and budget."""
         self.services = services
         self.session_id = session_id
         self.models = ModelChoice(services, spec, fallback)
         self.options = HostOptions(services.settings)
         self._parent = parent
-        self._begin()
+        self._reset()
         self._prepared = False
         self._preparing = threading.Lock()
         self.system: tuple[str, ...] = ()
         self.preamble = ""
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
+        """The state of a conversation without messages."""
         self.history: list[Message] = []
         self.used_ids: set[str] = set()
         if self._parent is None:
@@ -62,14 +64,16 @@ class Conversation:
         self.measured: Measured | None = None
         """What the provider counted last; None if the history is no longer what it counted."""
         self.trimming = TrimPlan()
-        """How old tool results are trimmed when they are sent; stays the same from step to step."""
+        """How old tool results are trimmed when they are sent. It changes in few, large steps, so that the provider's
+        prompt cache holds."""
         self.reasoning_stale_before = 0
-        """Reasoning in the messages before this index was written after another beginning; it is no longer sent."""
+        """Reasoning in the messages before this index followed another system prompt, tool list or history; it is no
+        longer sent."""
         self.beginning: object = None
         """System prompt, memory note and tools of the last request."""
         self.dropped_tokens = 0
         self.notices_given: set[str] = set()
-        """Notices that are given once."""
+        """Notices that are sent only once, and have been."""
 
     def restore(
         self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
@@ -84,7 +88,7 @@ class Conversation:
     def prepare(self) -> None:
         """Build system prompt and memory note once, before the first request; after that they stay as they are, so that
         the provider's prompt cache holds."""
-        with self._preparing:  # a host may ask how full the context is before the first turn
+        with self._preparing:  # the reader's thread: a host may ask how full the context is before the first turn
             if not self._prepared:
                 self._prepare()
                 self._prepared = True
@@ -104,5 +108,5 @@ class Conversation:
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""
         self.session_id = session_id
-        self._begin()
+        self._reset()
         self._prepared = False

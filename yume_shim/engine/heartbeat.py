@@ -16,7 +16,8 @@ SLOW_KINDS = ("shell", "other")
 
 
 class Heartbeat:
-    """A context around one run of a tool."""
+    """A context manager around one run of a tool. A timer thread emits; the lock makes sure that it emits nothing after
+    the context has ended."""
 
     def __init__(self, services: EngineServices, prepared: PreparedCall) -> None:
         self._services = services

@@ -1,6 +1,6 @@
-"""What the host may set by control request for the turns to come: prompts, output schema, thinking budget.
+"""What the host may change by control request for later requests: prompts, output schema, thinking budget.
 
-Threads: the reader's thread sets them, the session's thread reads them; the lock is here.
+Threads: the stdin reader's thread sets them, the session's thread reads them; the lock is here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @value
 class Options:
-    """One state of them."""
+    """All options at one moment."""
 
     system_prompt: str | None = None
     append_system_prompt: str = ""
@@ -29,7 +29,7 @@ class Options:
 
 
 class HostOptions:
-    """The options in force."""
+    """The current options."""
 
     def __init__(self, settings: Settings) -> None:
         self._lock = threading.Lock()

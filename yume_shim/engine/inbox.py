@@ -1,4 +1,5 @@
-"""Commands that wait: the reader's thread adds them, the session takes them in order. Bounded."""
+"""A bounded queue of waiting commands: the stdin reader's thread adds them, the session's thread takes them in
+order."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ MAX_WAITING = 1_000
 
 
 class Inbox:
-    """A bounded queue whose waiting prompts can be looked at, joined and withdrawn."""
+    """A queue whose waiting prompts can be listed, joined and withdrawn. Safe from any thread."""
 
     def __init__(self) -> None:
         self._items: deque[Command] = deque()
@@ -36,7 +37,7 @@ class Inbox:
             return True
 
     def take(self) -> Command:
-        """The next one; waits for it."""
+        """Remove and return the next command; waits until there is one."""
         with self._ready:
             while not self._items:
                 self._ready.wait()
@@ -58,7 +59,7 @@ class Inbox:
             return taken
 
     def put_first(self, command: Command) -> None:
-        """Put one at the head, beyond the limit: it runs next."""
+        """Put a command at the head, even if the queue is full: it runs next."""
         with self._ready:
             self._items.appendleft(command)
             self._ready.notify()

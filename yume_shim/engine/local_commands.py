@@ -40,7 +40,7 @@ class LocalCommand:
     """A command that was recognised."""
 
     name: Literal["compact", "clear"]
-    words: str = ""
+    arguments: str = ""
 
 
 def local_command(prompt: UserInput) -> LocalCommand | None:
@@ -50,16 +50,16 @@ def local_command(prompt: UserInput) -> LocalCommand | None:
     text = prompt.blocks[0].text.strip()
     if not text.startswith("/"):
         return None
-    name, _, words = text[1:].partition(" ")
+    name, _, arguments = text[1:].partition(" ")
     match name:
         case "compact" | "clear":
-            return LocalCommand(name, words.strip())
+            return LocalCommand(name, arguments.strip())
         case _:
             return None
 
 
 class LocalCommands:
-    """Runs them for one session, on the session's own thread."""
+    """Runs local commands for one session, on the session's thread."""
 
     def __init__(
         self, services: EngineServices, conversation: Conversation, describe: Callable[[], SessionInfo]
@@ -69,7 +69,7 @@ class LocalCommands:
     def run(
         self, command: LocalCommand, prompt: UserInput, cancel: Cancel, reason: Callable[[], InterruptReason]
     ) -> TurnEnded:
-        """As the answer to a prompt."""
+        """Run a command that came as a prompt; returns its end after emitting it."""
         begun = self._services.clock.monotonic()
         uuids = (prompt.uuid,) if prompt.uuid else ()
         outcome: Outcome = "success"
@@ -79,7 +79,7 @@ class LocalCommands:
             self._start(prompt, uuids)
         else:
             requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
-            outcome = self._compact(requests, command.words, prompt, uuids, reason)
+            outcome = self._compact(requests, command.arguments, prompt, uuids, reason)
             api_seconds = requests.compaction_seconds
         tally = self._conversation.tally
         ended = TurnEnded(
@@ -100,7 +100,7 @@ class LocalCommands:
         return ended
 
     def clear(self) -> None:
-        """A new conversation under a new id."""
+        """Start a new conversation under a new id."""
         before = self._conversation.session_id
         self._conversation.clear(self._services.ids.uuid())
         self._services.emit(SessionChanged(self._conversation.session_id, before))

@@ -57,11 +57,11 @@ def _structured_output(schema: Mapping[str, Any]) -> StructuredOutput:
 
 
 class Loop:
-    """Runs once, on one thread. Messages enter the history as they come to be, so that an interrupt loses nothing.
+    """Runs once, on one thread. It adds each message to the history at once, so that an interrupt loses nothing.
 
-    It emits what happens inside; its starter says how it ended: a turn with `TurnEnded`, a child with the result
-    of its call. `interrupted` is called once when the cancel signal stopped it, after open calls have got their results
-    and before the abandoned answer is closed; what it returns is added to the history as the user's words.
+    It emits what happens inside; the caller reports how it ended: a turn with `TurnEnded`, a child with the result of
+    its call. `interrupted` is called once when the cancel signal stopped the loop, after open calls have got their
+    results and before the abandoned answer is closed; the text it returns is added to the history as a user message.
     """
 
     def __init__(
@@ -82,12 +82,12 @@ class Loop:
         if self._structured is not None:
             services = replace(services, toolbox=services.toolbox.with_source(self._structured))
         self._services, self._conversation, self._cancel = services, conversation, cancel
-        self._spec = conversation.models.refined(cancel)  # a chain of calls stays on the model that began it
+        self._spec = conversation.models.refined(cancel)  # the whole loop uses one model, unless it fails
         self._interrupted, self._inject, self._max_turns, self._depth = interrupted, inject, max_turns, depth
         self._client = ModelClient(
             services, cancel, conversation.used_ids, has_fallback=lambda: conversation.models.has_fallback(self._spec)
         )
-        self._made_calls: CallRunner | None = None
+        self._runner: CallRunner | None = None
         self._requests = Requests(services, conversation, self._spec, cancel)
         if self._structured is not None and only_structured:
             self._requests.forced_tool = self._structured.spec.name
@@ -101,7 +101,7 @@ class Loop:
         self.text = ""
         """The answer so far."""
 
-    # ------------------------------------------------------------ what its starter reads afterwards
+    # ------------------------------------------------------------ what the caller reads afterwards
 
     @property
     def num_turns(self) -> int:
@@ -110,13 +110,13 @@ class Loop:
 
     @property
     def api_seconds(self) -> float:
-        """How long models were waited for."""
+        """Seconds spent waiting for models."""
         return self._client.api_seconds + self._requests.compaction_seconds
 
     @property
     def denials(self) -> list[Denial]:
         """Calls that were not permitted."""
-        return [] if self._made_calls is None else self._made_calls.denials
+        return [] if self._runner is None else self._runner.denials
 
     @property
     def structured_output(self) -> Any:
@@ -126,7 +126,7 @@ class Loop:
     # ------------------------------------------------------------ the loop
 
     def run(self) -> LoopEnd:
-        """The whole loop; never raises. Every call that the model made has a result in the history afterwards."""
+        """Run the whole loop; never raises. Afterwards every call that the model made has a result in the history."""
         try:
             return self._run()
         except Stopped as stopped:
@@ -141,7 +141,7 @@ class Loop:
             failure = gave_up.failure
             return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
         except Exception as error:
-            self._services.log("error", f"the turn broke: {type(error).__name__}: {error}")
+            self._services.log("error", f"the turn failed unexpectedly: {type(error).__name__}: {error}")
             failure = Failure("internal", f"internal error: {type(error).__name__}: {error}")
             return LoopEnd("execution_error", failure=failure)
 
@@ -219,17 +219,17 @@ class Loop:
     # ------------------------------------------------------------ calls
 
     @property
-    def _calls(self) -> CallRunner:
+    def _call_runner(self) -> CallRunner:
         """Created for the first call: many turns make none, and start-up time counts."""
-        if self._made_calls is None:
+        if self._runner is None:
             from yume_shim.engine.calls import CallRunner
 
             spawn = self._start_child if self._services.open_child is not None else None
-            self._made_calls = CallRunner(self._services, self._cancel, spawn)
-        return self._made_calls
+            self._runner = CallRunner(self._services, self._cancel, spawn)
+        return self._runner
 
     def _after_calls(self, calls: list[ToolCall]) -> LoopEnd | None:
-        """Run the calls; the end of the loop, if it ends here."""
+        """Run the calls; returns the end of the loop, if it ends here."""
         try:
             self._conversation.budget.check()
         except BudgetUsedUp:
@@ -249,19 +249,19 @@ class Loop:
     def _run_calls(self, calls: list[ToolCall]) -> None:
         done: list[ToolFinished] = []
         try:
-            self._calls.run_all(calls, done)
+            self._call_runner.run_all(calls, done)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}
             for call in calls:
                 if call.id not in finished:
-                    self._calls.reject(call, done)
+                    self._call_runner.reject(call, done)
             self._feed_back(done, ())
             raise
         self._feed_back(done, self._inject() if self._inject is not None else ())
 
     def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
         blocks: list[Block] = [entry.result for entry in done]
-        blocks += [Text(note) for note in self._calls.take_notes()] if done else []
+        blocks += [Text(note) for note in self._call_runner.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
         self._fed_back += len(done)
@@ -281,11 +281,11 @@ class Loop:
             cancel,
             spec=self._spec,
             depth=self._depth + 1,
-            denials=self._calls.denials,
+            denials=self._call_runner.denials,
         )
 
     def _close_unrun(self, calls: list[ToolCall]) -> None:
-        """Calls that a limit kept from running still get their result, in the history only: they were never started."""
+        """Add results for calls that a limit kept from running, to the history only: they were never started."""
         results = tuple(ToolResult(call.id, "Not run: the budget is used up.", is_error=True) for call in calls)
         if results:
             self._conversation.history.append(Message("user", results))
@@ -293,7 +293,8 @@ class Loop:
     # ------------------------------------------------------------ small steps
 
     def _can_continue(self, answer: ModelAnswer) -> bool:
-        """The answer was cut off by a limit, and there is room for the rest of it: a full window needs a summary."""
+        """Was the answer cut off by a limit, and is there room for the rest of it? A full window needs a summary
+        first."""
         return answer.stop == "length" or (answer.stop == "window" and self._requests.after_full_window())
 
     def _note(self, text: str) -> None:
@@ -333,7 +334,7 @@ class Loop:
         calls = [block for block in stopped.blocks if isinstance(block, ToolCall)]
         done: list[ToolFinished] = []
         for call in calls:
-            self._calls.reject(call, done)
+            self._call_runner.reject(call, done)
         self._feed_back(done, ())
         self._note_interrupt("streaming")
         if stopped.dropped is not None:

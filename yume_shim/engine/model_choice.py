@@ -1,7 +1,8 @@
 """Which model a conversation uses next, and which ones take over when it fails.
 
-Threads: the host changes the model on the reader's thread while a turn runs on the session's; every access goes through
-the lock here.
+Threads: the host changes the model on the stdin reader's thread while a turn runs on the session's. The lock guards the
+current model and the reference to the fallback chain. Only the loop's thread takes names from the chain itself;
+`choose` replaces the list and never changes it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class ModelChoice:
             return self._spec
 
     def choose(self, spec: ModelSpec) -> None:
-        """The host wants another model; the whole fallback chain is available again."""
+        """Switch to the model that the host chose; the whole fallback chain is available again."""
         with self._lock:
             self._spec, self._chain = spec, self._names()
 
@@ -54,20 +55,21 @@ class ModelChoice:
                 self._spec = spec
 
     def has_fallback(self, now: ModelSpec) -> bool:
-        """Is there another model that could really be asked?"""
+        """Is there another model that can be resolved?"""
         return self._next(now, use=False) is not None
 
     def next_fallback(self, now: ModelSpec) -> ModelSpec | None:
-        """The next model of the chain that is another one and can be resolved."""
+        """Take the next model from the chain that is another one and can be resolved; None if there is none."""
         return self._next(now, use=True)
 
     def _names(self) -> list[str]:
         return self._services.settings.model.fallback.replace(",", " ").split()
 
     def _next(self, now: ModelSpec, *, use: bool) -> ModelSpec | None:
-        """Resolving may look for keys and take a while, so it is done outside the lock."""
+        """Skips names that cannot be resolved or mean `now`. Resolving may look for keys and take a while, so it is
+        done outside the lock."""
         with self._lock:
-            chain = self._chain  # `choose` puts another list in its place
+            chain = self._chain
         while chain and self._fallback is not None:
             try:
                 spec = self._fallback(chain[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yume_shim.context.estimate import estimate_request, estimate_text
-from yume_shim.engine.retry import plan_retry
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
@@ -59,7 +58,7 @@ class ModelAnswer:
 
 
 class GaveUp(Exception):
-    """The provider failed for good. `shown` = something of the answer had been visible."""
+    """The provider failed for good. `shown` = part of the answer was visible already."""
 
     def __init__(self, failure: Failure, *, shown: bool = False) -> None:
         super().__init__(failure.message)
@@ -140,7 +139,7 @@ class ModelClient:
         return lost
 
     def ask(self, request: Request) -> ModelAnswer:
-        """Raises GaveUp or Stopped."""
+        """The answer to this request, after retries. Raises GaveUp or Stopped."""
         while True:
             attempt = self._attempt(request)
             if attempt.ended is not None:
@@ -156,7 +155,7 @@ class ModelClient:
             if failure.nudge:
                 request = _nudged(request, failure.nudge)
 
-    # ------------------------------------------------------------ listening
+    # ------------------------------------------------------------ one attempt
 
     def _attempt(self, request: Request) -> Attempt:
         attempt = Attempt()
@@ -173,7 +172,8 @@ class ModelClient:
         return attempt
 
     def _without_keys(self, failure: Failure) -> Failure:
-        """Servers and gateways quote the key that they refuse; failures are shown, stored and sent to models."""
+        """Redact the failure: servers quote the key that they refuse, and failures are shown, stored and sent to
+        models."""
         from yume_shim.text.redact import redact
 
         texts = {name: redact(getattr(failure, name), self._services.secrets) for name in QUOTING}
@@ -229,6 +229,8 @@ class ModelClient:
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
         if failure.nudge:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
+        from yume_shim.engine.retry import plan_retry
+
         wait = plan_retry(failure, self._retries, backoff, self._services.clock.jitter())
         if wait is None:
             self._drop(attempt, 0)
@@ -297,16 +299,16 @@ class ModelClient:
 def _nudged(request: Request, nudge: str) -> Request:
     """The request with a note to the model at its end, once; the note is not part of the history."""
     *before, last = request.messages
-    word = Text(nudge)
+    note = Text(nudge)
     if last.role != "user":
-        return replace(request, messages=(*request.messages, Message("user", (word,))))
-    if last.blocks[-1] == word:
+        return replace(request, messages=(*request.messages, Message("user", (note,))))
+    if last.blocks[-1] == note:
         return request
-    return replace(request, messages=(*before, replace(last, blocks=(*last.blocks, word))))
+    return replace(request, messages=(*before, replace(last, blocks=(*last.blocks, note))))
 
 
 def _estimated(request: Request, attempt: Attempt) -> Usage:
-    """The usage of endpoints that report none."""
+    """An estimate of the usage, for endpoints that report none."""
     written = estimate_text("".join(attempt.pieces)) if attempt.open_index is not None else 0
     for block in attempt.blocks:
         match block:

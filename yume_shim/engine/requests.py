@@ -29,7 +29,8 @@ OUTPUT_RESERVE = 20_000
 BOUND_REASONING = "adaptive"
 """Models that think this way bind their reasoning to the messages before it."""
 OVERFLOW_SHARE = 0.7
-"""A request that was refused as too long must shrink to this part of its size to be sent again without a summary."""
+"""A request that was refused as too long is sent again without a summary only if trimming brings it down to this part
+of its size."""
 
 
 class Requests:
@@ -54,22 +55,22 @@ class Requests:
         """The one tool that must be called now; "" = the model chooses."""
 
     def for_model(self, spec: ModelSpec) -> Request:
-        """The next request, to another model. Raises Stopped."""
+        """The next request, for another model. Raises Stopped."""
         self._spec = spec
         if self._compactor is not None:
             self._compactor.spec = spec
         return self.next()
 
     def next(self) -> Request:
-        """The next request, with room made for it. Raises Stopped."""
+        """The next request; trims or compacts the history if it would not fit. Raises Stopped."""
         return self._request(self._make_room())
 
     def after_overflow(self, failure: Failure) -> Request | None:
-        """The next try after a request was refused as too long; None if nothing can be done. Raises Stopped."""
+        """The request to send after one was refused as too long; None if nothing can be done. Raises Stopped."""
         settings = self._services.settings
         if failure.kind != "context_length" or not settings.history.auto_compact or self._tried == "summary":
             return None
-        size = max(self.size(), self._estimate())  # the figure by which it was sent was wrong
+        size = max(self.size(), self._estimate())  # the size we assumed was too low
         if not self._tried and settings.history.trimming:
             self._tried = "trimming"
             if size - self._trim(size, round(size * OVERFLOW_SHARE)) <= size * OVERFLOW_SHARE:
@@ -78,7 +79,7 @@ class Requests:
         return self._request(self.size()) if self._compact() else None
 
     def after_full_window(self) -> bool:
-        """The window was full in the middle of an answer: is there room for the rest of it now? Raises Stopped."""
+        """The window was full in the middle of an answer: compact; True if that made room. Raises Stopped."""
         return self._services.settings.history.auto_compact and not self._stuck and self._compact()
 
     def learn(self, usage: Usage) -> None:
@@ -105,7 +106,7 @@ class Requests:
     # ------------------------------------------------------------ making room
 
     def _make_room(self) -> int:
-        """Returns the size of the next request."""
+        """Trim and compact as far as needed; returns the size of the next request."""
         settings, size = self._services.settings, self.size()
         if size > self._trim_budget() and settings.history.trimming:
             size -= self._trim(size, self._trim_budget())
@@ -114,7 +115,7 @@ class Requests:
         return size
 
     def _trim(self, size: int, budget: int) -> int:
-        """One step; returns the tokens it freed."""
+        """Trim the history one step further; returns the tokens that this frees."""
         conversation, settings = self._conversation, self._services.settings
         step = plan_step(
             self._history(),
@@ -145,10 +146,11 @@ class Requests:
 
     @property
     def compaction_seconds(self) -> float:
-        """How long summaries were waited for."""
+        """Seconds spent waiting for summaries."""
         return 0.0 if self._compactor is None else self._compactor.api_seconds
 
     def _compact(self) -> bool:
+        """Replace all but the newest messages by a summary; False if that is not possible."""
         from yume_shim.context.compact import choose_cut
         from yume_shim.engine.compaction import CompactionFailed
 
@@ -178,7 +180,8 @@ class Requests:
         return limit if asked is None else min(limit, asked)
 
     def _window(self) -> int:
-        """The model's window; if the provider accepted more than that, the figure is wrong and the real one unknown."""
+        """The model's window. If the provider accepted more than that, our figure is wrong: assume twice what it
+        counted."""
         counted = self._conversation.measured
         if counted is not None and counted.origin == self._spec.origin and counted.tokens > self._spec.window:
             return counted.tokens * 2
@@ -188,7 +191,7 @@ class Requests:
 
     def _request(self, size: int) -> Request:
         longest = room_for_output(self._window(), size, self._longest())
-        self._watch_beginning()
+        self._mark_stale_reasoning()
         spec = self._spec
         return replace(
             self._build(self._history(), longest, self._conversation.reasoning_stale_before),
@@ -202,8 +205,9 @@ class Requests:
         """The history as it is sent, message for message."""
         return apply_trim(self._conversation.history, self._conversation.trimming)
 
-    def _watch_beginning(self) -> None:
-        """After a change of system prompt or tools, earlier reasoning belongs to a beginning that no longer exists."""
+    def _mark_stale_reasoning(self) -> None:
+        """Mark earlier reasoning as stale if system prompt, memory note or tools have changed since the last
+        request."""
         conversation = self._conversation
         beginning = (conversation.system, conversation.preamble, self._tools())
         if conversation.beginning not in (None, beginning):
@@ -245,7 +249,8 @@ class Requests:
         )
 
     def _report(self, notes: tuple[str, ...]) -> None:
-        """Report what had to be left out or added: in the log, and once to the user where another model continues."""
+        """Report what was left out or added: in the log, and once to the user if another model wrote part of the
+        history."""
         for note in notes:
             self._services.log("info", f"history: {note}")
         conversation, origin = self._conversation, self._spec.origin
@@ -256,7 +261,7 @@ class Requests:
             and any(m.origin not in ("", origin) for m in conversation.history)
         ):
             conversation.notices_given.add(once)
-            self._services.emit(Notice("history", f"Going on with {self._spec.id}: {'; '.join(notes)}"))
+            self._services.emit(Notice("history", f"Continuing with {self._spec.id}: {'; '.join(notes)}"))
 
     def _longest(self) -> int:
         most = self._spec.max_output

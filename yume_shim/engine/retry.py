@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def plan_retry(failure: Failure, done: int, backoff: Backoff, jitter: float) -> float | None:
     """Seconds to wait before retry number `done` + 1, or None to give up. `jitter` is a number in [-1, 1].
 
-    A server's own retry-after wins and is never shortened; one above the cap means that waiting makes no sense.
+    A server's own retry-after wins and is never shortened; if it is above the cap, the request is not retried.
     """
     if not failure.retryable or done >= backoff.retries:
         return None

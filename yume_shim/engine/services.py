@@ -1,4 +1,4 @@
-"""What the engine is given: every other room behind its port, as one value."""
+"""What the engine gets from the other rooms, each through its port, as one value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 
-def _as_it_is(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
+def _not_refined(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
     return spec
 
 
@@ -47,13 +47,13 @@ class EngineServices:
     log: Callable[[str, str], None]
     secrets: Sequence[str] = ()
     """Keys in use: removed from every tool's output. It grows when more keys are read."""
-    refine: Callable[[ModelSpec, Cancel], ModelSpec] = _as_it_is
+    refine: Callable[[ModelSpec, Cancel], ModelSpec] = _not_refined
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
     hooks: CallHooks | None = None
-    """Listeners at the seams of the call pipeline."""
+    """Called before and after each tool call; None = no hooks."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
     agent_id: str = ""
-    """The child whose loop this is; "" = the session's own."""
+    """The child that these services belong to; "" = the session itself."""

@@ -1,4 +1,4 @@
-"""A session: takes commands in order and runs a turn for each prompt; any thread may interrupt it."""
+"""A session: takes commands in order and runs a turn for each prompt. Any thread may interrupt it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,12 @@ NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
 class Session:
-    """`run` belongs to one thread; `submit`, `interrupt`, `shut_down` may be called from any."""
+    """Owns the conversation and the queue of commands.
+
+    `run` and the private methods after it belong to the session's thread. Every public method before it may be called
+    from any thread; in practice the stdin reader's and the one of signals. The lock guards the stop signal, its reason
+    and whether work is running.
+    """
 
     def __init__(
         self,
@@ -61,7 +66,7 @@ class Session:
         self._inbox = Inbox()
         self._lock = threading.Lock()
         self._cancel: CancelSignal | None = None
-        """The stop signal of the turn that runs or will run next."""
+        """The stop signal of the work that runs or runs next; None if there is none."""
         self._reason: InterruptReason = "user"
         self._running = False
         self._known_uuids: dict[str, None] = {}
@@ -113,7 +118,7 @@ class Session:
         return True
 
     def waiting_uuids(self) -> tuple[str, ...]:
-        """Prompts that wait."""
+        """The uuids of the prompts that wait."""
         return self._inbox.waiting_uuids()
 
     def withdraw(self, uuid: str) -> bool:
@@ -144,7 +149,7 @@ class Session:
         return context_usage(self._conversation)
 
     def use_model(self, text: str) -> ModelSpec:
-        """Change the model from the next turn on; raises BadInvocation. A running turn stays on its own."""
+        """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
         spec = self._resolve(text)
         self._conversation.models.choose(spec)
         self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
@@ -155,12 +160,12 @@ class Session:
         self._conversation.options.change(thinking_budget=tokens)
 
     def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
-        """What an SDK sends with `initialize` instead of by flags; None = not given."""
+        """Apply what an SDK sends with `initialize` instead of by flags; None = not given."""
         given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
 
     def shut_down(self, reason: InterruptReason) -> None:
-        """Stop the turn, forget what waits, let `run` return."""
+        """Stop the turn, drop all waiting commands, let `run` return."""
         self._leaving = True
         self._inbox.clear()
         self.interrupt(reason)
@@ -182,7 +187,7 @@ class Session:
                     if after_turn and self._services.settings.host.merge_waiting and command.should_query:
                         # prompts that waited during a turn become one turn, as hosts of the Claude CLI expect
                         prompts += self._inbox.take_waiting(self._is_plain, later=True)
-                    after_turn = self._take(prompts)
+                    after_turn = self._run_prompts(prompts)
                 case HistoryInput(blocks):
                     self._conversation.history.append(Message("assistant", blocks))
                 case SetModel(model):
@@ -190,8 +195,8 @@ class Session:
                 case Clear():
                     self._local().clear()
                 case Compact():
-                    self._local().compact_now(self._begin())
-                    self._rest()
+                    self._local().compact_now(self._begin_work())
+                    self._end_work()
                 case _:
                     raise TypeError(f"not a command for a session: {command!r}")
             if self._leaving:
@@ -229,28 +234,28 @@ class Session:
         return self._command_of(prompt) is None
 
     def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
-        """As `_take`, for a command that the model does not see."""
-        fresh = self._is_new(prompt)
+        """Run a command that the model does not see; False if the prompt is a repeated one."""
+        fresh = self._register(prompt)
         if fresh:
             self._report_state("running")
-            self.last_end = self._local().run(command, prompt, self._begin(), lambda: self._reason)
-        self._rest()
+            self.last_end = self._local().run(command, prompt, self._begin_work(), lambda: self._reason)
+        self._end_work()
         if fresh:
             self._report_state("idle")
         return fresh
 
     # ------------------------------------------------------------ turns
 
-    def _take(self, prompts: list[UserInput]) -> bool:
-        """Run a turn for these prompts; False if there was nothing to run."""
-        fresh = [prompt for prompt in prompts if self._is_new(prompt)]
+    def _run_prompts(self, prompts: list[UserInput]) -> bool:
+        """Run one turn for these prompts; False if all of them are repeated ones."""
+        fresh = [prompt for prompt in prompts if self._register(prompt)]
         if not fresh:
-            self._rest()
+            self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         info = self.info()
         self._report_state("running")
-        self._conversation.history.append(self._accept(fresh))  # stored before the host reads that its turn has begun
+        self._conversation.history.append(self._announce(fresh))  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids))
         self._attach(fresh)
         if fresh[0].should_query:
@@ -258,7 +263,7 @@ class Session:
         else:
             self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._conversation.tally.total_usd(), info=info)
             self._services.emit(self.last_end)
-        self._rest()
+        self._end_work()
         self._report_state("idle")
         return True
 
@@ -267,34 +272,33 @@ class Session:
             self._services.emit(StateChanged(state))
 
     def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
-        from yume_shim.engine.turn import (
-            Turn,  # imported late: the first line of the turn is printed before most of the engine loads
-        )
+        # imported late: the first line of the turn is printed before most of the engine loads
+        from yume_shim.engine.turn import Turn
 
         self._conversation.prepare()
-        turn = Turn(self._services, self._conversation, info, self._begin(), self._injected, lambda: self._reason)
+        turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)
         return turn.run(uuids)
 
-    def _begin(self) -> CancelSignal:
-        """From here on work runs that can be interrupted; returns its stop signal."""
+    def _begin_work(self) -> CancelSignal:
+        """Mark the session as running work that can be interrupted; returns the stop signal of that work."""
         with self._lock:
             self._running = True
             self._cancel = self._cancel or CancelSignal()
             return self._cancel
 
-    def _rest(self) -> None:
-        """The turn is over: a later stop signal belongs to the next prompt, if one waits."""
+    def _end_work(self) -> None:
+        """Mark the work as done: an interrupt from now on stops the next prompt, if one waits."""
         with self._lock:
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
 
-    def _accept(self, prompts: Sequence[UserInput]) -> Message:
-        """Joined prompts become one message; each is announced under its own uuid."""
+    def _announce(self, prompts: Sequence[UserInput]) -> Message:
+        """Announce each prompt under its own uuid; returns all of them joined into one message."""
         settings = self._services.settings
         blocks: list[Block] = []
         for prompt in prompts:
-            blocks += _joined(blocks, prompt.blocks)
+            _append_blocks(blocks, prompt.blocks)
             message = Message("user", prompt.blocks)
             taken = PromptTaken(message, prompt.content, prompt.uuid, settings.host.replay_user_messages)
             uuid = self._services.emit(taken)
@@ -303,31 +307,33 @@ class Session:
         return Message("user", tuple(blocks))
 
     def _attach(self, prompts: Sequence[UserInput]) -> None:
-        """Files mentioned with `@` are sent to the model with the prompt."""
+        """Add the files that the prompts mention with `@` to the message for the model."""
         blocks = [block for prompt in prompts if prompt.expand for block in prompt.blocks]
         if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
             return
         from yume_shim.engine.attach import attachments
 
-        notes = attachments(self._services, blocks, self._begin())
+        notes = attachments(self._services, blocks, self._begin_work())
         for note in notes:
             self._services.emit(NoteAdded(note, counts=False))
-        said = self._conversation.history[-1]
-        self._conversation.history[-1] = replace(said, blocks=(*said.blocks, *(Text(note) for note in notes)))
+        prompt = self._conversation.history[-1]
+        self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, *(Text(note) for note in notes)))
 
     def _injected(self) -> Sequence[UserInput]:
-        """Prompts that arrived while tools ran are sent with the results, as the Claude CLI does."""
+        """Take and announce the prompts that arrived while tools ran: they are sent with the results, as the Claude CLI
+        does."""
         if not self._services.settings.host.merge_waiting:
             return ()
-        waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._is_new(prompt)]
+        waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._register(prompt)]
         for prompt in waiting:
             message = Message("user", prompt.blocks)
             replay = self._services.settings.host.replay_user_messages
             self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
         return waiting
 
-    def _is_new(self, prompt: UserInput) -> bool:
-        """A prompt whose uuid was seen before is echoed (if echoing is on) and not run again."""
+    def _register(self, prompt: UserInput) -> bool:
+        """Remember the prompt's uuid. False if it was seen before: then the prompt is echoed (if echoing is on) and
+        must not run again."""
         if not prompt.uuid:
             return True
         if prompt.uuid in self._known_uuids:
@@ -341,9 +347,9 @@ class Session:
         return True
 
 
-def _joined(before: list[Block], more: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Two texts in a row are joined by a newline."""
-    if before and more and isinstance(before[-1], Text) and isinstance(more[0], Text):
-        before[-1] = Text(before[-1].text + "\n" + more[0].text)
-        return more[1:]
-    return more
+def _append_blocks(blocks: list[Block], more: tuple[Block, ...]) -> None:
+    """Append `more`; two texts that meet are joined by a newline."""
+    if blocks and more and isinstance(blocks[-1], Text) and isinstance(more[0], Text):
+        blocks[-1] = Text(blocks[-1].text + "\n" + more[0].text)
+        more = more[1:]
+    blocks += more

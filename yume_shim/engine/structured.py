@@ -1,4 +1,4 @@
-"""An answer in a given shape: the model gets a tool that takes it, and the input is checked against the schema."""
+"""Structured output (`--json-schema`): a tool whose input is the final answer, checked against the host's schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TOOL_NAME = "StructuredOutput"
 MAX_TRIES = 5
-"""How many outputs that do not fit are sent back before the turn gives up."""
+"""The turn ends after this many outputs that do not fit."""
 ACCEPTED = "Structured output provided successfully"
 NUDGE = f"You have not delivered your answer yet: call the {TOOL_NAME} tool with it now."
 
@@ -28,7 +28,8 @@ _DESCRIPTION = (
 
 
 class StructuredOutput:
-    """The source of one tool, made for one turn. `value` is set once an output fitted. Implements `ToolSource`."""
+    """Implements `types.ports.ToolSource` with one tool, for one loop. `value` is set once an output fits the
+    schema."""
 
     own_schemas = True
     max_tries = MAX_TRIES
@@ -56,7 +57,7 @@ class StructuredOutput:
         return call
 
     def prepare(self, call: ToolCall, spec: ToolSpec) -> PreparedCall:
-        """Accepts anything: what does not fit counts as a try, in `run`."""
+        """Accepts any input: `run` checks it, so that one that does not fit counts as a try."""
         return PreparedCall(call, spec, self)
 
     def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
@@ -84,7 +85,7 @@ class StructuredOutput:
 
 
 def _as_object(schema: Json) -> Json:
-    """Tools take objects: any other shape is put under one key."""
+    """The schema of the tool's input, which must be an object: any other shape becomes its `output` field."""
     if schema.get("type") == "object" or "properties" in schema:
         return schema
     return {"type": "object", "properties": {"output": schema}, "required": ["output"], "additionalProperties": False}

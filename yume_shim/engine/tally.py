@@ -1,6 +1,6 @@
 """Tokens and money by model over the whole session, with what earlier processes of it spent.
 
-Threads: every loop of the session adds to it, children included; the reader reads totals. The lock is here.
+Threads: the session's thread and those of child loops add to it and read it; the lock is here.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Tally:
             return round(self.total_usd() - self._carried, COST_DECIMALS)
 
     def unpriced(self) -> tuple[str, ...]:
-        """The models of this process that no price is known for."""
+        """The models used in this process whose price is not known."""
         with self._lock:
             return tuple(dict.fromkeys(spec.id for spec, _ in self._unpriced))
 
@@ -87,7 +87,7 @@ class Tally:
             return tuple(self._models.values())
 
     def _price_late(self) -> None:
-        """Prices that were not at hand when the response came may be now."""
+        """Add the cost of responses whose price has become known since."""
         waiting, self._unpriced = self._unpriced, []
         for spec, usage in waiting:
             spent, known = self._cost(spec, usage)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Toolbox:
-    """Where two sources offer the same name, the earlier source wins. `only` limits it to some names (a child's tools).
-    It keeps nothing itself, so that a source may change what it offers between two requests."""
+    """If two sources offer the same name, the earlier source wins. `only` limits it to some names (a child's tools).
+    It caches nothing, so a source may change what it offers between two requests."""
 
     def __init__(self, sources: Sequence[ToolSource], only: frozenset[str] | None = None) -> None:
         self._sources = tuple(sources)
@@ -91,7 +91,7 @@ class Toolbox:
     def _missing(self, name: str) -> ToolFailed:
         text = f"Error: No such tool available: {name}"
         why = next((why for source in self._sources if (why := source.why_missing(name))), "")
-        more = f". {why}" if why else f". There are: {', '.join(self.names()) or 'none'}"
+        more = f". {why}" if why else f". Available: {', '.join(self.names()) or 'none'}"
         return ToolFailed(text + more, before_run=True, structured=text)
 
 

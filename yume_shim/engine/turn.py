@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Turn:
-    """Runs once. `inject` gives prompts that arrived meanwhile, `reason` says why the cancel signal was set."""
+    """Runs once, on the session's thread. `inject` returns prompts that arrived meanwhile, `reason` says why the cancel
+    signal was set."""
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class Turn:
         self._cancel, self._inject, self._reason = cancel, inject, reason
 
     def run(self, user_uuids: tuple[str, ...] = ()) -> TurnEnded:
-        """The whole turn; never raises. Returns (and has emitted) its end."""
+        """Run the whole turn; never raises. Returns its end after emitting it."""
         services, conversation = self._services, self._conversation
         begun = services.clock.monotonic()
         loop = Loop(
@@ -72,6 +73,7 @@ class Turn:
         return ended
 
     def _interrupted(self, phase: Phase) -> str:
+        """Announce the interrupt; returns the text that marks it in the history."""
         reason = self._reason()
         self._services.emit(Interrupted(reason, phase))
-        return "" if reason == "priority" else interrupt_marker(phase)  # a prompt that takes over speaks for itself
+        return "" if reason == "priority" else interrupt_marker(phase)  # the next prompt follows at once

@@ -1,4 +1,4 @@
-"""Mentioned files reach the model, if they are there and may be read."""
+"""Mentioned files are sent to the model if they exist and may be read."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def ask(text: str, gate: TableGate | None = None, **more: Any) -> Bench:
     return bench
 
 
-def told(bench: Bench) -> str:
+def sent(bench: Bench) -> str:
     return str(bench.provider.requests[0].messages)
 
 
-def test_a_mentioned_file_goes_along() -> None:
+def test_a_mentioned_file_is_sent_with_the_prompt() -> None:
     bench = ask("see @a.txt and @gone.txt")
     [note] = bench.of(NoteAdded)
     assert "alpha" in note.text
-    assert "alpha" in told(bench)
+    assert "alpha" in sent(bench)
     assert bench.of(TurnEnded)[0].num_turns == 1
     assert bench.kinds()[:3] == ["PromptTaken", "TurnStarted", "NoteAdded"]
 
 
-def test_what_may_not_be_read_unasked_stays_out() -> None:
+def test_a_file_that_needs_approval_is_not_sent() -> None:
     bench = ask("see @a.txt", TableGate(Read="ask"))
     assert bench.of(NoteAdded) == []
-    assert "alpha" not in told(bench)
+    assert "alpha" not in sent(bench)
 
 
-def test_a_text_that_the_host_composed_is_left_alone() -> None:
-    assert "alpha" not in told(ask("see @a.txt", expand=False))
+def test_mentions_in_text_that_the_host_composed_are_ignored() -> None:
+    assert "alpha" not in sent(ask("see @a.txt", expand=False))

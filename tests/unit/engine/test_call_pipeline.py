@@ -1,4 +1,4 @@
-"""The steps of a tool call: each is done once, hooks sit at the seams, every call ends with one result."""
+"""The steps of a tool call: each is done once, hooks run before and after, every call ends with one result."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_each_decision_is_taken_once_side_by_side() -> None:
     assert gate.decided == ["c0", "c1", "c2", "c3"]
 
 
-def test_hooks_sit_before_the_decision_and_after_the_run() -> None:
+def test_hooks_run_before_the_decision_and_after_the_run() -> None:
     hooks = Hooks()
     [finished] = run(bench(), CALL, hooks=hooks)
     assert finished.result.content == "hi"
@@ -163,7 +163,7 @@ def test_input_changed_by_the_host_is_validated_again() -> None:
     assert "root.x: 5 is not of type 'string'" in str(finished.result.content)
 
 
-def test_a_gate_that_breaks_is_an_error_result() -> None:
+def test_a_gate_that_raises_is_an_error_result() -> None:
     class BrokenGate(TableGate):
         def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
             raise ValueError("gate broke")

@@ -1,4 +1,4 @@
-"""Child loops: started by a tool, on the same engine, below its call. Both dialects and the transcripts show them."""
+"""Child loops: started by a tool, below its call; what both dialects and the transcripts show of them."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_children_may_run_on_another_model(tmp_path: Path) -> None:
     assert [request.model.id for request in world.bench.provider.requests] == [SPEC.id, "other-model", SPEC.id]
 
 
-def test_usage_is_the_parents_and_costs_are_everybodys(tmp_path: Path) -> None:
+def test_usage_of_a_turn_excludes_children_and_cost_includes_them(tmp_path: Path) -> None:
     world = World(tmp_path, flat(), START, *CHILD, answer(says("Done.")))
     world.run()
     [ended] = world.bench.of(TurnEnded)
@@ -270,7 +270,7 @@ def test_a_denial_that_stops_the_turn_stops_it_from_inside_a_child(tmp_path: Pat
     assert {line["tool_use_id"] for line in lines if line["type"] == "tool_result"} == {"c1", "p1"}
 
 
-def test_children_may_be_nested_only_so_deep(tmp_path: Path) -> None:
+def test_the_nesting_of_children_is_limited(tmp_path: Path) -> None:
     deeper = [answer(calls(f"p{depth}", "Agent"), stop="tool_calls") for depth in range(1, MAX_DEPTH + 2)]
     back = [answer(says(f"back {depth}")) for depth in range(MAX_DEPTH + 1)]
     world = World(tmp_path, flat(), *deeper, *back)

@@ -1,5 +1,4 @@
-"""The history made to fit: trimmed, summarised before a request, after an overflow and on demand; failures change
-nothing."""
+"""Trimming and compaction: before a request, after an overflow and on demand. Failures leave the history unchanged."""
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ def results(request: Request) -> list[str]:
     return [content for content in found if isinstance(content, str)]
 
 
-def told(bench: Bench, *kinds: type) -> list[str]:
+def kinds_of(bench: Bench, *kinds: type) -> list[str]:
     return [type(event).__name__ for event in bench.events if isinstance(event, kinds)]
 
 
@@ -107,7 +106,7 @@ def test_compact_as_a_prompt() -> None:
     assert "SHORT" in summary
     assert "<first-request>\nfirst\n" in summary
     assert last == "second"
-    assert told(bench, Compacting, CompactEnded, TurnStarted, Compacted, LocalCommandDone, TurnEnded) == [
+    assert kinds_of(bench, Compacting, CompactEnded, TurnStarted, Compacted, LocalCommandDone, TurnEnded) == [
         *("TurnStarted", "TurnEnded"),
         *("Compacting", "CompactEnded", "TurnStarted", "Compacted", "LocalCommandDone", "TurnEnded"),
         *("TurnStarted", "TurnEnded"),
@@ -120,7 +119,7 @@ def test_compact_as_a_prompt() -> None:
 def test_the_flat_command_compacts_without_a_turn() -> None:
     bench = Bench(ScriptedProvider(answer(says("one")), SUMMARY))
     run(bench, "first", Compact())
-    assert told(bench, TurnEnded, Compacting, CompactEnded, Compacted, CommandRefused) == [
+    assert kinds_of(bench, TurnEnded, Compacting, CompactEnded, Compacted, CommandRefused) == [
         "TurnEnded",
         "Compacting",
         "CompactEnded",
@@ -146,7 +145,7 @@ def test_nothing_to_compact() -> None:
         (answer(calls("c", "Up")), "the model gave no summary"),
     ],
 )
-def test_without_a_summary_the_history_stays(script: list[Any], error: str) -> None:
+def test_without_a_summary_the_history_is_unchanged(script: list[Any], error: str) -> None:
     bench = Bench(ScriptedProvider(answer(says("one")), script, answer(says("two"))))
     run(bench, "first", "/compact", "second")
     assert bench.of(CompactEnded) == [CompactEnded(error)]
@@ -163,7 +162,7 @@ def test_a_summary_that_is_too_long_is_cut() -> None:
     assert "characters cut" in texts(bench.provider.requests[2])[0]
 
 
-def test_waiting_is_told_and_the_summary_asked_again() -> None:
+def test_a_summary_request_is_retried_and_the_retry_reported() -> None:
     bench = Bench(ScriptedProvider(answer(says("one")), fails(), SUMMARY))
     run(bench, "first", "/compact")
     assert len(bench.of(Retrying)) == 1
@@ -201,7 +200,7 @@ def test_compacting_can_be_interrupted() -> None:
         assert [refused.code for refused in bench.of(CommandRefused)] == ["cancelled"] * (2 - len(ends))
 
 
-def test_slash_commands_are_not_joined_to_prompts_and_echoed_only() -> None:
+def test_slash_commands_are_echoed_and_not_joined_to_prompts() -> None:
     bench = Bench(
         ScriptedProvider(answer(says("one")), answer(says("two")), SUMMARY, answer(says("three"))),
         merge_waiting=True,
@@ -246,7 +245,7 @@ def test_clear_as_a_prompt() -> None:
     assert second.total_cost_usd == pytest.approx(60 / 1_000_000)
 
 
-# ---------------------------------------------------------------- by itself
+# ---------------------------------------------------------------- automatic
 
 
 def test_a_request_that_would_not_fit_is_preceded_by_a_summary() -> None:
@@ -285,7 +284,7 @@ def test_a_window_that_is_wrong_is_no_reason_to_compact() -> None:
     assert bench.provider.requests[1].max_tokens == 1_000
 
 
-def test_a_failed_summary_is_told_once_and_the_request_goes_out() -> None:
+def test_a_failed_summary_is_reported_once_and_the_request_is_sent() -> None:
     broken = fails(kind="bad_request", retryable=False)
     tools = FunctionTools(Up=lambda given, _: "ok")
     script = ScriptedProvider(
@@ -300,7 +299,7 @@ def test_a_failed_summary_is_told_once_and_the_request_goes_out() -> None:
     assert bench.of(TurnEnded)[1].text == "two"
 
 
-def test_a_long_tool_chain_is_summed_up_in_its_middle() -> None:
+def test_a_long_tool_chain_is_compacted_in_its_middle() -> None:
     tools = FunctionTools(Read=lambda given, _: "r" * 3_000)
     rounds = [answer(calls(f"c{n}", "Read", file_path=f"f{n}"), usage=Usage(1_000 * n + 500, 9)) for n in range(8)]
     bench = Bench(ScriptedProvider(*rounds, SUMMARY, answer(says("done"))), tools)
@@ -329,7 +328,7 @@ def test_an_overflow_is_answered_with_a_summary_and_one_more_try() -> None:
     assert "SHORT" in texts(bench.provider.requests[3])[0]
 
 
-def test_a_second_overflow_stands() -> None:
+def test_a_second_overflow_fails_the_turn() -> None:
     overflow = fails(kind="context_length", retryable=False)
     bench = Bench(ScriptedProvider(answer(says("one")), overflow, SUMMARY, overflow))
     run(bench, "first", "second")
@@ -337,7 +336,7 @@ def test_a_second_overflow_stands() -> None:
     assert [failed.failure.kind for failed in bench.of(TurnFailed)] == ["context_length"]
 
 
-def test_with_too_little_history_the_overflow_stands() -> None:
+def test_an_overflow_with_too_little_history_fails_the_turn() -> None:
     bench = Bench(ScriptedProvider(fails(kind="context_length", retryable=False)))
     run(bench, "first")
     assert len(bench.provider.requests) == 1
@@ -345,7 +344,7 @@ def test_with_too_little_history_the_overflow_stands() -> None:
     assert [failed.failure.kind for failed in bench.of(TurnFailed)] == ["context_length"]
 
 
-def test_after_an_overflow_old_results_go_first() -> None:
+def test_after_an_overflow_old_results_are_trimmed_first() -> None:
     tools = FunctionTools(Read=lambda given, _: "r" * 20_000)
     overflow = fails(kind="context_length", retryable=False)
     script = ScriptedProvider(
@@ -369,7 +368,7 @@ def trimming_bench(**settings: Any) -> Bench:
     return Bench(ScriptedProvider(*rounds, *more), tools, auto_compact=False, **settings)
 
 
-def test_old_results_are_trimmed_in_one_step_and_then_the_prefix_stands() -> None:
+def test_old_results_are_trimmed_in_one_step_and_then_the_prefix_stays() -> None:
     bench = trimming_bench()
     run(bench, "first", "second", "third")
     asked = bench.provider.requests
@@ -395,7 +394,7 @@ def test_the_answer_gets_what_the_window_leaves() -> None:
     assert [request.max_tokens for request in bench.provider.requests] == [8_000, 1_024]
 
 
-def test_a_stored_conversation_goes_on() -> None:
+def test_a_stored_conversation_continues() -> None:
     bench = Bench(ScriptedProvider(answer(says("more"))))
     s = session(bench)
     s.restore([Message("user", (Text("old"),)), Message("assistant", (Text("said"),), SMALL.origin)])

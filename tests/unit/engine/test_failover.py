@@ -25,7 +25,7 @@ def run(
     prompts: int = 1,
     at_first: Callable[[Session], Any] | None = None,
 ) -> Bench:
-    """`at_first` is done by the host while the first request runs."""
+    """`at_first` is called while the first request runs, as the host would."""
     session: Session
     if at_first is not None:
         scripts = ([lambda: at_first(session), *scripts[0]], *scripts[1:])
@@ -48,7 +48,7 @@ def models(bench: Bench) -> list[str]:
     return [request.model.id for request in bench.provider.requests]
 
 
-def test_overload_is_tried_three_times_and_then_passed_on() -> None:
+def test_an_overloaded_model_is_tried_three_times_before_the_fallback() -> None:
     bench = run(fails(), fails(), fails(), answer(says("From the second.")), answer(says("Again.")), prompts=2)
     assert models(bench) == ["test-model"] * 3 + ["second", "second"]
     assert bench.of(ModelChanged) == [ModelChanged("test", "second", "overloaded")]
@@ -56,7 +56,7 @@ def test_overload_is_tried_three_times_and_then_passed_on() -> None:
     assert [end.text for end in bench.of(TurnEnded)] == ["From the second.", "Again."]
 
 
-def test_an_unknown_model_is_passed_on_at_once() -> None:
+def test_an_unknown_model_falls_back_at_once() -> None:
     bench = run(fails(kind="not_found", retryable=False, status=404), answer(says("Here.")))
     assert models(bench) == ["test-model", "second"]
     assert bench.of(ModelChanged) == [ModelChanged("test", "second", "model_not_found")]
@@ -69,33 +69,33 @@ def test_the_whole_chain_and_its_end() -> None:
     assert bench.of(TurnEnded)[0].outcome == "provider_error"
 
 
-def test_names_that_mean_nothing_or_the_same_are_passed_over() -> None:
+def test_unknown_names_and_the_failing_model_are_skipped() -> None:
     bench = run(fails(kind="not_found", retryable=False), answer(says("ok")), fallback="nope test-model third")
     assert models(bench) == ["test-model", "third"]
 
 
 @pytest.mark.parametrize("kind", ["auth", "billing", "bad_request", "context_length"])
-def test_what_another_model_would_not_mend_is_not_passed_on(kind: str) -> None:
+def test_failures_that_another_model_would_share_do_not_fall_back(kind: str) -> None:
     bench = run(fails(kind=kind, retryable=False))
     assert models(bench) == ["test-model"]
 
 
-def test_never_after_something_was_visible() -> None:
+def test_no_fallback_after_part_of_the_answer_was_visible() -> None:
     shown = [ResponseStarted("m", "m"), BlockStarted(0, Text("")), BlockDelta(0, "text", "Hal")]
     bench = run(fails(*shown, kind="server", retryable=False))
     assert models(bench) == ["test-model"]
 
 
 @pytest.mark.parametrize("fallback", ["test-model", "nope", "nope test-model"])
-def test_a_chain_that_leads_nowhere_takes_no_retries_away(fallback: str) -> None:
+def test_a_chain_without_a_usable_model_does_not_reduce_the_retries(fallback: str) -> None:
     bench = run(*[fails()] * 3, answer(says("At last.")), fallback=fallback)
     assert models(bench) == ["test-model"] * 4
     assert bench.of(TurnEnded)[0].text == "At last."
-    told = [message for _, message in bench.logged if message.startswith("fallback model nope")]
-    assert len(told) == ("nope" in fallback)
+    warnings = [message for _, message in bench.logged if message.startswith("fallback model nope")]
+    assert len(warnings) == ("nope" in fallback)
 
 
-def test_what_the_host_chose_meanwhile_is_for_the_next_turn() -> None:
+def test_a_model_chosen_during_a_turn_is_used_from_the_next_turn() -> None:
     gone = fails(kind="not_found", retryable=False)
     bench = run(
         gone,
@@ -107,7 +107,7 @@ def test_what_the_host_chose_meanwhile_is_for_the_next_turn() -> None:
     assert models(bench) == ["test-model", "second", "chosen"]
 
 
-def test_a_model_that_the_host_chooses_has_the_whole_chain_behind_it() -> None:
+def test_choosing_a_model_restores_the_whole_chain() -> None:
     gone = fails(kind="not_found", retryable=False)
     bench = Bench(ScriptedProvider(gone, answer(says("One.")), gone, answer(says("Two."))), fallback_model="second")
     session = Session(bench.services, SPEC, "s-1", lambda text: replace(SPEC, id=text), info)

@@ -41,7 +41,7 @@ def test_totals_by_model_and_in_all() -> None:
     assert tally.total_usd() == 0.4
 
 
-def test_a_price_that_comes_late_counts_for_what_was() -> None:
+def test_a_price_that_comes_late_counts_for_earlier_usage() -> None:
     prices: dict[str, float] = {}
 
     def cost(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
@@ -80,37 +80,37 @@ def test_the_warning_comes_once_and_the_budget_stops_the_next_request() -> None:
     [ended] = run(bench, "go")
     assert (ended.outcome, ended.limit) == ("max_budget", "$0.0003")
     assert len(bench.provider.requests) == 5
-    assert bench.of(Notice) == [Notice("budget", "$0.00024 of the budget of $0.0003 are spent.")]
+    assert bench.of(Notice) == [Notice("budget", "$0.00024 of the $0.0003 budget has been spent.")]
 
 
-def test_continuations_count_too() -> None:
+def test_continuations_count_towards_the_budget() -> None:
     script = ScriptedProvider(answer(says("half"), stop="length"), answer(says("never")))
     bench = Bench(script, max_budget_usd=EACH)
     assert [end.outcome for end in run(bench, "go")] == ["max_budget"]
     assert len(bench.provider.requests) == 1
 
 
-def test_a_used_up_budget_starts_no_further_turn() -> None:
+def test_no_further_request_after_the_budget_is_used_up() -> None:
     bench = Bench(ScriptedProvider(answer(says("one")), answer(says("two"))), max_budget_usd=EACH)
     assert [end.outcome for end in run(bench, "a", "b")] == ["success", "max_budget"]
     assert len(bench.provider.requests) == 1
 
 
-def test_lost_answers_are_paid_for() -> None:
+def test_lost_answers_are_counted() -> None:
     broken: list[Any] = fails(*answer(says("x"))[:2])
     bench = Bench(ScriptedProvider(broken, answer(says("one"))))
     [ended] = run(bench, "a")
     assert ended.total_cost_usd == pytest.approx(EACH + 10 / 1_000_000)
 
 
-def test_what_was_spent_before_does_not_count() -> None:
+def test_earlier_costs_do_not_count_towards_the_budget() -> None:
     bench = Bench(ScriptedProvider(answer(says("one"))), max_budget_usd=EACH * 2)
     [ended] = run(bench, "a", spent=(spent_by("test-model", Usage(5), 7.0),))
     assert ended.outcome == "success"
     assert ended.total_cost_usd == pytest.approx(7 + EACH)
 
 
-def test_a_budget_without_a_price_is_told_once() -> None:
+def test_a_missing_price_is_reported_once() -> None:
     bench = Bench(ScriptedProvider(answer(says("one")), answer(says("two"))), max_budget_usd=1.0)
     bench.services = replace(bench.services, cost=lambda spec, usage: (0.0, False))
     run(bench, "a", "b")

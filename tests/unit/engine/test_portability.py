@@ -1,4 +1,4 @@
-"""A conversation that another model began: what is lost is named once, and nothing is said where nothing is."""
+"""A conversation that another model began: the user is notified once of what is lost, and not if nothing is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yume_shim.types.events import Notice
 FOREIGN = Message("assistant", (Thinking("hm", opaque={"other-api": {"signature": "s"}}), Text("Yes.")), "other-api/m")
 
 
-def go_on(*history: Message, counted: tuple[int, int, str] = (0, 0, "")) -> tuple[Bench, Session]:
+def continue_session(*history: Message, counted: tuple[int, int, str] = (0, 0, "")) -> tuple[Bench, Session]:
     bench = Bench(ScriptedProvider(answer(says("1")), answer(says("2"))))
     session = Session(bench.services, SPEC, "s-1", lambda _: SPEC, info)
     session.restore(history, counted=counted)
@@ -23,24 +23,24 @@ def go_on(*history: Message, counted: tuple[int, int, str] = (0, 0, "")) -> tupl
     return bench, session
 
 
-def test_what_is_lost_is_told_once() -> None:
-    bench, _ = go_on(Message("user", (Text("Is it?"),)), FOREIGN)
+def test_losses_are_reported_once() -> None:
+    bench, _ = continue_session(Message("user", (Text("Is it?"),)), FOREIGN)
     [notice] = bench.of(Notice)
     assert notice.code == "history"
-    assert notice.text.startswith("Going on with test-model: ")
+    assert notice.text.startswith("Continuing with test-model: ")
     assert "hm" not in str(bench.provider.requests[0].messages)
     assert "Yes." in str(bench.provider.requests[0].messages)
 
 
-def test_nothing_lost_nothing_told() -> None:
+def test_no_notice_if_nothing_is_lost() -> None:
     same = Message("assistant", (Text("Yes."),), SPEC.origin)
     foreign = Message("assistant", (Text("Yes."),), "other-api/m")
     for said in (same, foreign):
-        bench, _ = go_on(Message("user", (Text("Is it?"),)), said)
+        bench, _ = continue_session(Message("user", (Text("Is it?"),)), said)
         assert bench.of(Notice) == []
 
 
-def test_the_size_that_was_counted_is_known_again() -> None:
+def test_the_counted_size_is_restored() -> None:
     bench = Bench(ScriptedProvider())
     session = Session(bench.services, SPEC, "s-1", lambda _: SPEC, info)
     session.restore([Message("user", (Text("x"),)), FOREIGN], counted=(5_000, 2, SPEC.origin))

@@ -1,4 +1,4 @@
-"""A turn works with what the endpoint tells about its model: asked when it begins and when another model takes over."""
+"""A turn uses the limits that the endpoint reports: asked for when it begins and when another model takes over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN = replace(SPEC, known=False)
 
 
 class Asked:
-    """Tells a window of 9,999, and what it was asked."""
+    """Reports a window of 9,999, and records what it was asked about."""
 
     def __init__(self, meanwhile: Callable[[], object] | None = None) -> None:
         self.specs: list[ModelSpec] = []
@@ -45,15 +45,15 @@ def bench(*scripts: list[Any], **settings: Any) -> Bench:
     return Bench(ScriptedProvider(*scripts), **settings)
 
 
-def test_what_is_told_holds_for_the_turn_and_the_next_begins_with_it() -> None:
+def test_reported_limits_hold_for_this_turn_and_the_next() -> None:
     made, asked = bench(answer(says("One.")), answer(says("Two."))), Asked()
     session(made, asked).run()
-    told = replace(UNKNOWN, window=9_999, known=True)
-    assert [request.model for request in made.provider.requests] == [told, told]
-    assert asked.specs == [UNKNOWN, told]
+    refined = replace(UNKNOWN, window=9_999, known=True)
+    assert [request.model for request in made.provider.requests] == [refined, refined]
+    assert asked.specs == [UNKNOWN, refined]
 
 
-def test_a_model_that_takes_over_is_asked_about_too() -> None:
+def test_a_fallback_model_is_refined_too() -> None:
     gone = fails(kind="not_found", retryable=False)
     made, asked = bench(gone, answer(says("One.")), answer(says("Two.")), fallback_model="second"), Asked()
     session(made, asked).run()

@@ -25,7 +25,7 @@ def turn(bench: Bench, spec: Any = SPEC) -> None:
     Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
 
 
-def test_sampling_settings_of_the_model_go_into_a_turn_and_not_into_a_summary() -> None:
+def test_sampling_settings_are_sent_in_a_turn_and_not_for_a_summary() -> None:
     bench = Bench(ScriptedProvider(answer(says("Hi.")), answer(says("<summary>\nSHORT\n</summary>"))))
     session = Session(bench.services, WARM, "s-1", lambda text: WARM, info)
     for given in (UserInput((Text("Hello."),), "Hello."), Compact(), EndOfInput()):
@@ -35,7 +35,7 @@ def test_sampling_settings_of_the_model_go_into_a_turn_and_not_into_a_summary() 
     assert asked == [(0.5, 0.9, ("END",), "auto"), (None, None, (), "none")]
 
 
-def test_a_shaped_answer_is_forced_once_it_was_forgotten() -> None:
+def test_structured_output_is_forced_after_an_answer_without_it() -> None:
     output = answer(calls("c1", TOOL_NAME, n=3), stop="tool_calls")
     tools = FunctionTools(Read=lambda given, context: "x")
     bench = Bench(ScriptedProvider(answer(says("Three.")), output), tools=tools, json_schema=SCHEMA)
@@ -43,13 +43,13 @@ def test_a_shaped_answer_is_forced_once_it_was_forgotten() -> None:
     assert [request.tool_choice for request in bench.provider.requests] == ["auto", TOOL_NAME]
 
 
-def test_a_shaped_answer_is_forced_at_once_where_there_is_no_other_tool() -> None:
+def test_structured_output_is_forced_at_once_if_there_is_no_other_tool() -> None:
     bench = Bench(ScriptedProvider(answer(calls("c1", TOOL_NAME, n=3), stop="tool_calls")), json_schema=SCHEMA)
     turn(bench)
     assert [request.tool_choice for request in bench.provider.requests] == [TOOL_NAME]
 
 
-def test_defaults_of_the_hosts_schema_are_filled_in_where_the_output_does_not_fit_without_them() -> None:
+def test_schema_defaults_are_filled_in_if_the_output_does_not_fit_without_them() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -59,14 +59,14 @@ def test_defaults_of_the_hosts_schema_are_filled_in_where_the_output_does_not_fi
         },
         "required": ["n", "where"],
     }
-    demand = StructuredOutput(schema)
-    _deliver(demand, {"where": {}})
-    assert demand.value == {"n": 1, "where": {"x": 2}, "free": "word"}
+    structured = StructuredOutput(schema)
+    _deliver(structured, {"where": {}})
+    assert structured.value == {"n": 1, "where": {"x": 2}, "free": "word"}
     fitting = StructuredOutput(schema)
     _deliver(fitting, {"n": 5, "where": {"x": 1}})
     assert fitting.value == {"n": 5, "where": {"x": 1}}
 
 
-def _deliver(demand: StructuredOutput, given: dict[str, Any]) -> None:
-    prepared = demand.prepare(ToolCall("c1", TOOL_NAME, given), demand.spec)
-    demand.run(prepared, ToolContext("c1", CancelSignal()))
+def _deliver(structured: StructuredOutput, given: dict[str, Any]) -> None:
+    prepared = structured.prepare(ToolCall("c1", TOOL_NAME, given), structured.spec)
+    structured.run(prepared, ToolContext("c1", CancelSignal()))

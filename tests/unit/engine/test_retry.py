@@ -42,7 +42,7 @@ def test_retry_after_above_the_cap_fails_at_once() -> None:
     assert plan_retry(failure(after_ms=60_001), 0, PLAIN, 0.0) is None
 
 
-def test_what_is_not_retryable_is_not_retried() -> None:
+def test_failures_that_are_not_retryable_are_not_retried() -> None:
     assert plan_retry(failure(retryable=False, after_ms=10), 0, PLAIN, 0.0) is None
     assert plan_retry(failure(), 0, Backoff(retries=0), 0.0) is None
 

@@ -1,4 +1,4 @@
-"""Keys never leave a tool, in text or in structured results."""
+"""Keys are removed from tool output, from text and from structured results."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from yume_shim.types.blocks import Image, Text
 from yume_shim.types.outputs import ToolOutput
 
 KEY = "the-key-in-use-123"
-OURS = (KEY,)
+SECRETS = (KEY,)
 
 
 def test_text_and_structured_results() -> None:
     output = ToolOutput(
         f"env: {KEY}\n", {"stdout": f"env: {KEY}\n", "lines": [1, f"x{KEY}"], "interrupted": False}, False
     )
-    clean, count = scrub(output, OURS)
+    clean, count = scrub(output, SECRETS)
     assert clean == ToolOutput(
         "env: [redacted]\n", {"stdout": "env: [redacted]\n", "lines": [1, "x[redacted]"], "interrupted": False}, False
     )
@@ -23,7 +23,7 @@ def test_text_and_structured_results() -> None:
 
 def test_blocks() -> None:
     image = Image("image/png", "AAAA")
-    clean, count = scrub(ToolOutput((Text(KEY), image)), OURS)
+    clean, count = scrub(ToolOutput((Text(KEY), image)), SECRETS)
     assert clean.content == (Text("[redacted]"), image)
     assert count == 1
 
@@ -33,7 +33,7 @@ def test_encoded_bytes_are_left_alone() -> None:
     assert scrub(output, ()) == (output, 0)
 
 
-def test_known_shapes_go_without_being_in_use() -> None:
+def test_texts_in_the_form_of_a_key_are_removed_too() -> None:
     clean, count = scrub(ToolOutput("key sk-" + "ant-api03-" + "a1B2" * 12), ())
     assert "a1B2" not in str(clean.content)
     assert count == 1
@@ -41,5 +41,5 @@ def test_known_shapes_go_without_being_in_use() -> None:
 
 def test_harmless_output_is_the_same_object() -> None:
     output = ToolOutput("nothing here", {"a": ["b", {"c": 1}]})
-    assert scrub(output, OURS) == (output, 0)
-    assert scrub(output, OURS)[0] is output
+    assert scrub(output, SECRETS) == (output, 0)
+    assert scrub(output, SECRETS)[0] is output

@@ -67,7 +67,7 @@ def test_waiting_prompts_are_joined_in_the_claude_forms() -> None:
     assert asked(bench, 1) == ["a", "b\nc"]
 
 
-def test_prompts_during_tools_go_along_with_the_results() -> None:
+def test_prompts_during_tools_are_sent_with_the_results() -> None:
     tools = FunctionTools(Up=lambda given, _: s.submit(prompt("also this")) and "ok")
     bench = Bench(ScriptedProvider(answer(calls("c1", "Up")), answer(says("Done."))), tools, merge_waiting=True)
     s = session(bench)
@@ -105,7 +105,7 @@ def test_interrupt_while_idle_does_nothing() -> None:
     assert [end.outcome for end in bench.of(TurnEnded)] == ["success"]
 
 
-def test_interrupt_in_the_middle_and_the_session_lives_on() -> None:
+def test_the_session_continues_after_an_interrupt() -> None:
     started = threading.Event()
     stream = [ResponseStarted("m", "m"), BlockStarted(0, Text("")), BlockDelta(0, "text", "Hal"), started.set, HOLD]
     bench = Bench(ScriptedProvider(stream, answer(says("next"))))
@@ -155,7 +155,7 @@ def test_repeated_uuid_is_not_run_again() -> None:
     assert [(taken.uuid, taken.repeated) for taken in bench.of(PromptTaken)] == [("u-1", False), ("u-1", True)]
 
 
-def test_context_without_a_question() -> None:
+def test_a_prompt_without_a_query_is_only_added_to_the_history() -> None:
     bench = Bench(ScriptedProvider(answer(says("1"))))
     s = session(bench)
     s.submit(prompt("remember", should_query=False))
@@ -190,7 +190,7 @@ def test_model_switch_and_its_failure() -> None:
     assert bench.provider.requests[0].model.id == "other"
 
 
-def test_clear_forgets_and_changes_the_id() -> None:
+def test_clear_drops_the_history_and_changes_the_id() -> None:
     bench = Bench(ScriptedProvider(answer(says("1")), answer(says("2"))))
     s = session(bench)
     s.submit(prompt("a"))
@@ -211,7 +211,7 @@ def test_the_queue_is_bounded() -> None:
     assert s.submit(EndOfInput())
 
 
-def test_shut_down_forgets_what_waits() -> None:
+def test_shut_down_drops_waiting_prompts() -> None:
     started = threading.Event()
     bench = Bench(ScriptedProvider([started.set, HOLD]))
     s = session(bench)

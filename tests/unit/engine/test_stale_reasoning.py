@@ -1,4 +1,4 @@
-"""Reasoning is sent again only behind the beginning that it was written behind; a full window is no end."""
+"""Reasoning is sent again only while the messages before it are unchanged; a full window does not end the answer."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ def step(number: int) -> list[Any]:
     return answer(thinks(f"t{number}"), calls(f"c{number}", "look", index=1), stop="tool_calls")
 
 
-def test_a_summary_unbinds_what_is_kept_behind_it() -> None:
+def test_a_summary_makes_earlier_reasoning_stale() -> None:
     scripts = [answer(thinks("t0"), says("one", index=1)), step(1), TOO_LONG, SUMMARY, step(2), answer(says("two"))]
     bench = played(BOUND, scripts, "first", "second")
     assert thoughts(bench) == [[], ["t0"], ["t0", "t1"], ["t0"], [], ["t2"]]
     assert bench.of(TurnEnded)[-1].text == "two"
 
 
-def test_models_that_bind_nothing_get_all_of_it() -> None:
+def test_models_that_do_not_bind_reasoning_get_all_of_it() -> None:
     scripts = [answer(thinks("t0"), says("one", index=1)), step(1), TOO_LONG, SUMMARY, step(2), answer(says("two"))]
     bench = played(SPEC, scripts, "first", "second")
     assert thoughts(bench) == [[], ["t0"], ["t0", "t1"], ["t0"], ["t1"], ["t1", "t2"]]
 
 
-def test_other_tools_unbind_what_came_before() -> None:
+def test_a_new_tool_makes_earlier_reasoning_stale() -> None:
     tools = FunctionTools()
 
     def look() -> str:
@@ -84,17 +84,17 @@ def test_other_tools_unbind_what_came_before() -> None:
         return "seen"
 
     bench = played(BOUND, [step(1), step(2), answer(says("done"))], "go", look=look, tools=tools)
-    assert thoughts(bench) == [[], [], ["t2"]]  # the first call brought a tool, the second nothing new
+    assert thoughts(bench) == [[], [], ["t2"]]  # the first call added a tool, the second did not
 
 
-def test_trimming_unbinds_what_came_before() -> None:
+def test_trimming_makes_earlier_reasoning_stale() -> None:
     small = replace(BOUND, window=10_000, max_output=1_000)
     scripts = [step(1), answer(thinks("t2"), says("one", index=1), usage=Usage(7_000, 5)), answer(says("two"))]
     bench = played(small, scripts, "first", "second", look=lambda: "x" * 20_000)
     assert thoughts(bench) == [[], ["t1"], []]
 
 
-def test_a_full_window_is_summed_up_and_the_answer_goes_on() -> None:
+def test_a_full_window_is_compacted_and_the_answer_continues() -> None:
     scripts = [answer(says("one")), answer(says("half "), stop="window"), SUMMARY, answer(says("whole"))]
     bench = played(SPEC, scripts, "first", "second")
     assert [ended.text for ended in bench.of(TurnEnded)] == ["one", "half whole"]
@@ -102,7 +102,7 @@ def test_a_full_window_is_summed_up_and_the_answer_goes_on() -> None:
     assert bench.of(Notice) == []
 
 
-def test_a_full_window_with_nothing_to_sum_up_is_told() -> None:
+def test_a_full_window_with_nothing_to_compact_is_reported() -> None:
     bench = played(SPEC, [answer(says("half"), stop="window")], "first")
     assert [ended.text for ended in bench.of(TurnEnded)] == ["half"]
     assert [notice.code for notice in bench.of(Notice)] == ["max_tokens"]

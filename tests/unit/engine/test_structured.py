@@ -1,4 +1,4 @@
-"""Structured output: delivered, refused, given up, forgotten."""
+"""Structured output: accepted, sent back, given up after some tries, asked for when it is missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_delivered_at_the_first_try_ends_the_turn() -> None:
     assert bench.provider.requests[0].tools[0].schema == SCHEMA
 
 
-def test_what_does_not_fit_is_sent_back() -> None:
+def test_output_that_does_not_fit_is_sent_back() -> None:
     bench, ended = run(output(n="x"), output(n=1))
     wrong, right = bench.of(ToolFinished)
     assert wrong.result.is_error
@@ -53,7 +53,7 @@ def test_it_gives_up_after_five_tries() -> None:
     assert len(bench.of(ToolFinished)) == MAX_TRIES
 
 
-def test_a_forgotten_output_is_asked_for_once() -> None:
+def test_a_missing_output_is_asked_for_once() -> None:
     bench, ended = run(answer(says("Three.")), output(n=3))
     assert bench.of(NoteAdded) == [NoteAdded(NUDGE)]
     assert ended.structured_output == {"n": 3}
@@ -61,7 +61,7 @@ def test_a_forgotten_output_is_asked_for_once() -> None:
     assert (ended.outcome, ended.text, ended.structured_output) == ("success", "Still three.", None)
 
 
-def test_other_shapes_than_objects_are_wrapped() -> None:
+def test_schemas_of_other_types_than_object_are_wrapped() -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     _, ended = run(output(output=[1, 2]), schema=schema)
     assert ended.structured_output == [1, 2]

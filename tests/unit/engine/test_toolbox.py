@@ -1,4 +1,4 @@
-"""Several tool sources as one toolbox, and input for schemas that are not ours."""
+"""Several tool sources as one toolbox, and input for schemas of other programs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_missing_tool_is_explained() -> None:
     box = Toolbox((OwnTools(), FunctionTools(Get=lambda given, _: "")))
     with pytest.raises(ToolFailed, match=r"No such tool available: Down\. It is switched off\."):
         box.prepare(ToolCall("1", "Down", {}))
-    with pytest.raises(ToolFailed, match=r"No such tool available: Nope\. There are: Up, Get"):
+    with pytest.raises(ToolFailed, match=r"No such tool available: Nope\. Available: Up, Get"):
         box.prepare(ToolCall("1", "Nope", {}))
 
 
@@ -87,7 +87,7 @@ def test_a_toolbox_limited_to_some_names() -> None:
     box = Toolbox((OwnTools(), FunctionTools(Get=lambda given, _: ""))).limited_to(("Upper", "Other"))
     assert box.names() == ("Up",)
     assert box.find("Get") is None
-    with pytest.raises(ToolFailed, match="There are: Up"):
+    with pytest.raises(ToolFailed, match="Available: Up"):
         box.prepare(ToolCall("1", "Get", {}))
 
 

@@ -103,7 +103,7 @@ def test_tools_then_text_and_each_call_gets_one_result() -> None:
     assert provider.requests[1].messages[: len(provider.requests[0].messages)] == provider.requests[0].messages
 
 
-def test_calls_run_whatever_the_stop_word_says() -> None:
+def test_calls_run_whatever_the_stop_reason_says() -> None:
     tools = FunctionTools(Up=lambda given, _: "ok")
     bench = Bench(ScriptedProvider(answer(calls("c1", "Up"), stop="end"), answer(says("Done."))), tools)
     assert run(bench)[0].text == "Done."
@@ -128,7 +128,7 @@ def test_side_by_side_results_come_in_call_order() -> None:
     assert [event.result.content for event in bench.of(ToolFinished)] == ["slow", "fast"]
 
 
-def test_a_tool_that_breaks_is_an_error_result() -> None:
+def test_a_tool_that_raises_is_an_error_result() -> None:
     def broken(given: dict[str, Any], _: object) -> str:
         raise ZeroDivisionError("oops")
 
@@ -145,7 +145,7 @@ def test_unknown_tool_gets_a_wrapped_error() -> None:
     [finished] = bench.of(ToolFinished)
     assert (
         finished.result.content
-        == "<tool_use_error>Error: No such tool available: Nope. There are: none</tool_use_error>"
+        == "<tool_use_error>Error: No such tool available: Nope. Available: none</tool_use_error>"
     )
 
 
@@ -177,7 +177,7 @@ def test_budget_stops_before_the_calls() -> None:
     assert [block.call_id for block in history[-1].blocks if isinstance(block, ToolResult)] == ["c1"]
 
 
-def test_output_limit_is_continued_three_times_and_then_told() -> None:
+def test_output_limit_is_continued_three_times_and_then_reported() -> None:
     bench = Bench(ScriptedProvider(*[answer(says("more"), stop="length") for _ in range(4)]))
     ended, _ = run(bench)
     assert (ended.outcome, ended.stop_reason, ended.num_turns) == ("success", "max_tokens", 4)
@@ -211,7 +211,7 @@ def test_failures_before_the_first_block_are_retried() -> None:
     assert bench.clock.waits == [1.0, 3.0]
 
 
-def test_giving_up_tells_the_failure_once() -> None:
+def test_the_failure_is_reported_once() -> None:
     bench = Bench(ScriptedProvider(*[fails() for _ in range(4)]))
     ended, _ = run(bench)
     assert ended.outcome == "provider_error"
@@ -275,7 +275,7 @@ def test_cut_after_a_finished_call_runs_it_once(on_cut: str) -> None:
     assert ended.text == "Done."
 
 
-def test_thinking_alone_is_asked_again() -> None:
+def test_an_answer_cut_after_thinking_alone_is_requested_again() -> None:
     cut = fails(ResponseStarted("m", "m"), *thinks("hm"), kind="stream_interrupted")
     provider = ScriptedProvider(cut, answer(says("Done.")))
     ended, _ = run(Bench(provider, on_cut="continue"))
@@ -283,7 +283,7 @@ def test_thinking_alone_is_asked_again() -> None:
     assert ended.text == "Done."
 
 
-def test_endless_cuts_end() -> None:
+def test_the_number_of_continued_cuts_is_limited() -> None:
     scripts = [fails(*OPEN_TEXT, kind="stream_interrupted") for _ in range(20)]
     ended, _ = run(Bench(ScriptedProvider(*scripts), on_cut="continue"))
     assert ended.outcome == "provider_error"
@@ -363,7 +363,7 @@ def test_interrupt_in_a_retry_wait() -> None:
     assert bench.clock.waits == []
 
 
-def test_a_prompt_that_takes_over_is_no_failure() -> None:
+def test_an_interrupt_by_a_priority_prompt_is_no_failure() -> None:
     cancel = CancelSignal()
     bench = Bench(ScriptedProvider([*OPEN_TEXT, cancel.set, HOLD]))
     ended, _ = run(bench, cancel=cancel, reason="priority")
@@ -380,7 +380,7 @@ def tool_turn(gate: TableGate, *answers: Answer) -> tuple[Bench, TurnEnded]:
     return bench, run(bench)[0]
 
 
-def test_an_ask_without_anybody_to_ask_is_a_denial() -> None:
+def test_a_question_that_no_host_can_answer_is_a_denial() -> None:
     bench, ended = tool_turn(TableGate(Up="ask"))
     [finished] = bench.of(ToolFinished)
     assert finished.result == ToolResult("c1", "Up needs permission", is_error=True)
@@ -389,7 +389,7 @@ def test_an_ask_without_anybody_to_ask_is_a_denial() -> None:
     assert ended.outcome == "success"
 
 
-def test_allowed_with_other_input() -> None:
+def test_allowed_with_changed_input() -> None:
     bench, _ = tool_turn(
         TableGate(Up="ask"), Answer("allow", {"x": "b"}, updates=({"type": "setMode"},), remember=True)
     )
@@ -403,7 +403,7 @@ def test_allowed_with_other_input() -> None:
     [
         (Answer("deny", message="no thanks"), "no thanks"),
         (Answer("error", message="boom"), "Tool permission request failed: Error: boom"),
-        (Answer("timeout"), "Nobody answered the permission request for Up in time, so it was not run."),
+        (Answer("timeout"), "The permission request for Up was not answered in time, so the call was not run."),
         (
             Answer("closed"),
             "Tool permission request failed: AbortError: Tool permission stream closed before response received",
@@ -437,7 +437,7 @@ def test_an_internal_error_still_ends_the_turn() -> None:
 # ---------------------------------------------------------------- long calls
 
 
-def test_a_long_call_is_heard_of_while_it_runs() -> None:
+def test_progress_of_a_long_call_is_reported() -> None:
     def slow(given: dict[str, Any], _: object) -> str:
         wait_until(lambda: bench.of(ToolProgress), "a heartbeat")
         return "done"
@@ -455,10 +455,10 @@ def test_a_long_call_is_heard_of_while_it_runs() -> None:
     assert set(kinds[1:-1]) == {"ToolProgress"}
 
 
-@pytest.mark.parametrize(("wanted", "text"), [(True, "schön"), (False, "schÃ¶n")])
-def test_wrongly_decoded_output_is_mended_on_demand(wanted: bool, text: str) -> None:
+@pytest.mark.parametrize(("repair", "text"), [(True, "schön"), (False, "schÃ¶n")])
+def test_mojibake_is_repaired_if_the_setting_is_on(repair: bool, text: str) -> None:
     tools = FunctionTools(Say=lambda given, _: "schÃ¶n")
     provider = ScriptedProvider(answer(calls("c1", "Say"), stop="tool_calls"), answer(says("Done.")))
-    bench = Bench(provider, tools, repair_mojibake=wanted)
+    bench = Bench(provider, tools, repair_mojibake=repair)
     run(bench)
     assert bench.of(ToolFinished)[0].result.content == text

@@ -1,4 +1,4 @@
-"""From a model to a provider."""
+"""Building the provider of a model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_an_api_without_an_sdk() -> None:
 
 
 def test_loading_is_light() -> None:
-    """Neither SDKs nor TLS nor anything else heavy comes in before it is needed."""
+    """Neither SDKs nor TLS nor anything else heavy is imported before it is needed."""
     code = (
         "import sys; from yume_shim.providers.load import load_provider;"
         "from yume_shim.types.models import *; from yume_shim.types.settings import Settings;"

@@ -29,7 +29,7 @@ ENDED = ResponseEnded("end", "end_turn", Usage())
 
 
 class Script:
-    """An adapter, a decoder, a transport and a stream: all do what the frames say."""
+    """An adapter, a decoder, a transport and a stream in one, driven by the frames."""
 
     API = "test-api"
     NOT_APPLICABLE: dict[str, str] = {}  # noqa: RUF012
@@ -99,7 +99,7 @@ def test_nothing_follows_the_end() -> None:
     assert script.closed == 1
 
 
-def test_a_decoder_that_forgets_to_end() -> None:
+def test_a_decoder_without_a_terminal_event() -> None:
     [first, last] = run(Script({"give": [STARTED]}))
     assert first == STARTED
     assert isinstance(last, ResponseFailed)
@@ -117,7 +117,7 @@ def test_a_decoder_that_forgets_to_end() -> None:
         (KeyError("choices"), "internal", False),
     ],
 )
-def test_trouble_in_the_middle(trouble: Any, kind: str, retryable: bool) -> None:
+def test_failures_in_the_middle(trouble: Any, kind: str, retryable: bool) -> None:
     script = Script({"give": [STARTED]}, trouble)
     events = run(script)
     assert events[0] == STARTED
@@ -127,7 +127,7 @@ def test_trouble_in_the_middle(trouble: Any, kind: str, retryable: bool) -> None
     assert script.closed == 1
 
 
-def test_trouble_before_the_start() -> None:
+def test_failures_before_the_start() -> None:
     refused = status_failed(401, {}, b"no", "vendor")
     script = Script(opening=refused)
     assert run(script) == [ResponseFailed(refused.failure)]
@@ -166,7 +166,7 @@ NONSENSE: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize(("api", "frame"), [(api, frame) for api, frames in NONSENSE.items() for frame in frames])
 @pytest.mark.parametrize("whole", [False, True])
-def test_a_frame_of_another_shape_is_the_providers_fault(api: str, frame: Any, whole: bool) -> None:
+def test_an_invalid_frame_is_a_protocol_failure(api: str, frame: Any, whole: bool) -> None:
     endpoint = Endpoint("vendor", api, "http://127.0.0.1:1")
     request = Request(ModelSpec("m", endpoint, streaming=not whole), (Message("user", (Text("hi"),)),))
     provider = ApiProvider(load_adapter(api), endpoint, Script(frame), FakeIds(), lambda *_: None)
@@ -178,7 +178,7 @@ def test_a_frame_of_another_shape_is_the_providers_fault(api: str, frame: Any, w
     )
 
 
-def test_whatever_breaks_after_a_cancel_is_a_cancel() -> None:
+def test_any_failure_after_a_cancel_is_a_cancel() -> None:
     stop = cancel()
     script = Script({"give": [STARTED]}, ConnectionResetError(104, "x"))
     provider = ApiProvider(script, ENDPOINT, script, FakeIds(), lambda *_: None)
@@ -196,11 +196,11 @@ def test_a_stream_that_is_dropped_is_closed() -> None:
     assert script.closed == 1
 
 
-def test_the_tap_hears_everything() -> None:
-    heard: list[tuple[str, Any]] = []
-    run(Script({"give": [STARTED]}, {"!bad": "x"}), tap=lambda kind, data: heard.append((kind, data)))
-    assert [kind for kind, _ in heard] == ["request", "headers", "frame", "frame", "fault"]
-    assert heard[0][1] == WireRequest("/x", {"model": "m"})
+def test_the_tap_receives_everything() -> None:
+    received: list[tuple[str, Any]] = []
+    run(Script({"give": [STARTED]}, {"!bad": "x"}), tap=lambda kind, data: received.append((kind, data)))
+    assert [kind for kind, _ in received] == ["request", "headers", "frame", "frame", "fault"]
+    assert received[0][1] == WireRequest("/x", {"model": "m"})
     refused: list[tuple[str, Any]] = []
     script = Script(opening=status_failed(500, {}, b"no", "vendor"))
     run(script, tap=lambda kind, data: refused.append((kind, data)))

@@ -1,4 +1,4 @@
-"""Whole answers instead of streams: asked for, told as frames, read as the vendors' SDKs read them."""
+"""Whole answers instead of streams: requested, turned into frames, read as the vendors' SDKs read them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def texts(events: list[ModelEvent]) -> str:
 
 @pytest.mark.parametrize("by_model", [True, False])
 @pytest.mark.parametrize("api", WHOLE)
-def test_no_stream_is_asked_for(api: str, by_model: bool) -> None:
+def test_no_stream_is_requested(api: str, by_model: bool) -> None:
     wire = load_adapter(api).encode_request(request_to(spec(api, by_model=by_model)))
     assert "stream_options" not in wire.body
     if api == "google-genai":
@@ -88,7 +88,7 @@ def test_no_stream_is_asked_for(api: str, by_model: bool) -> None:
 
 
 @pytest.mark.parametrize("api", WHOLE)
-def test_whole_answers_end_well(api: str) -> None:
+def test_whole_answers_are_complete(api: str) -> None:
     events = decoded(api, WHOLE[api])
     assert texts(events) == "Hi."
     assert isinstance(events[-1], ResponseEnded)
@@ -97,14 +97,14 @@ def test_whole_answers_end_well(api: str) -> None:
 
 @pytest.mark.parametrize("api", WHOLE)
 @pytest.mark.parametrize("body", [{}, {"unexpected": 1}, {"id": None}])
-def test_what_is_no_answer_fails(api: str, body: Json) -> None:
+def test_a_body_that_is_not_an_answer_fails(api: str, body: Json) -> None:
     assert [type(event) for event in decoded(api, body)][-1] is ResponseFailed
 
 
 @pytest.mark.parametrize("api", WHOLE)
 @pytest.mark.parametrize("transport", ["direct", "sdk"])
-def test_both_transports_bring_it(api: str, transport: Any) -> None:
-    """Also with room for an answer that the Anthropic SDK would rather stream, and later than a first byte may come."""
+def test_both_transports_deliver_it(api: str, transport: Any) -> None:
+    """Also with an output limit for which the Anthropic SDK demands a stream, and later than the first-byte timeout."""
 
     def answer(exchange: Exchange) -> bool:
         import time
@@ -123,7 +123,7 @@ def test_both_transports_bring_it(api: str, transport: Any) -> None:
     assert isinstance(events[-1], ResponseEnded)
 
 
-def test_a_recording_says_what_the_model_cannot_do(tmp_path: Path) -> None:
+def test_a_recording_names_what_the_model_lacks(tmp_path: Path) -> None:
     for name, can in (("none", False), ("all", True)):
         recorder = Recorder(str(tmp_path / name), "openai-chat", "m", native_tools=can, streaming=can)
         recorder("request", load_adapter("openai-chat").encode_request(request_to(spec("openai-chat"))))
@@ -144,7 +144,7 @@ def recordings() -> Iterator[tuple[str, str]]:
 
 
 def streams() -> list[str]:
-    """Anthropic's own streams, without what proxies make of them."""
+    """Anthropic's own streams, without those of proxies."""
     found = sorted(path.name for path in (Path(RECORDED) / "anthropic").glob("*.sse"))
     return [name for name in found if not name.startswith("dialect_")] if RECORDED else []
 
@@ -236,7 +236,7 @@ def test_streams_as_whole_answers(file: str) -> None:
 
 
 def _seen(event: BlockEnded) -> Any:
-    """A block without what only its API understands."""
+    """A block without its private data."""
     match event.block:
         case Text() | Thinking():
             return type(event.block), event.block.text

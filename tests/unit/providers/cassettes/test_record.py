@@ -1,4 +1,4 @@
-"""What is recorded can be played, and holds no secrets."""
+"""Recordings can be played, and contain no secrets."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _recorded(folder: Path, *frames: Any, body: Any = None) -> str:
         "Bearer abcdefghijklmnop.qrst",
     ],
 )
-def test_secrets_are_taken_out(tmp_path: Path, secret: str) -> None:
+def test_secrets_are_removed(tmp_path: Path, secret: str) -> None:
     text = _recorded(tmp_path, {"text": f"the key is {secret}!", "deep": [{"x": secret}]}, body={"say": secret})
     assert secret not in text
     assert "org-abc" not in text
@@ -82,7 +82,7 @@ def test_a_placeholder_for_a_key_leaves_the_recording_whole(tmp_path: Path) -> N
     assert (tmp_path / "wire" / "01.jsonl").read_text("utf-8") == '{"text":"none of it: [redacted]"}\n'
 
 
-def test_fields_that_hold_keys(tmp_path: Path) -> None:
+def test_fields_with_keys(tmp_path: Path) -> None:
     text = _recorded(tmp_path, {"Authorization": "abc", "api_key": "abc", "x": {"X-Api-Key": "abc"}, "tokens": 3})
     assert "abc" not in text
     assert '"tokens":3' in text
@@ -101,13 +101,13 @@ def test_files_are_private(tmp_path: Path) -> None:
     assert modes == {"0o600"}
 
 
-def test_numbers_go_on_in_the_next_process(tmp_path: Path) -> None:
+def test_numbers_continue_in_the_next_process(tmp_path: Path) -> None:
     _recorded(tmp_path, {"a": 1})
     _recorded(tmp_path, {"a": 2})
     assert sorted(path.name for path in (tmp_path / "wire").iterdir()) == ["01.jsonl", "02.jsonl"]
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(BadInvocation, match="cannot record"):
         Recorder(str(tmp_path / "file"), "openai-chat", "m")

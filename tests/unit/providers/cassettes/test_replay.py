@@ -1,4 +1,4 @@
-"""Cassettes that are played. Every wire golden runs through the replay provider too; here is what else it does."""
+"""Playing cassettes, beyond the wire goldens, which run through the replay provider too."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_read_fails_its_request(tmp_path: Path, wire: str)
     assert "line 1" in last.failure.message
 
 
-def test_what_is_no_cassette(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_cassette(tmp_path: Path) -> None:
     with pytest.raises(BadInvocation, match=r"no cassette\.toml"):
         read_cassette(str(tmp_path / "nowhere"))
     empty = cassette(tmp_path)
@@ -78,7 +78,7 @@ def test_what_is_no_cassette(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", ["", 'api = 7\nmodel = "m"', 'api = "anthropic-messages"\nmodel = 7', "not = = toml"])
-def test_a_table_that_says_nothing(tmp_path: Path, table: str) -> None:
+def test_an_incomplete_table(tmp_path: Path, table: str) -> None:
     with pytest.raises(BadInvocation):
         read_cassette(cassette(tmp_path, ANSWER, table=table))
 

@@ -1,4 +1,4 @@
-"""What endpoints tell about their models: read, asked for over a real connection, kept, and used by the program."""
+"""What endpoints report about their models: read, requested over a real connection, cached, and used by the program."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def no_log(level: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "limits"),
     [
         (SHOWN, {"window": 131_072, "tools": True, "images": True, "thinking": "adaptive"}),
         (
@@ -83,11 +83,11 @@ def no_log(level: str, message: str) -> None:
         ({"license": "…"}, {}),
     ],
 )
-def test_ollama(body: Json, told: Json) -> None:
-    assert read_ollama(body, spec()) == told
+def test_ollama(body: Json, limits: Json) -> None:
+    assert read_ollama(body, spec()) == limits
 
 
-def test_ollama_keeps_the_way_of_thinking_that_is_known() -> None:
+def test_ollama_keeps_the_known_style_of_thinking() -> None:
     assert read_ollama({"capabilities": ["thinking"]}, spec(thinking="effort"))["thinking"] == "effort"
 
 
@@ -99,11 +99,11 @@ def test_openrouter() -> None:
         "supported_parameters": ["tools", "reasoning", "max_tokens"],
         "architecture": {"input_modalities": ["text", "image"]},
     }
-    told = {"window": 131_072, "max_output": 16_384, "tools": True, "sampling": False, "thinking": "effort"}
+    limits = {"window": 131_072, "max_output": 16_384, "tools": True, "sampling": False, "thinking": "effort"}
     body = {"data": [{"id": "other"}, row]}
     asked = spec("openrouter-models")
-    assert read_openrouter(body, asked) == {**told, "images": True}
-    assert read_openrouter(body, replace(asked, id="m:nitro")) == {**told, "images": True}
+    assert read_openrouter(body, asked) == {**limits, "images": True}
+    assert read_openrouter(body, replace(asked, id="m:nitro")) == {**limits, "images": True}
     assert read_openrouter(body, replace(asked, id="n")) == {}
     plain = {"data": [{"id": "m", "top_provider": None, "supported_parameters": ["temperature"]}]}
     assert read_openrouter(plain, asked) == {"tools": False, "sampling": True, "thinking": ""}
@@ -144,12 +144,12 @@ def test_anthropic() -> None:
 # ---------------------------------------------------------------- using
 
 
-def test_what_is_told_goes_over_what_was_guessed() -> None:
-    told = {"window": 40_960, "efforts": ["low"], "tools": False, "unheard": 1}
-    assert with_limits(spec(), told) == replace(spec(), window=40_960, efforts=("low",), tools=False, known=True)
+def test_reported_limits_override_guesses() -> None:
+    limits = {"window": 40_960, "efforts": ["low"], "tools": False, "unknown": 1}
+    assert with_limits(spec(), limits) == replace(spec(), window=40_960, efforts=("low",), tools=False, known=True)
 
 
-def test_a_window_is_no_larger_than_the_context_that_is_asked_for() -> None:
+def test_a_window_is_no_larger_than_the_requested_context() -> None:
     small = replace(spec(), endpoint=replace(spec().endpoint, quirks=Quirks(context_size=32_768)))
     assert with_limits(small, {"window": 131_072}) == replace(small, window=32_768, max_output=8_192, known=True)
     assert with_limits(small, {"window": 4_096}) == replace(small, window=4_096, max_output=1_024, known=True)
@@ -182,17 +182,17 @@ def answering(body: object, status: int = 200, indent: int | None = None) -> Cal
 def test_every_form_is_asked_and_read(form: str, indent: int | None) -> None:
     _, line, body, window = FORMS[form]
     with LoopbackServer(answering(body, indent=indent)) as server:
-        told = ask(spec(form, server.url))
-        (heard,) = server.requests
-    assert told is not None
-    assert told["window"] == window
-    assert f"{heard.method} {heard.path}" == line
-    assert "key-for-tests" in str(heard.headers)
-    if heard.method == "GET":
-        assert heard.body == b""
-        assert not {"content-type", "content-length"} & heard.headers.keys()
+        limits = ask(spec(form, server.url))
+        (received,) = server.requests
+    assert limits is not None
+    assert limits["window"] == window
+    assert f"{received.method} {received.path}" == line
+    assert "key-for-tests" in str(received.headers)
+    if received.method == "GET":
+        assert received.body == b""
+        assert not {"content-type", "content-length"} & received.headers.keys()
     else:
-        assert heard.json() == {"model": "m"}
+        assert received.json() == {"model": "m"}
 
 
 @pytest.mark.parametrize(
@@ -213,12 +213,12 @@ def test_every_form_is_asked_and_read(form: str, indent: int | None) -> None:
         ({}, 200),
     ],
 )
-def test_no_answer_is_no_harm(body: object, status: int) -> None:
+def test_a_missing_answer_does_no_harm(body: object, status: int) -> None:
     with LoopbackServer(answering(body, status)) as server:
         assert ask(spec(url=server.url)) is None
 
 
-def test_nobody_listens() -> None:
+def test_no_server_is_running() -> None:
     assert ask(spec()) is None
 
 
@@ -237,7 +237,7 @@ def endless(exchange: Exchange) -> bool:
 
 
 @pytest.mark.parametrize("handle", [silent, endless])
-def test_an_answer_is_waited_for_only_briefly(handle: Callable[[Exchange], bool]) -> None:
+def test_the_wait_for_an_answer_is_short(handle: Callable[[Exchange], bool]) -> None:
     with LoopbackServer(handle) as server:
         made = spec(url=server.url)
         brief = Timeouts(connect=0.2, first_byte=0.2, idle=0.2, total=0.2)
@@ -247,7 +247,7 @@ def test_an_answer_is_waited_for_only_briefly(handle: Callable[[Exchange], bool]
     assert {getattr(TIMEOUTS, name) for name in ("connect", "first_byte", "idle", "total")} == {ASK_SECONDS}
 
 
-def test_a_stop_is_heard_while_it_is_waited_for() -> None:
+def test_a_stop_ends_the_wait() -> None:
     with LoopbackServer(lambda exchange: bool(exchange.wait_for_close())) as server:
         made, stop = spec(url=server.url), cancel()
         set_when(stop, lambda: server.requests)
@@ -255,7 +255,7 @@ def test_a_stop_is_heard_while_it_is_waited_for() -> None:
         assert stop.is_set()
 
 
-def test_an_endpoint_that_tells_nothing_is_not_asked() -> None:
+def test_an_endpoint_without_limits_is_not_asked() -> None:
     with LoopbackServer(answering(SHOWN)) as server:
         mute = replace(spec(url=server.url), endpoint=replace(spec(url=server.url).endpoint, tells_limits=""))
         assert ask(mute) is None
@@ -266,7 +266,7 @@ def test_an_endpoint_that_tells_nothing_is_not_asked() -> None:
 
 
 class Kept:
-    """Limits kept in a folder, at a time of one's choice."""
+    """Limits cached in a folder, with a clock that the test sets."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "home" / "limits.json"
@@ -293,7 +293,7 @@ def test_an_answer_is_kept_for_a_day(tmp_path: Path) -> None:
     assert [path.name for path in kept.file.parent.iterdir()] == ["limits.json"]
 
 
-def test_what_is_kept_names_no_password(tmp_path: Path) -> None:
+def test_the_cache_contains_no_password(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     with LoopbackServer(answering(SHOWN)) as server:
         kept.refine(spec(url=server.url.replace("://", "://me:pass-word@")))
@@ -301,7 +301,7 @@ def test_what_is_kept_names_no_password(tmp_path: Path) -> None:
     assert "pass-word" not in kept.file.read_text()
 
 
-def test_a_process_asks_once_also_when_nothing_is_told(tmp_path: Path) -> None:
+def test_a_process_asks_once_even_without_an_answer(tmp_path: Path) -> None:
     with LoopbackServer(answering({"error": "no"}, 404)) as server:
         process = Kept(tmp_path).process()
         for _ in range(2):
@@ -309,7 +309,7 @@ def test_a_process_asks_once_also_when_nothing_is_told(tmp_path: Path) -> None:
         assert len(server.requests) == 1
 
 
-def test_an_endpoint_that_let_us_wait_for_nothing_is_left_alone_for_a_while(tmp_path: Path) -> None:
+def test_an_endpoint_that_timed_out_is_not_asked_for_a_while(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
 
     def slow(exchange: Exchange) -> bool:
@@ -326,7 +326,7 @@ def test_an_endpoint_that_let_us_wait_for_nothing_is_left_alone_for_a_while(tmp_
         assert len(server.requests) == 2
 
 
-def test_an_endpoint_that_says_no_at_once_is_asked_by_the_next_process(tmp_path: Path) -> None:
+def test_an_endpoint_that_refused_at_once_is_asked_by_the_next_process(tmp_path: Path) -> None:
     """The model may have been fetched meanwhile."""
     with LoopbackServer(answering({"error": "no"}, 404)) as server:
         for _ in range(2):
@@ -334,7 +334,7 @@ def test_an_endpoint_that_says_no_at_once_is_asked_by_the_next_process(tmp_path:
         assert len(server.requests) == 2
 
 
-def test_a_question_that_was_stopped_is_asked_again(tmp_path: Path) -> None:
+def test_a_cancelled_question_is_asked_again(tmp_path: Path) -> None:
     with LoopbackServer(answering(SHOWN)) as server:
         process = Kept(tmp_path).process()
         stopped = cancel()
@@ -355,7 +355,7 @@ def test_what_the_config_file_says_is_not_overwritten(tmp_path: Path, name: str)
     "content",
     [b"", b"{", b"[]", b'{"k": 1}', b'{"k": {"at": 1700000000, "told": []}}', b'{"k": {"at": "x", "told": {}}}'],
 )
-def test_a_broken_file_is_written_anew(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     kept = Kept(tmp_path)
     kept.file.parent.mkdir()
     with LoopbackServer(answering(SHOWN)) as server:
@@ -366,7 +366,7 @@ def test_a_broken_file_is_written_anew(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "limits",
     [
         {"window": "x"},
         {"window": -5},
@@ -378,17 +378,17 @@ def test_a_broken_file_is_written_anew(tmp_path: Path, content: bytes) -> None:
         {"efforts": "low"},
     ],
 )
-def test_what_no_model_can_have_is_not_believed(tmp_path: Path, told: Json) -> None:
+def test_impossible_limits_are_ignored(tmp_path: Path, limits: Json) -> None:
     kept = Kept(tmp_path)
     kept.file.parent.mkdir()
     with LoopbackServer(answering(SHOWN)) as server:
         made = spec(url=server.url)
-        kept.file.write_text(json.dumps({f"{server.url} m": {"at": int(kept.clock.now()), "told": told}}))
+        kept.file.write_text(json.dumps({f"{server.url} m": {"at": int(kept.clock.now()), "told": limits}}))
         assert kept.refine(made) == with_limits(made, read_ollama(SHOWN, made))
         assert len(server.requests) == 1
 
 
-def test_a_clock_that_goes_back_is_no_harm(tmp_path: Path) -> None:
+def test_a_clock_that_goes_back_does_no_harm(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     with LoopbackServer(answering(SHOWN)) as server:
         first = kept.refine(spec(url=server.url))
@@ -397,13 +397,13 @@ def test_a_clock_that_goes_back_is_no_harm(tmp_path: Path) -> None:
         assert len(server.requests) == 2
 
 
-def test_a_place_that_cannot_be_written_is_no_harm(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     with LoopbackServer(answering(SHOWN)) as server:
         assert Kept(tmp_path).refine(spec(url=server.url)).known
 
 
-def test_nothing_is_left_behind_where_the_file_cannot_be_put_in_place(tmp_path: Path) -> None:
+def test_no_temporary_file_is_left_if_the_file_cannot_be_replaced(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.file.mkdir(parents=True)
     with LoopbackServer(answering(SHOWN)) as server:
@@ -454,7 +454,7 @@ def test_the_program_asks_before_its_first_request_and_remembers(tmp_path: Path)
     assert json.loads((tmp_path / ".yume" / "limits.json").read_text()).keys() == {f"{server.url} m"}
 
 
-def test_a_model_that_is_not_there_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported_with_a_hint(tmp_path: Path) -> None:
     with LoopbackServer(answering({"error": "model 'm' not found"}, 404)) as server:
         lines, code = run(server.url, tmp_path)
     (error,) = [line for line in lines if line["type"] == "error"]
@@ -462,7 +462,7 @@ def test_a_model_that_is_not_there_is_told_with_what_to_do(tmp_path: Path) -> No
     assert error["message"] == "model 'm' not found; get it with `ollama pull m`"
 
 
-def test_a_server_that_does_not_run_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_server_that_does_not_run_is_reported_with_a_hint(tmp_path: Path) -> None:
     with LoopbackServer(answering({})) as server:
         url = server.url
     lines, code = run(url, tmp_path, "--max-retries", "0")
@@ -471,7 +471,7 @@ def test_a_server_that_does_not_run_is_told_with_what_to_do(tmp_path: Path) -> N
     assert error["message"].endswith("refused the connection; if it should run there, start it with `ollama serve`")
 
 
-def test_the_first_line_does_not_wait_for_the_answer_and_a_stop_does_not_either(tmp_path: Path) -> None:
+def test_neither_the_first_line_nor_a_stop_waits_for_the_answer(tmp_path: Path) -> None:
     def story(attempt: int) -> None:
         home = tmp_path / str(attempt)
         home.mkdir()
@@ -493,7 +493,7 @@ def test_the_first_line_does_not_wait_for_the_answer_and_a_stop_does_not_either(
     in_one_of(3, story)
 
 
-def test_what_is_known_is_not_asked(tmp_path: Path) -> None:
+def test_known_models_are_not_asked_about(tmp_path: Path) -> None:
     (tmp_path / ".yume").mkdir()
     (tmp_path / ".yume" / "config.toml").write_text('[models."ollama/m"]\nwindow = 40960\n', "utf-8")
     with ModelServer([say("Hi.")]) as server:

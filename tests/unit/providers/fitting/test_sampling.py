@@ -1,4 +1,4 @@
-"""Temperature, top_p and stop sequences: mapped where they are taken, left out with one warning where they are not."""
+"""Temperature, top_p and stop sequences: sent where the endpoint takes them, otherwise left out with one warning."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request
 ALL = {"temperature": 1.5, "top_p": 0.5, "stop_sequences": ("A", "B")}
 
 
-def request(api: str, quirks: Any = None, model: Any = None, **wishes: Any) -> Request:
+def request(api: str, quirks: Any = None, model: Any = None, **settings: Any) -> Request:
     endpoint = Endpoint("acme", api, "http://127.0.0.1:1", quirks=Quirks(**(quirks or {})))
-    return Request(ModelSpec("m", endpoint, **(model or {})), (Message("user", (Text("x"),)),), **wishes)
+    return Request(ModelSpec("m", endpoint, **(model or {})), (Message("user", (Text("x"),)),), **settings)
 
 
 @pytest.mark.parametrize(
-    ("api", "quirks", "model", "wishes", "sent", "left"),
+    ("api", "quirks", "model", "settings", "sent", "left"),
     [
         ("openai-chat", {}, {}, {}, {}, ""),
         ("openai-chat", {}, {}, ALL, {"temperature": 1.5, "top_p": 0.5, "stop_sequences": ["A", "B"]}, ""),
@@ -59,9 +59,9 @@ def request(api: str, quirks: Any = None, model: Any = None, **wishes: Any) -> R
         ("google-genai", {}, {"thinking": "level"}, {"temperature": 2.0}, {"temperature": 2.0}, ""),
     ],
 )
-def test_what_goes_out(api: str, quirks: Any, model: Any, wishes: Any, sent: Any, left: str) -> None:
+def test_what_is_sent(api: str, quirks: Any, model: Any, settings: Any, sent: Any, left: str) -> None:
     notice = (Notice("parameter_left_out", f"{left} not sent: m at acme does not take it"),) if left else ()
-    assert sampling(request(api, quirks, model, **wishes)) == (sent, notice)
+    assert sampling(request(api, quirks, model, **settings)) == (sent, notice)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_each_api_has_its_own_names(api: str, place: str, expected: Any) -> None
     assert set(without) <= set(with_wishes)
 
 
-def test_the_user_is_told_once() -> None:
+def test_the_notice_is_given_once() -> None:
     asked = request("openai-chat", {"temperature": False}, temperature=0.5)
     done = {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}
     transport = WireTransport([[done], [done]], "acme")
     provider = ApiProvider(load_adapter("openai-chat"), asked.model.endpoint, transport, FakeIds(), no_log)
-    told = [[event for event in provider.stream(asked, cancel()) if isinstance(event, Notice)] for _ in range(2)]
-    assert told == [[Notice("parameter_left_out", "temperature not sent: m at acme does not take it")], []]
+    notices = [[event for event in provider.stream(asked, cancel()) if isinstance(event, Notice)] for _ in range(2)]
+    assert notices == [[Notice("parameter_left_out", "temperature not sent: m at acme does not take it")], []]

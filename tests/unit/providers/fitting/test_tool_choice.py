@@ -1,4 +1,4 @@
-"""One named tool, none, or as the model likes: in every API, forced where that is allowed."""
+"""Tool choice in every API: one tool, none, or free; forced where that is allowed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HI = (Message("user", (Text("x"),)),)
 APIS = ("anthropic-messages", "openai-chat", "openai-responses", "google-genai", "ollama-chat")
 
 
-def request(api: str = "openai-chat", quirks: Any = None, model: Any = None, **wishes: Any) -> Request:
+def request(api: str = "openai-chat", quirks: Any = None, model: Any = None, **settings: Any) -> Request:
     endpoint = Endpoint("acme", api, "http://127.0.0.1:1", quirks=Quirks(**(quirks or {})))
     spec = ModelSpec("m", endpoint, **(model or {}))
-    return Request(spec, wishes.pop("messages", HI), **{"tools": TOOLS, **wishes})
+    return Request(spec, settings.pop("messages", HI), **{"tools": TOOLS, **settings})
 
 
 def choice_of(api: str, body: Any) -> Any:
@@ -48,21 +48,21 @@ def test_three_choices(api: str, none: Any, named: Any) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize(("quirks", "model"), [({"forced_choice": False}, {}), ({}, {"forced_choice": False})])
-def test_where_it_cannot_be_forced_it_is_asked_for_under_its_wire_name(api: str, quirks: Any, model: Any) -> None:
+def test_where_forcing_is_refused_an_instruction_has_the_wire_name(api: str, quirks: Any, model: Any) -> None:
     encode = load_adapter(api).encode_request
     body = encode(request(api, quirks, model, tool_choice=ODD)).body
     assert choice_of(api, body) is None
-    wish = repr(body).partition("a call of the tool ")[2].partition(", and of no other tool")[0]
-    assert wish
-    assert f"'{wish}'" in repr(body["tools"])
+    named = repr(body).partition("a call of the tool ")[2].partition(", and of no other tool")[0]
+    assert named
+    assert f"'{named}'" in repr(body["tools"])
 
 
-@pytest.mark.parametrize("wishes", [{"thinking": "enabled", "thinking_budget": 2_000}, {"thinking": "adaptive"}])
-def test_a_thinking_claude_is_asked(wishes: Any) -> None:
-    model = {"thinking": "budget" if "thinking_budget" in wishes else "adaptive"}
+@pytest.mark.parametrize("settings", [{"thinking": "enabled", "thinking_budget": 2_000}, {"thinking": "adaptive"}])
+def test_a_thinking_claude_gets_an_instruction(settings: Any) -> None:
+    model = {"thinking": "budget" if "thinking_budget" in settings else "adaptive"}
     body = (
         load_adapter("anthropic-messages")
-        .encode_request(request("anthropic-messages", model=model, tool_choice="Read", **wishes))
+        .encode_request(request("anthropic-messages", model=model, tool_choice="Read", **settings))
         .body
     )
     assert "tool_choice" not in body
@@ -70,18 +70,18 @@ def test_a_thinking_claude_is_asked(wishes: Any) -> None:
     assert body["messages"][-1]["content"][-1]["text"] == INSTRUCTION.format(name="Read")
 
 
-def test_the_wish_stands_at_the_end_so_that_what_is_before_stays_cached() -> None:
+def test_the_instruction_comes_last_so_that_everything_before_it_stays_cached() -> None:
     results = Message("user", (ToolResult("c1", "alpha"),))
     messages = (*HI, Message("assistant", (ToolCall("c1", "Read", {}),)), results)
     asked = request(messages=messages, system=("S",), tool_choice="Read")
-    told = settle_choice(asked, str.upper, forcing=False)
-    assert told.system == ("S",)
-    assert told.messages[:-1] == messages[:-1]
-    assert told.messages[-1].blocks == (*results.blocks, Text(INSTRUCTION.format(name="READ")))
-    assert told.tool_choice == "auto"
+    settled = settle_choice(asked, str.upper, forcing=False)
+    assert settled.system == ("S",)
+    assert settled.messages[:-1] == messages[:-1]
+    assert settled.messages[-1].blocks == (*results.blocks, Text(INSTRUCTION.format(name="READ")))
+    assert settled.tool_choice == "auto"
     alone = settle_choice(request(messages=(), tool_choice="Read"), str, forcing=False)
     assert alone.system == (INSTRUCTION.format(name="Read"),)
 
 
-def test_a_tool_that_is_not_there_is_not_asked_for() -> None:
+def test_an_unknown_tool_is_not_requested() -> None:
     assert settle_choice(request(tool_choice="Gone"), str) == request()

@@ -1,4 +1,4 @@
-"""Keys in turn: which is picked, how long one rests, what goes out when none is left, and keys that can be renewed."""
+"""Several keys: which is used, for how long one is not, the failure when none is left, and keys that can be renewed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Source:
 
 
 class Ring:
-    """A keyring over scripted answers per key, and what it asked."""
+    """A keyring with scripted answers per key, and the requests that it sent."""
 
     def __init__(self, *sources: Source, **answers: list[Failure | list[ModelEvent]]) -> None:
         self.answers = answers
@@ -128,7 +128,7 @@ def test_the_first_key_is_used_while_it_works() -> None:
     assert ring.closed == ["a"]
 
 
-def test_a_limited_key_rests_as_long_as_the_server_said() -> None:
+def test_a_limited_key_is_not_used_for_as_long_as_the_server_said() -> None:
     ring = Ring(Source("a"), Source("b"), a=[limited(30), GOOD], b=[GOOD])
     assert ring.ask() == [rotated(1, "a", "is at its limit", 2, "b", 2), *GOOD]
     ring.clock.time += 29.9
@@ -138,7 +138,7 @@ def test_a_limited_key_rests_as_long_as_the_server_said() -> None:
     assert ring.asked == ["a", "b", "b", "a"]
 
 
-def test_all_limited_the_shortest_rest_is_told_and_that_key_comes_back() -> None:
+def test_when_all_are_limited_the_shortest_wait_is_reported_and_that_key_used_again() -> None:
     ring = Ring(
         Source("a"), Source("b"), Source("c"), a=[limited(300), GOOD], b=[limited(60.0004), GOOD], c=[limited(120)]
     )
@@ -158,7 +158,7 @@ def test_all_limited_the_shortest_rest_is_told_and_that_key_comes_back() -> None
     assert ring.asked == ["a", "b", "c", "b"]
 
 
-def test_a_wait_is_rounded_up_so_that_the_key_is_free_after_it() -> None:
+def test_a_wait_is_rounded_up_so_that_the_key_is_usable_after_it() -> None:
     ring = Ring(Source("a"), Source("b"), a=[limited(5), GOOD], b=[limited(9)])
     ring.clock.time = 0.0
     ring.ask()
@@ -169,7 +169,7 @@ def test_a_wait_is_rounded_up_so_that_the_key_is_free_after_it() -> None:
     assert ring.ask() == GOOD
 
 
-def test_without_a_word_of_the_server_rests_grow_by_the_endpoints_backoff() -> None:
+def test_without_a_wait_of_the_server_pauses_grow_by_the_endpoints_backoff() -> None:
     ring = Ring(Source("a"), Source("b"), a=[limited(), limited(), limited(), GOOD, limited()], b=[NO_CREDIT])
     waits = []
     for _ in range(3):
@@ -182,7 +182,7 @@ def test_without_a_word_of_the_server_rests_grow_by_the_endpoints_backoff() -> N
     assert ring.fails().retry_after_ms == 2_000, "a good answer forgives"
 
 
-def test_a_key_without_credit_rests_for_an_hour() -> None:
+def test_a_key_without_credit_is_not_used_for_an_hour() -> None:
     ring = Ring(Source("a"), Source("b"), a=[NO_CREDIT, GOOD], b=[GOOD])
     assert ring.ask() == [rotated(1, "a", "has no credit", 2, "b", 2), *GOOD]
     ring.clock.time += 3_599
@@ -223,10 +223,10 @@ def test_other_failures_say_nothing_about_the_key(kind: str) -> None:
 
 
 @pytest.mark.parametrize("failure", [limited(30), REFUSED, NO_CREDIT])
-def test_once_something_was_heard_the_answer_is_cut_and_the_next_request_takes_the_next_key(failure: Failure) -> None:
+def test_after_a_part_of_the_answer_the_next_request_uses_the_next_key(failure: Failure) -> None:
     ring = Ring(Source("a"), Source("b"), a=[[*STARTED, ResponseFailed(failure)]], b=[GOOD])
-    *heard, last = ring.ask()
-    assert heard == STARTED
+    *events, last = ring.ask()
+    assert events == STARTED
     assert last == ResponseFailed(
         Failure("stream_interrupted", failure.message, failure.status, retryable=True, retry_after_ms=0)
     )
@@ -237,15 +237,15 @@ def test_once_something_was_heard_the_answer_is_cut_and_the_next_request_takes_t
 
 
 def test_a_notice_of_the_endpoint_is_not_an_answer() -> None:
-    told = Notice("x", "told")
-    ring = Ring(Source("a"), Source("b"), a=[[told, ResponseFailed(limited(1))]], b=[GOOD])
-    assert ring.ask() == [told, rotated(1, "a", "is at its limit", 2, "b", 2), *GOOD]
+    notice = Notice("x", "text")
+    ring = Ring(Source("a"), Source("b"), a=[[notice, ResponseFailed(limited(1))]], b=[GOOD])
+    assert ring.ask() == [notice, rotated(1, "a", "is at its limit", 2, "b", 2), *GOOD]
 
 
 # ---------------------------------------------------------------- keys that can be renewed
 
 
-def test_a_refused_key_that_can_be_had_again_is_tried_once_more() -> None:
+def test_a_refused_key_that_can_be_renewed_is_tried_once_more() -> None:
     source = Source("old", "new", fixed=False)
     ring = Ring(source, old=[REFUSED], new=[GOOD])
     assert [ring.ask(), ring.ask()] == [GOOD, GOOD]
@@ -254,7 +254,7 @@ def test_a_refused_key_that_can_be_had_again_is_tried_once_more() -> None:
     assert ring.closed == ["old", "new"]
 
 
-def test_a_renewed_key_that_is_refused_too_goes_out() -> None:
+def test_a_renewed_key_that_is_refused_too_is_reported() -> None:
     source = Source("old", "new", "newer", fixed=False)
     ring = Ring(source, old=[REFUSED], new=[REFUSED], newer=[GOOD])
     assert ring.fails() == REFUSED
@@ -262,7 +262,7 @@ def test_a_renewed_key_that_is_refused_too_goes_out() -> None:
     assert ring.ask() == GOOD, "the next request looks again"
 
 
-def test_a_single_key_that_cannot_be_renewed_fails_as_it_failed() -> None:
+def test_the_failure_of_a_single_key_is_passed_on() -> None:
     ring = Ring(Source("a", fixed=False), a=[REFUSED])
     assert [ring.fails(), ring.fails()] == [REFUSED, REFUSED]
     ring = Ring(Source("a", fixed=False), a=[limited(), GOOD])
@@ -270,7 +270,7 @@ def test_a_single_key_that_cannot_be_renewed_fails_as_it_failed() -> None:
     assert ring.ask() == GOOD, "a single key does not rest: the engine waits by itself"
 
 
-def test_an_expiry_in_the_middle_of_an_answer_cuts_it_and_the_new_key_goes_on() -> None:
+def test_an_expiry_in_the_middle_of_an_answer_interrupts_it_and_the_new_key_continues() -> None:
     source = Source("old", "new", fixed=False)
     ring = Ring(source, old=[[*STARTED, ResponseFailed(REFUSED)]], new=[GOOD])
     assert ring.ask() == [
@@ -281,24 +281,24 @@ def test_an_expiry_in_the_middle_of_an_answer_cuts_it_and_the_new_key_goes_on() 
     assert ring.asked == ["old", "new"]
 
 
-def test_an_expiry_that_cannot_be_mended_stays_what_it_is() -> None:
+def test_an_expiry_without_another_key_is_passed_on() -> None:
     ring = Ring(Source("old", fixed=False), old=[[*STARTED, ResponseFailed(REFUSED)]])
     assert ring.fails() == REFUSED
 
 
-def test_a_key_that_cannot_be_had_leaves_the_turn_to_the_next() -> None:
+def test_a_key_that_is_not_available_is_skipped() -> None:
     ring = Ring(Source(None, fixed=False), Source("b"), b=[GOOD])
     assert ring.ask() == [rotated(1, "None", "is not available", 2, "b", 2), *GOOD]
     ring = Ring(Source(None, fixed=False))
     assert ring.fails() == Failure("auth", "the command failed", provider="acme")
 
 
-def test_a_renewal_that_fails_is_told_with_the_refusal() -> None:
+def test_a_failed_renewal_is_reported_with_the_refusal() -> None:
     ring = Ring(Source("a", None, fixed=False), a=[REFUSED])
     assert ring.fails().message == "wrong key; the command failed"
 
 
-def test_a_stop_while_the_key_is_looked_for() -> None:
+def test_a_stop_while_the_key_is_read() -> None:
     ring = Ring(Source("a"), Source("b"), a=[GOOD], b=[GOOD])
     stop = cancel()
     stop.set()
@@ -317,7 +317,7 @@ def test_a_stop_during_renewal() -> None:
     assert ring.fails().kind == "cancelled"
 
 
-def test_connections_of_a_key_that_is_gone_are_let_go() -> None:
+def test_connections_of_an_old_key_are_closed() -> None:
     ring = Ring(Source("a", "b", fixed=False), a=[REFUSED], b=[GOOD])
     assert ring.ask() == GOOD
     assert ring.closed == ["a"]

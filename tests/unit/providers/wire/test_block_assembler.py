@@ -1,4 +1,4 @@
-"""The accumulator: one open block at a time, held-back blocks in order, halves of characters joined."""
+"""The block assembler: one open block at a time, held-back blocks in order, halves of characters joined."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_character_in_two_halves_comes_out_whole() -> None:
     assert events[-1] == BlockEnded(0, Text(f"one {WHOLE} twoü three"))
 
 
-def test_a_half_that_stays_alone_is_replaced_at_the_end() -> None:
+def test_a_lone_half_is_replaced_at_the_end() -> None:
     for ending in ("end", "end_all"):
         blocks = Assembler("api")
         events = blocks.start("a", Thinking(""))
@@ -36,7 +36,7 @@ def test_a_half_that_stays_alone_is_replaced_at_the_end() -> None:
         ]
 
 
-def test_blocks_that_start_meanwhile_wait_their_turn() -> None:
+def test_blocks_that_start_early_are_held_back() -> None:
     blocks = Assembler("api")
     events = blocks.start("a", ToolCall("1", "A", {}))
     events += blocks.start("b", ToolCall("2", "B", {}))
@@ -57,7 +57,7 @@ def test_blocks_that_start_meanwhile_wait_their_turn() -> None:
     ]
 
 
-def test_signatures_and_private_data_ride_under_the_api() -> None:
+def test_signatures_and_private_data_are_stored_by_api() -> None:
     blocks = Assembler("api")
     blocks.start("a", Thinking(""))
     blocks.attach("a", id="r1")
@@ -66,7 +66,7 @@ def test_signatures_and_private_data_ride_under_the_api() -> None:
     assert blocks.end("a") == []
 
 
-def test_broken_arguments_are_kept_as_they_came() -> None:
+def test_broken_arguments_are_kept_unchanged() -> None:
     blocks = Assembler("api")
     blocks.start("a", ToolCall("1", "A", {}))
     blocks.delta("a", "json", '{"x"')

@@ -1,4 +1,4 @@
-"""Trouble in, Failure out."""
+"""The failure of every kind of error."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def test_kinds_of_statuses(status: int, body: Any, kind: str, retryable: bool) -
         "Input is too long for requested model.",
     ],
 )
-def test_overflow_in_every_vendors_words(message: str) -> None:
+def test_the_overflow_message_of_every_vendor(message: str) -> None:
     assert failure_from_status(400, {}, {"error": {"message": message}}, "p").kind == "context_length"
     assert failure_from_payload({"error": {"message": message}}, "p").kind == "context_length"
 
 
-def test_a_rate_limit_that_speaks_of_lengths_is_still_a_rate_limit() -> None:
+def test_a_rate_limit_that_mentions_lengths_is_still_a_rate_limit() -> None:
     body = {"error": {"message": "maximum context length per minute reached"}}
     assert failure_from_status(429, {}, body, "p").kind == "rate_limit"
 
@@ -123,7 +123,7 @@ def test_waits(headers: dict[str, str], body: Any, wait: int | None) -> None:
     assert failure_from_status(429, headers, body, "p", now=NOW).retry_after_ms == wait
 
 
-def test_x_should_retry_has_the_last_word() -> None:
+def test_x_should_retry_overrides_our_judgement() -> None:
     assert failure_from_status(500, {"x-should-retry": "false"}, b"", "p").retryable is False
     assert failure_from_status(400, {"x-should-retry": "true"}, b"no", "p").retryable is True
 
@@ -221,7 +221,7 @@ def test_exceptions(exc: Exception, kind: str, detail: str, retryable: bool) -> 
         assert "api.example.com:443" in failure.message
 
 
-def test_a_failure_that_is_one_already_stays_itself() -> None:
+def test_a_provider_failure_is_passed_on() -> None:
     failure = Failure("server", "x")
     assert failure_from_exception(ProviderFailed(failure), "p") is failure
 
@@ -233,20 +233,20 @@ def test_a_refused_status_keeps_its_raw_parts() -> None:
 
 
 @pytest.mark.parametrize("piece", [b"<script", b"<title", b"<title>", b"<", b"<style>a"])
-def test_a_long_page_of_nonsense_is_read_at_once(piece: bytes) -> None:
+def test_a_long_page_of_nonsense_takes_no_time(piece: bytes) -> None:
     with cheap(5):
         assert failure_from_status(502, {}, b"<" + piece * 40_000, "p").kind == "server"
 
 
 @pytest.mark.parametrize("code", ["9" * 5_000, "\u00b2", "\u0664\u0660\u0660"])
-def test_numbers_that_are_none_break_nothing(code: str) -> None:
+def test_invalid_numbers_do_no_harm(code: str) -> None:
     quota = {"violations": [{"quotaMetric": "input_token_count", "quotaValue": code}]}
     failure = failure_from_payload({"error": {"code": code, "message": "no", "details": [quota]}}, "p")
     assert (failure.message, failure.kind) == ("no", "bad_request" if len(code) == 3 else "server")
 
 
 @pytest.mark.parametrize("date", ["Mon, 01 Jan 99999999999999 00:00:00 GMT", "Mon, 99 Jan", "\0"])
-def test_a_wait_until_no_day_is_none(date: str) -> None:
+def test_an_impossible_date_is_ignored(date: str) -> None:
     assert failure_from_status(429, {"retry-after": date}, b"", "p", now=NOW).retry_after_ms is None
 
 

@@ -1,4 +1,4 @@
-"""Names and ids that fit, on the way out and on the way in."""
+"""Names, ids and other values for the OpenAI APIs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def calls(*ids: str, origin: str = "") -> Message:
 
 
 @given(st.text(max_size=200))
-def test_every_name_fits(name: str) -> None:
+def test_every_name_is_legal(name: str) -> None:
     wire = wire_name(name)
     assert TOOL_NAME.fullmatch(wire)
     assert wire == name or not TOOL_NAME.fullmatch(name)
 
 
 @given(st.lists(st.text(max_size=90), unique=True, max_size=20))
-def test_changed_names_come_back(names: list[str]) -> None:
+def test_changed_names_are_mapped_back(names: list[str]) -> None:
     tools = tuple(ToolSpec(name, "", {}) for name in names)
     back = own_names(tools)
     assert [back.get(wire_name(name), wire_name(name)) for name in names] == names
@@ -45,7 +45,7 @@ def test_changed_names_come_back(names: list[str]) -> None:
 
 @pytest.mark.parametrize("pattern", ["", "^[a-zA-Z0-9]{9}$", "^tool[A-Za-z0-9_-]+$"])
 @given(ids=st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=20))
-def test_ids_fit_stay_apart_and_agree_between_call_and_result(pattern: str, ids: list[str]) -> None:
+def test_ids_are_legal_unique_and_the_same_for_call_and_result(pattern: str, ids: list[str]) -> None:
     wire = WireIds(
         request(calls(*ids), Message("user", tuple(ToolResult(i, "") for i in ids)), id_pattern=pattern), API
     )
@@ -81,18 +81,18 @@ def test_incoming_ids_are_unique_in_the_session() -> None:
     ]
 
 
-def test_ids_that_cannot_be_minted_do_not_hang() -> None:
+def test_ids_that_cannot_be_created_do_not_hang() -> None:
     ids = OwnIds(request(calls("same")), lambda: "same")
     assert ids.take("")[0] == "same"
 
 
-def test_a_key_is_a_bearer_token_and_none_is_nothing() -> None:
+def test_a_key_is_a_bearer_token_and_no_key_gives_no_header() -> None:
     assert bearer(Credential("k", "key", "env")) == {"Authorization": "Bearer k"}
     assert bearer(Credential("t", "token", "env")) == {"Authorization": "Bearer t"}
     assert bearer(Credential("", "none", "")) == {}
 
 
-def test_extra_fields_are_laid_over_and_null_takes_one_out() -> None:
+def test_extra_fields_override_and_null_removes_a_field() -> None:
     body = {"model": "m", "include": ["x"], "keep": None}
     assert with_extra(body, {"include": None, "seed": 1}) == {"model": "m", "keep": None, "seed": 1}
 

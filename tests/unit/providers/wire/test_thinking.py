@@ -1,4 +1,4 @@
-"""How much thinking is asked for, by what the model is known to take."""
+"""How much thinking is requested, by what the model is known to take."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from yume_shim.types.blocks import Message, Text, Thinking
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request
 
 
-def request(api: str = "openai-chat", quirks: Any = None, model: Any = None, **wishes: Any) -> Request:
+def request(api: str = "openai-chat", quirks: Any = None, model: Any = None, **settings: Any) -> Request:
     endpoint = Endpoint("acme", api, "http://127.0.0.1:1", quirks=Quirks(**(quirks or {})))
-    return Request(ModelSpec("m", endpoint, **(model or {})), (Message("user", (Text("x"),)),), **wishes)
+    return Request(ModelSpec("m", endpoint, **(model or {})), (Message("user", (Text("x"),)),), **settings)
 
 
 def test_no_requested_effort_sends_none() -> None:
@@ -38,7 +38,7 @@ def test_the_least_effort(taken: tuple[str, ...], expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "quirks", "wishes", "expected"),
+    ("model", "quirks", "settings", "expected"),
     [
         ({}, {}, {}, False),
         ({}, {}, {"thinking": "enabled"}, True),
@@ -51,12 +51,12 @@ def test_the_least_effort(taken: tuple[str, ...], expected: str) -> None:
         ({"thinking": "budget"}, {}, {"thinking": "enabled", "thinking_budget": 0}, False),
     ],
 )
-def test_whether_it_thinks_now(model: Any, quirks: Any, wishes: Any, expected: bool) -> None:
-    assert thinks_now(request(quirks=quirks, model=model, **wishes)) is expected
+def test_thinks_now(model: Any, quirks: Any, settings: Any, expected: bool) -> None:
+    assert thinks_now(request(quirks=quirks, model=model, **settings)) is expected
 
 
 @pytest.mark.parametrize(
-    ("model", "wishes", "thinking", "output"),
+    ("model", "settings", "thinking", "output"),
     [
         ({"thinking": "adaptive"}, {"thinking": "disabled"}, {"type": "disabled"}, None),
         ({"thinking": "adaptive", "always_thinks": True}, {"thinking": "disabled"}, {"type": "adaptive"}, None),
@@ -78,8 +78,8 @@ def test_whether_it_thinks_now(model: Any, quirks: Any, wishes: Any, expected: b
         ({"thinking": "budget", "efforts": ("low", "high")}, {"effort": "high"}, None, {"effort": "high"}),
     ],
 )
-def test_anthropic(model: Any, wishes: Any, thinking: Any, output: Any) -> None:
-    body = anthropic(request("anthropic-messages", model=model, **wishes)).body
+def test_anthropic(model: Any, settings: Any, thinking: Any, output: Any) -> None:
+    body = anthropic(request("anthropic-messages", model=model, **settings)).body
     assert (body.get("thinking"), body.get("output_config")) == (thinking, output)
 
 
@@ -87,7 +87,7 @@ FIELDS = ("reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_
 
 
 @pytest.mark.parametrize(
-    ("field", "wishes", "expected"),
+    ("field", "settings", "expected"),
     [
         ("reasoning_effort", {"effort": "high"}, {}),
         ("reasoning", {}, {}),
@@ -102,10 +102,10 @@ FIELDS = ("reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_
         ("", {"thinking": "enabled", "effort": "low"}, {}),
     ],
 )
-def test_dialects_of_chat(field: str, wishes: Any, expected: Any) -> None:
-    body = chat(request(quirks={"effort_field": field}, **wishes)).body
+def test_chat_dialects(field: str, settings: Any, expected: Any) -> None:
+    body = chat(request(quirks={"effort_field": field}, **settings)).body
     assert {key: body[key] for key in FIELDS if key in body} == expected
-    silent = chat(request(quirks={"effort_field": field, "thinking": False}, **wishes)).body
+    silent = chat(request(quirks={"effort_field": field, "thinking": False}, **settings)).body
     assert not set(silent) & set(FIELDS)
 
 
@@ -121,7 +121,7 @@ def test_chat_and_responses_send_the_nearest_effort() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "wishes", "expected"),
+    ("model", "settings", "expected"),
     [
         ({"thinking": "level", "efforts": ("low", "high")}, {"effort": "medium"}, "LOW"),
         ({"thinking": "level", "efforts": ("minimal", "low")}, {"thinking": "disabled"}, "MINIMAL"),
@@ -130,8 +130,8 @@ def test_chat_and_responses_send_the_nearest_effort() -> None:
         ({"thinking": "budget", "always_thinks": True}, {"thinking": "disabled"}, 512),
     ],
 )
-def test_google(model: Any, wishes: Any, expected: Any) -> None:
-    config = google(request("google-genai", model=model, **wishes)).body["generationConfig"]["thinkingConfig"]
+def test_google(model: Any, settings: Any, expected: Any) -> None:
+    config = google(request("google-genai", model=model, **settings)).body["generationConfig"]["thinkingConfig"]
     assert (config.get("thinkingLevel") or config.get("thinkingBudget")) == (expected or config["thinkingBudget"])
     assert set(config) <= {"thinkingLevel", "thinkingBudget", "includeThoughts"}
     assert len({"thinkingLevel", "thinkingBudget"} & set(config)) == 1
@@ -145,8 +145,8 @@ OPAQUE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("api", OPAQUE)
-def test_thoughts_go_back_to_their_own_model_only(api: str) -> None:
-    """With their opaque data, even when the words were omitted; never to another model of the same API."""
+def test_thoughts_are_sent_back_only_to_their_own_model(api: str) -> None:
+    """With their private data, even if their text was omitted; never to another model of the same API."""
     encode = {"anthropic-messages": anthropic, "openai-responses": responses, "google-genai": google}[api]
     base = request(api, model={"thinking": "adaptive"})
     for text in ("Hm.", ""):

@@ -57,7 +57,7 @@ def marks(item: Any) -> int:
 
 
 @given(messages)
-def test_whatever_the_history_the_request_is_legal(history: tuple[Message, ...]) -> None:
+def test_the_request_is_legal_for_any_history(history: tuple[Message, ...]) -> None:
     made = body(history)
     codec.dumps(made)
     assert marks(made) <= 4
@@ -88,7 +88,7 @@ def test_a_longer_history_begins_with_the_same_messages(first: tuple[Message, ..
 
 
 @pytest.mark.parametrize(
-    ("style", "known", "wish", "budget", "expected"),
+    ("style", "known", "mode", "budget", "expected"),
     [
         ("adaptive", True, "default", None, {"type": "adaptive"}),
         ("adaptive", True, "enabled", 5_000, {"type": "adaptive"}),
@@ -107,9 +107,9 @@ def test_a_longer_history_begins_with_the_same_messages(first: tuple[Message, ..
         ("", False, "disabled", None, None),
     ],
 )
-def test_thinking(style: str, known: bool, wish: Any, budget: int | None, expected: Json | None) -> None:
+def test_thinking(style: str, known: bool, mode: Any, budget: int | None, expected: Json | None) -> None:
     spec = replace(MODEL, thinking=style, known=known)
-    request = Request(spec, (Message("user", (Text("x"),)),), thinking=wish, thinking_budget=budget)
+    request = Request(spec, (Message("user", (Text("x"),)),), thinking=mode, thinking_budget=budget)
     assert encode_request(request).body.get("thinking") == expected
 
 
@@ -128,7 +128,7 @@ def test_tool_choice(style: str, choice: str, expected: Json | None) -> None:
     assert "tool_choice" not in encode_request(replace(request, tools=())).body
 
 
-def test_names_that_become_equal_stay_apart() -> None:
+def test_names_that_would_become_equal_stay_different() -> None:
     tools = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("a.b", "a/b", "a_b", "x" * 70, "x" * 80))
     made = encode_request(Request(MODEL, (), tools=tools)).body["tools"]
     assert [tool["name"] for tool in made] == ["a_b", "a_b_2", "a_b_3", "x" * 64, "x" * 62 + "_2"]
@@ -146,17 +146,17 @@ def test_stops() -> None:
     assert map_stop("max_tokens", calls=True) == ("length", "max_tokens")
 
 
-def test_counts_that_are_none_count_nothing() -> None:
-    told = {
+def test_invalid_counts_are_zero() -> None:
+    usage = {
         "input_tokens": "12",
         "output_tokens": 3,
         "cache_creation": [],
         "server_tool_use": {"web_search_requests": "x"},
     }
-    assert map_usage(told) == Usage(output=3)
+    assert map_usage(usage) == Usage(output=3)
 
 
-def test_nothing_is_heard_behind_the_end() -> None:
+def test_frames_after_the_end_are_ignored() -> None:
     decoder = Decoder(Request(MODEL, ()), {}, lambda: "call_1")
     assert len(decoder.feed({"type": "message_stop"})) == 2
     for frame in (

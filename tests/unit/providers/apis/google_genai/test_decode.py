@@ -1,4 +1,4 @@
-"""What goldens do not show of the Gemini decoder: signatures that come alone, odd shapes, words and numbers."""
+"""The Gemini decoder beyond its goldens: signatures that come alone, odd shapes, stop reasons and counts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_lone_signature_stays_with_the_thought_before_it() -> None:
     assert blocks(events) == [Thinking("Hm", opaque=signed(signature="s1"))]
 
 
-def test_a_signed_stretch_inside_a_block_is_remembered() -> None:
+def test_a_signed_part_of_a_block_is_remembered() -> None:
     middle = {"text": "b", "thoughtSignature": "s1"}
     assert blocks(decode(parts({"text": "a"}), parts(middle), parts({"text": "c"}, reason="STOP"))) == [
         Text("abc", signed(signature="s1", span=[1, 2]))
@@ -69,7 +69,7 @@ def test_a_second_signature_begins_a_second_block() -> None:
     ]
 
 
-def test_shortened_names_come_back_long() -> None:
+def test_shortened_names_are_mapped_back() -> None:
     from yume_shim.providers.apis.google_genai.encode import wire_name
 
     events = decode(parts({"functionCall": {"name": wire_name(LONG), "args": {}}}, reason="STOP"))
@@ -100,14 +100,14 @@ def test_map_stop(reason: str, calls: int, count: int, ending: tuple[str, str] |
 
 
 def test_map_usage() -> None:
-    told = {
+    usage = {
         "promptTokenCount": 100,
         "cachedContentTokenCount": 60,
         "toolUsePromptTokenCount": 5,
         "candidatesTokenCount": 7,
         "thoughtsTokenCount": 11,
     }
-    assert google_genai.map_usage(told) == Usage(input=45, output=18, cache_read=60, reasoning=11)
+    assert google_genai.map_usage(usage) == Usage(input=45, output=18, cache_read=60, reasoning=11)
     assert google_genai.map_usage({"cachedContentTokenCount": 60}) == Usage(cache_read=60)
     assert google_genai.map_usage({}) == Usage()
 
@@ -126,7 +126,7 @@ def test_a_prompt_block_after_text_is_a_refusal() -> None:
     assert events[-1] == ResponseEnded("refusal", "refusal", Usage(), usage_given=False)
 
 
-def test_the_other_candidates_are_not_heard() -> None:
+def test_other_candidates_are_ignored() -> None:
     events = decode(
         {"candidates": [{"index": 1, "content": {"parts": [{"text": "b"}]}}]}, parts({"text": "a"}, reason="STOP")
     )

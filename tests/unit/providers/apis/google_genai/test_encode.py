@@ -1,4 +1,4 @@
-"""What goldens do not show of the Gemini encoder: addresses, credentials, thinking settings, names."""
+"""The Gemini encoder beyond its goldens: addresses, credentials, thinking settings, names."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_auth_headers(credential: Credential, headers: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "wishes", "config"),
+    ("how", "settings", "config"),
     [
         ("level", {}, {"includeThoughts": True}),
         ("level", {"effort": "low"}, {"includeThoughts": True, "thinkingLevel": "LOW"}),
@@ -83,8 +83,8 @@ def test_auth_headers(credential: Credential, headers: dict[str, str]) -> None:
         ("level", {"quirks": Quirks(thinking=False)}, None),
     ],
 )
-def test_thinking(how: str, wishes: dict[str, Any], config: Json | None) -> None:
-    body = google_genai.encode_request(request(how=how, max_tokens=100, **wishes)).body
+def test_thinking(how: str, settings: dict[str, Any], config: Json | None) -> None:
+    body = google_genai.encode_request(request(how=how, max_tokens=100, **settings)).body
     expected: Json = {"maxOutputTokens": 100}
     if config is not None:
         expected["thinkingConfig"] = config
@@ -99,7 +99,7 @@ def test_names_that_must_change_stay_apart_and_legal() -> None:
     assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:-]*", name) and len(name) <= MAX_NAME for name in sent)
 
 
-def test_echo_data_goes_only_to_the_model_it_came_from() -> None:
+def test_signatures_are_sent_only_to_the_model_that_issued_them() -> None:
     signed = {google_genai.API: {"signature": "c2ln", "id": "abc"}}
     blocks = (
         Thinking("secret", opaque=signed),
@@ -136,7 +136,7 @@ def test_only_the_first_call_of_each_step_needs_a_signature() -> None:
         (None, [("Hello", True)]),
     ],
 )
-def test_a_signature_goes_back_on_its_own_stretch(span: list[int] | None, parts: list[tuple[str, bool]]) -> None:
+def test_a_signature_is_sent_back_on_its_own_part(span: list[int] | None, parts: list[tuple[str, bool]]) -> None:
     private = {"signature": "c2ln"} | ({"span": span} if span else {})
     contents = google_genai.encode_messages(request(said(Text("Hello", {google_genai.API: private}))))
     assert [(part["text"], "thoughtSignature" in part) for part in contents[0]["parts"]] == parts

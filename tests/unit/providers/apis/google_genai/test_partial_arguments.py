@@ -46,7 +46,7 @@ def test_a_path_alone_changes_nothing() -> None:
 @pytest.mark.parametrize(
     "path", ["", "a", "$", "$.", "$[x]", "$.a[", f"$.a[{MAX_INDEX}]", "$.s.x", "$.s[0]", "$" + ".a" * 99, None, 5]
 )
-def test_what_fits_nowhere_makes_the_call_broken_and_shows_itself(path: Any) -> None:
+def test_a_piece_without_a_path_makes_the_call_broken_and_is_shown(path: Any) -> None:
     piece = {"jsonPath": path, "stringValue": "v"}
     found = built(text("$.s", "is a string"), piece)
     assert isinstance(found, list)
@@ -67,7 +67,7 @@ TREE = st.recursive(
 
 
 @given(st.dictionaries(NAME, TREE, max_size=3))
-def test_any_object_taken_apart_comes_together_again(whole: dict[str, Any]) -> None:
+def test_any_object_split_into_pieces_is_assembled_again(whole: dict[str, Any]) -> None:
     assert built(*pieces("$", whole)) == whole
 
 

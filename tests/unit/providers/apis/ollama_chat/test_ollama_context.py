@@ -1,4 +1,4 @@
-"""The size of the context that is asked for, and how a cut conversation is noticed."""
+"""The context size that is requested, and how a truncated conversation is noticed."""
 
 from __future__ import annotations
 
@@ -77,5 +77,5 @@ def test_everything_that_is_sent_counts() -> None:
         (5_000, 0, False),
     ],
 )
-def test_a_cut_conversation_is_noticed(sent: int, counted: int, cut: bool) -> None:
+def test_a_truncated_conversation_is_noticed(sent: int, counted: int, cut: bool) -> None:
     assert was_cut(request(sent, window=1_024, size=1_024), counted) == cut

@@ -41,7 +41,7 @@ def test_usage() -> None:
     assert map_usage({"prompt_eval_count": None}) == Usage()
 
 
-def test_an_id_that_was_used_before_is_replaced_and_kept_for_the_way_back() -> None:
+def test_a_repeated_id_is_replaced_and_kept_to_be_sent_back() -> None:
     call = {"id": "call_0", "function": {"name": "mcp_far_away_x", "arguments": {"n": 1}}}
     events = decoder().feed({"message": {"tool_calls": [call]}, "done": False})
     assert events[-1] == BlockEnded(
@@ -49,7 +49,7 @@ def test_an_id_that_was_used_before_is_replaced_and_kept_for_the_way_back() -> N
     )
 
 
-def test_a_changed_name_is_changed_back() -> None:
+def test_a_changed_name_is_mapped_back() -> None:
     from yume_shim.providers.wire.openai_tools import wire_name
 
     call = {"function": {"name": wire_name(ODD.name), "arguments": {}}}
@@ -73,7 +73,7 @@ def test_nothing_comes_after_a_failure() -> None:
     assert made.feed({"message": {"content": "y"}, "done": True}) == made.finish() == []
 
 
-def test_no_line_at_all_is_a_cut_answer() -> None:
+def test_no_line_is_an_interrupted_answer() -> None:
     (failed,) = decoder().finish()
     assert isinstance(failed, ResponseFailed)
     assert failed.failure.kind == "stream_interrupted"

@@ -1,4 +1,4 @@
-"""Whatever the history holds, the messages are some that the server takes; and what is asked for besides them."""
+"""The messages are legal for any history; and the other fields of a request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def body(*messages: Message, quirks: Quirks | None = None, thinks: str = "", **m
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Message]:
-    """Legal histories: every call is answered by the next user message, and nobody says nothing."""
+    """Legal histories: every call is answered by the next user message, and no message is empty."""
     messages: list[Message] = [Message("user", (Text("begin"),))]
     for turn in range(draw(st.integers(0, 4))):
         calls = [ToolCall(f"call_{turn}_{n}", "LS", {"n": n}) for n in range(draw(st.integers(0, 2)))]
@@ -46,7 +46,7 @@ def test_messages_are_legal(messages: list[Message], documents: bool) -> None:
     assert broken_rules(API, body(*messages, quirks=Quirks(documents=documents), tools=(LS,))) == []
 
 
-def test_a_broken_call_is_an_object_all_the_same() -> None:
+def test_a_broken_call_is_sent_as_an_object() -> None:
     call = ToolCall("c", "LS", {}, broken='{"a')
     assert body(Message("assistant", (call,)))["messages"][0]["tool_calls"][0]["function"] == {
         "name": "LS",
@@ -55,7 +55,7 @@ def test_a_broken_call_is_an_object_all_the_same() -> None:
 
 
 @pytest.mark.parametrize(("choice", "offered"), [("auto", ["LS", "Read"]), ("none", []), ("Read", ["LS", "Read"])])
-def test_a_choice_is_told_in_words(choice: str, offered: list[str]) -> None:
+def test_a_choice_becomes_an_instruction(choice: str, offered: list[str]) -> None:
     made = body(Message("user", (Text("x"),)), tools=(LS, READ), tool_choice=choice)
     assert "tool_choice" not in made
     assert [tool["function"]["name"] for tool in made.get("tools", [])] == offered
@@ -83,10 +83,10 @@ def test_thinking(thinks: str, asked: dict[str, Any], sent: object) -> None:
     assert ("think" in made) == (sent is not None)
 
 
-def test_an_endpoint_that_refuses_thinking_is_not_asked() -> None:
+def test_an_endpoint_that_refuses_thinking_gets_no_think_field() -> None:
     assert "think" not in body(Message("user", (Text("x"),)), thinks="adaptive", quirks=Quirks(thinking=False))
 
 
-def test_keys_go_as_bearer() -> None:
+def test_keys_are_bearer_tokens() -> None:
     assert auth_headers(Credential("k", "key", "env")) == {"Authorization": "Bearer k"}
     assert auth_headers(Credential("", "none", "none")) == {}

@@ -1,4 +1,4 @@
-"""Chat chunks in any order and dialect: the blocks are those that were meant."""
+"""Chat chunks in any order and dialect: the blocks are the intended ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ DONE = {"!done": True}
 
 @given(st.lists(ARGUMENTS, min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_calls_in_any_interleaving(inputs: list[dict[str, Any]], chance: random.Random) -> None:
-    """Each call's pieces keep their order; which call speaks next is chance."""
+    """Each call's pieces keep their order; the order of the calls is random."""
     waiting: list[list[dict[str, Any]]] = []
     for index, given_input in enumerate(inputs):
         text = json.dumps(given_input)
@@ -242,7 +242,7 @@ def test_the_start_waits_for_the_first_real_chunk() -> None:
         ("moonrise", False, False, ("other", "moonrise")),
     ],
 )
-def test_stop_words(word: str, calls: bool, refused: bool, expected: tuple[str, str]) -> None:
+def test_stop_reasons(word: str, calls: bool, refused: bool, expected: tuple[str, str]) -> None:
     assert map_stop(word, calls=calls, refused=refused) == expected
 
 

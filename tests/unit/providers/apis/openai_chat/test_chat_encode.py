@@ -1,4 +1,4 @@
-"""Whatever the history holds, the messages are some that servers take."""
+"""The messages are legal for any history."""
 
 from __future__ import annotations
 

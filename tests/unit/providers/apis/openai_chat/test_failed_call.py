@@ -1,4 +1,4 @@
-"""Calls that a server would not pass on."""
+"""Calls that a server refused."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_reading(error: Any, call: tuple[str, str] | None) -> None:
 
 
 @pytest.mark.parametrize("piece", ["<function=a", "<function=a{", "<function="])
-def test_nonsense_is_read_at_once(piece: str) -> None:
+def test_nonsense_takes_no_time(piece: str) -> None:
     with cheap(5):
         assert failed_call({"failed_generation": piece * 100_000}) is None

@@ -44,7 +44,7 @@ def test_whole_and_in_single_characters(content: str, thinking: str, text: str) 
         assert split(content[:place], content[place:]) == wanted
 
 
-def test_thoughts_are_given_out_as_they_come() -> None:
+def test_thoughts_are_emitted_as_they_come() -> None:
     tags = ThinkTags()
     assert tags.feed("<think>I wonder") == [("thinking", "I wonder")]
     assert tags.feed(" why") == [("thinking", " why")]

@@ -1,4 +1,4 @@
-"""Events of the Responses API, also with pieces missing: the blocks are those that were meant."""
+"""Events of the Responses API, also with missing pieces: the blocks are the intended ones."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ LOSABLE = [
 
 
 @given(st.sets(st.sampled_from(LOSABLE)))
-def test_the_finished_items_make_up_for_lost_events(lost: set[int]) -> None:
+def test_finished_items_replace_lost_events(lost: set[int]) -> None:
     frames = [frame for n, (frame, _) in enumerate(STREAM) if n not in lost]
     events = run(CREATED, *frames, COMPLETED)
     assert isinstance(events[0], ResponseStarted)
@@ -106,7 +106,7 @@ def test_parts_are_matched_by_order_not_by_number() -> None:
     assert blocks(events) == [Text("Hi.")]
 
 
-def test_a_part_that_is_not_what_was_streamed_is_not_added_to_it() -> None:
+def test_a_part_that_differs_from_the_streamed_text_is_ignored() -> None:
     events = run(
         CREATED,
         event("output_text.delta", 0, content_index=0, delta="Hi"),
@@ -117,7 +117,7 @@ def test_a_part_that_is_not_what_was_streamed_is_not_added_to_it() -> None:
     assert blocks(events) == [Text("Hi")]
 
 
-def test_a_thought_is_not_completed_behind_a_later_one() -> None:
+def test_a_thought_is_not_completed_after_a_later_one() -> None:
     frames = [STREAM[n][0] for n in (0, 1, 4, 6)]
     assert [block.text for block in blocks(run(CREATED, *frames, COMPLETED))] == ["On\n\nTwo."]
 
@@ -127,7 +127,7 @@ def test_reasoning_without_text_and_blob_leaves_no_block() -> None:
     assert blocks(run(CREATED, event("output_item.done", 0, item=item), COMPLETED)) == []
 
 
-def test_an_answer_without_a_beginning_starts_all_the_same() -> None:
+def test_an_answer_without_a_created_event_still_starts() -> None:
     events = run(event("output_text.delta", 0, content_index=0, delta="Hi"), COMPLETED)
     assert events[0] == ResponseStarted("call_000001", "m")
     assert blocks(events) == [Text("Hi")]
@@ -182,7 +182,7 @@ def test_nothing_comes_after_the_end() -> None:
     assert decoder.feed(CREATED) + decoder.feed(COMPLETED) + decoder.feed({"!done": True}) + decoder.finish() == []
 
 
-def test_a_mark_or_a_stranger_is_no_end() -> None:
+def test_done_and_unknown_events_do_not_end_the_answer() -> None:
     events = run(CREATED, {"!done": True}, {"type": "response.future.event"}, {"type": "keepalive"})
     assert [type(made) for made in events] == [ResponseStarted, ResponseFailed]
     assert events[-1].failure.kind == "stream_interrupted"
@@ -201,11 +201,11 @@ def test_a_mark_or_a_stranger_is_no_end() -> None:
         ("moonrise", False, False, ("other", "moonrise")),
     ],
 )
-def test_stop_words(reason: str, calls: bool, refused: bool, expected: tuple[str, str]) -> None:
+def test_stop_reasons(reason: str, calls: bool, refused: bool, expected: tuple[str, str]) -> None:
     assert map_stop(reason, calls=calls, refused=refused) == expected
 
 
-def test_an_incomplete_answer_without_a_reason_says_so() -> None:
+def test_an_incomplete_answer_without_a_reason_is_reported_so() -> None:
     end = run(CREATED, {"type": "response.incomplete", "response": {"status": "incomplete"}})[-1]
     assert end == ResponseEnded("other", "incomplete", Usage(), usage_given=False)
 

@@ -1,4 +1,4 @@
-"""Whatever the history holds, the input is one that the API takes."""
+"""The input is legal for any history."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_a_longer_history_extends_the_request(messages: list[Message], text: str
     assert after[:-1] == before
 
 
-def test_a_refused_field_can_be_taken_out() -> None:
+def test_a_refused_field_can_be_removed() -> None:
     quirks = Quirks(extra_body={"stream_options": None, "store": None, "truncation": "auto"})
     model = ModelSpec("m", Endpoint("somebody", API, "http://127.0.0.1:1/v1", quirks=quirks))
     body: dict[str, Any] = encode_request(Request(model, (), max_tokens=100)).body
     assert body == {"model": "m", "input": [], "stream": True, "max_output_tokens": 100, "truncation": "auto"}
 
 
-def test_results_come_before_what_the_user_says() -> None:
+def test_results_come_before_the_users_text() -> None:
     message = Message("user", (Text("And now?"), ToolResult("call_1", "done")))
     items = encode_messages(Request(MODEL, (Message("assistant", (ToolCall("call_1", "LS", {}),)), message)))
     assert [item.get("type") or item["role"] for item in items] == ["function_call", "function_call_output", "user"]

@@ -1,4 +1,4 @@
-"""A request's images and documents made fit: what goes out, what is told, and that it stays the same."""
+"""The images and documents of a request: what is sent, the notices, and that the result never changes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fit(asked: Request) -> tuple[list[Any], tuple[Notice, ...]]:
     return [block for message in ready.messages for block in message.blocks], notices
 
 
-def test_what_may_go_is_the_same_value() -> None:
+def test_media_that_the_endpoint_takes_are_not_changed() -> None:
     asked = request(Text("x"), image(), pdf_block("x"), ToolResult("c", (Text("y"), image("JPEG"))))
     ready, notices = MediaFitter().fit(asked)
     assert ready is asked
@@ -55,7 +55,7 @@ def test_what_may_go_is_the_same_value() -> None:
 
 
 @pytest.mark.parametrize("how", [{"images": False}, {"quirks": False}])
-def test_words_where_no_images_are_seen(how: dict[str, bool]) -> None:
+def test_notes_where_images_are_not_accepted(how: dict[str, bool]) -> None:
     blocks = (image(), Image("", "", "https://example.org/a.png"), ToolResult("c", (Text("y"), image())))
     base = request(*blocks, images=how.get("images", True))
     endpoint = replace(base.model.endpoint, quirks=Quirks(images=how.get("quirks", True)))
@@ -69,7 +69,7 @@ def test_words_where_no_images_are_seen(how: dict[str, bool]) -> None:
     assert notices == (UNSEEN,) * 3
 
 
-def test_addresses_go_where_they_are_fetched() -> None:
+def test_addresses_are_sent_where_the_endpoint_fetches_them() -> None:
     far = Image("", "", "https://example.org/a.png")
     near = image()
     inline = Image("", "", f"data:image/jpg;base64,{near.data}")
@@ -81,7 +81,7 @@ def test_addresses_go_where_they_are_fetched() -> None:
     )
 
 
-def test_limits_are_the_endpoints() -> None:
+def test_limits_of_the_endpoint() -> None:
     found, notices = fit(request(image("PNG", 300, 100), image("BMP"), image_side=200, image_formats=("image/jpeg",)))
     assert [(block.media_type, opened(block).size) for block in found] == [
         ("image/jpeg", (200, 66)),
@@ -90,7 +90,7 @@ def test_limits_are_the_endpoints() -> None:
     assert notices == ()
 
 
-def test_what_cannot_be_read_is_told() -> None:
+def test_an_unreadable_image_is_reported() -> None:
     words = "An image is left out: its image format is not supported."
     assert fit(request(Image("image/png", b64(b"hello")))) == (
         [Text(f"[{words}]")],
@@ -102,12 +102,12 @@ def test_what_cannot_be_read_is_told() -> None:
 
 
 def test_pdfs_become_text_where_they_are_not_taken() -> None:
-    told = Notice("document_as_text", "a.pdf is sent as text: this endpoint does not take this PDF.")
+    notice = Notice("document_as_text", "a.pdf is sent as text: this endpoint does not take this PDF.")
     words = Text("[a.pdf: the text of the PDF]\n\n[page 1]\nHello")
     asked = request(pdf_block("Hello"), ToolResult("c", (pdf_block("Hello"),)), documents=False)
-    assert fit(asked) == ([words, ToolResult("c", (words,))], (told, told))
+    assert fit(asked) == ([words, ToolResult("c", (words,))], (notice, notice))
     blind = request(pdf_block("Hello"), images=False)  # PDFs are looked at, page by page
-    assert fit(blind) == ([words], (told,))
+    assert fit(blind) == ([words], (notice,))
 
 
 def test_locked_pdfs_are_never_sent_as_they_are() -> None:
@@ -123,7 +123,7 @@ def test_locked_pdfs_are_never_sent_as_they_are() -> None:
     )
 
 
-def test_documents_are_what_their_bytes_say() -> None:
+def test_the_type_of_a_document_is_read_from_its_bytes() -> None:
     table = Document("text/csv", b64("a,b\nä,1\n".encode()), "t.csv")
     plain = Document("text/plain", "as it is", "n.txt")
     unnamed = Document("application/octet-stream", b64(pdf("x")), "u.pdf")
@@ -139,7 +139,7 @@ def test_documents_are_what_their_bytes_say() -> None:
     )
 
 
-def test_blank_documents_are_said_to_be_blank() -> None:
+def test_blank_documents_become_a_note() -> None:
     blank = (Document("text/plain", " \n", "n.txt"), Document("text/csv", "", ""))
     assert fit(request(*blank)) == ([Text("[n.txt is empty.]"), Text("[A document is empty.]")], ())
 
@@ -160,7 +160,7 @@ def test_other_documents_are_left_out(document: Document, why: str) -> None:
 # ---------------------------------------------------------------- many of them
 
 
-def test_each_is_worked_on_once() -> None:
+def test_each_is_fitted_once() -> None:
     fitter = MediaFitter()
     large = Image("image/bmp", b64(saved(noise(1500, 1500), "BMP")))
     asked = request(large, image_side=1000)
@@ -171,7 +171,7 @@ def test_each_is_worked_on_once() -> None:
             assert again.messages[0].blocks[0] is first.messages[0].blocks[0]
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_the_memory_is_limited() -> None:
     fitter = MediaFitter(max_kept=10)
     for number in range(1, 40):
         fitter.fit(request(image("PNG", number, 2)))
@@ -183,8 +183,8 @@ def test_what_is_remembered_is_bounded() -> None:
         assert fitter._chars == kept <= 2_000
 
 
-def test_the_oldest_give_way_in_steps() -> None:
-    """100 images that together are far more than a request may hold: the cut moves now and then, not every time."""
+def test_the_oldest_are_left_out_in_steps() -> None:
+    """100 images that together are far too large: the cut moves now and then, not in every request."""
     pictures = [image("PNG", 40 + number, 40) for number in range(100)]
     size = sum(len(picture.data) for picture in pictures) // 100
     limit = round(size * 20 / fitting.MEDIA_SHARE)
@@ -206,7 +206,7 @@ def test_the_oldest_give_way_in_steps() -> None:
     assert cuts == sorted(cuts)
 
 
-def test_the_newest_is_spared_while_it_fits() -> None:
+def test_the_newest_is_kept_while_it_fits() -> None:
     small, large = image("PNG", 5, 5), Image("image/png", b64(saved(noise(40, 40), "PNG")))
     limit = round((len(large.data) + 10) / fitting.MEDIA_SHARE)
     found, _ = fit(request(small, large, request_bytes=limit))
@@ -256,8 +256,8 @@ def assert_nothing_runs(pool: WorkerPool) -> None:
         assert " ".join(stats).split() == []
 
 
-def test_a_stop_is_heard_between_many_small_ones() -> None:
-    """Each is done before anybody waits for it."""
+def test_a_stop_is_noticed_between_many_small_ones() -> None:
+    """Each is done before `result` waits for it."""
     stop = cancel()
     stop.set()
     fitter = MediaFitter()
@@ -266,8 +266,8 @@ def test_a_stop_is_heard_between_many_small_ones() -> None:
     assert fitter._kept == {}
 
 
-def test_all_of_a_request_are_remembered_however_many_they_are() -> None:
-    """Otherwise each would have been forgotten when its turn comes again."""
+def test_all_of_a_request_are_remembered_beyond_the_limits() -> None:
+    """Otherwise each would be forgotten before the next request."""
     fitter = MediaFitter(max_kept=3, max_chars=100)
     asked = request(*(image("BMP", number, 2) for number in range(1, 9)))
     first, _ = fitter.fit(asked)
@@ -279,21 +279,21 @@ def test_all_of_a_request_are_remembered_however_many_they_are() -> None:
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "data:image/svg+xml,<svg/>", "blob:1", "a.png"])
-def test_addresses_that_nobody_can_fetch_are_not_sent(url: str) -> None:
+def test_addresses_that_cannot_be_fetched_are_not_sent(url: str) -> None:
     words = "An image is left out: its address cannot be fetched."
     assert fit(request(Image("", "", url))) == ([Text(f"[{words}]")], (Notice("images_left_out", words),))
 
 
-def test_long_pdfs_go_as_text() -> None:
+def test_long_pdfs_are_sent_as_text() -> None:
     short, long = pdf_block("a", "b"), pdf_block("c", "d", "e", title="long.pdf")
-    told = Notice("document_as_text", "long.pdf is sent as text: this endpoint does not take this PDF.")
+    notice = Notice("document_as_text", "long.pdf is sent as text: this endpoint does not take this PDF.")
     found, notices = fit(request(short, long, pdf_pages=2))
-    assert (found[0], notices) == (short, (told,))
+    assert (found[0], notices) == (short, (notice,))
     assert found[1].text.startswith("[long.pdf: the text of the PDF]\n\n[page 1]\nc")
     assert fit(request(short, long, pdf_pages=3))[0][1] == long
 
 
-def test_a_large_window_has_its_own_figure() -> None:
+def test_a_large_window_has_its_own_limit() -> None:
     long = pdf_block("c", "d", "e")
     asked = request(long, pdf_pages=2, pdf_pages_large=3)
     assert fit(replace(asked, model=replace(asked.model, window=1_000_000)))[0] == [long]
@@ -301,15 +301,15 @@ def test_a_large_window_has_its_own_figure() -> None:
 
 
 def test_pages_are_counted_over_all_documents() -> None:
-    """The oldest documents give way; the images between them stay."""
+    """The oldest documents are left out; the images between them stay."""
     first, picture, second = pdf_block("a", "b", title="1.pdf"), image(), pdf_block("c", "d", title="2.pdf")
     found, notices = fit(request(picture, first, picture, second, pdf_pages=3))
     assert found == [picture, Text("[1.pdf is left out: the request would be too large.]"), picture, second]
     assert [notice.code for notice in notices] == ["images_left_out"]
 
 
-def test_the_history_in_front_never_changes() -> None:
-    """Requests that grow: what was sent before is sent again, byte for byte."""
+def test_the_earlier_history_never_changes() -> None:
+    """Growing requests: what was sent before is sent again, byte for byte."""
     fitter = MediaFitter()
     blocks: list[Any] = []
     sent: list[tuple[Message, ...]] = []

@@ -1,4 +1,4 @@
-"""One image made fit: what it is, what it becomes, and that it always becomes the same."""
+"""One image: its type, its conversion, and that the result is always the same."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def test_other_kinds() -> None:
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_what_may_go_goes_as_it_is(form: str) -> None:
+def test_an_image_that_the_endpoint_takes_is_not_changed(form: str) -> None:
     block = image(form)
     assert fit_image(block, ANY) is block
     assert fit_image(block, Limits(COMMON, len(base64.b64decode(block.data)), 4)) is block
 
 
-def test_a_wrong_name_is_put_right() -> None:
+def test_a_wrong_media_type_is_corrected() -> None:
     jpeg = image("JPEG")
     assert fit_image(Image("image/png", jpeg.data), ANY) == jpeg
     assert fit_image(Image("image/jpg", jpeg.data), ANY) == jpeg
@@ -84,7 +84,7 @@ def test_other_formats_become_png(form: str) -> None:
         assert opened(made).convert("RGB").getpixel((3, 3)) == (255, 0, 0)
 
 
-def test_what_only_some_take_is_passed_on_to_them() -> None:
+def test_a_format_that_only_some_take_is_sent_to_them() -> None:
     heic = Image("image/heic", b64(b"\x00\x00\x00\x18ftypheic\x00\x00 and more"))
     assert fit_image(heic, Limits((*COMMON, "image/heic"), 0, 2000)) is heic
     with pytest.raises(MediaRefused, match="its image format is not supported"):
@@ -100,7 +100,7 @@ def test_long_sides_are_scaled() -> None:
     assert opened(photograph).size == (333, 2000)
 
 
-def test_large_files_are_brought_down() -> None:
+def test_large_files_are_made_smaller() -> None:
     limit = 100_000
     made = fit_image(Image("image/png", b64(saved(noise(600, 400), "PNG"))), Limits(COMMON, limit, 0))
     assert made.media_type == "image/jpeg"
@@ -110,7 +110,7 @@ def test_large_files_are_brought_down() -> None:
     assert len(base64.b64decode(only_png.data)) <= limit
 
 
-def test_what_cannot_become_small_enough_is_refused() -> None:
+def test_an_image_that_stays_too_large_is_refused() -> None:
     with pytest.raises(MediaRefused, match="cannot be made small enough"):
         fit_image(image("PNG"), Limits(COMMON, 10, 0))
 
@@ -129,7 +129,7 @@ def test_sixteen_bits_are_scaled_not_clipped() -> None:
     assert opened(made).convert("L").getpixel((5, 5)) == 128
 
 
-def test_transparent_images_stand_on_white_as_jpeg() -> None:
+def test_transparent_images_get_a_white_background_as_jpeg() -> None:
     clear = Image("", b64(saved(picture(8, 8, (0, 0, 0, 0), "RGBA"), "PNG")))
     made = fit_image(clear, Limits(("image/jpeg",), 0, 0))
     assert made.media_type == "image/jpeg"
@@ -144,7 +144,7 @@ def test_the_first_frame_of_an_animation() -> None:
     assert getattr(opened(made), "n_frames", 1) == 1
 
 
-def test_photographs_are_turned_upright_and_lose_what_was_written_beside_them() -> None:
+def test_photographs_are_turned_upright_and_lose_their_metadata() -> None:
     lying = picture(40, 20)
     exif = lying.getexif()
     exif[274] = 6  # "rotate 90 degrees clockwise to show"
@@ -162,7 +162,7 @@ def test_the_same_image_always_gives_the_same_bytes() -> None:
 
 
 def bomb(wide: int, high: int) -> bytes:
-    """A PNG that says it is huge, and is next to nothing."""
+    """A tiny PNG whose header claims a huge size."""
 
     def part(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -198,8 +198,8 @@ def test_broken_files_are_refused_and_never_raise_anything_else(
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_a_cut_file_never_goes_as_it_is(form: str) -> None:
-    """Every API refuses it, in every request of the conversation from then on."""
+def test_a_truncated_file_is_never_sent(form: str) -> None:
+    """Every API refuses it, and with it every later request of the conversation."""
     data = saved(noise(60, 60), form)
     cut = Image(f"image/{form.lower()}", b64(data[: len(data) // 2]))
     try:
@@ -209,18 +209,18 @@ def test_a_cut_file_never_goes_as_it_is(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP"])
-def test_what_stands_behind_the_end_does_not_count(form: str) -> None:
+def test_data_after_the_end_is_ignored(form: str) -> None:
     followed = Image(f"image/{form.lower()}", b64(saved(picture(40, 30), form) + b"written by a camera"))
     assert fit_image(followed, ANY) is followed
 
 
-def test_a_photograph_is_not_decoded_again_and_again() -> None:
+def test_a_jpeg_with_too_many_scans_is_refused() -> None:
     with pytest.raises(MediaRefused, match="too many scans"):
         fit_image(Image("image/jpeg", b64(slow_jpeg_file(MAX_SCANS))), Limits(COMMON, 0, 2000))
     assert opened(fit_image(Image("image/jpeg", b64(slow_jpeg_file(3))), Limits(COMMON, 0, 2000))).size == (2000, 2000)
 
 
-def test_words_for_what_is_no_image() -> None:
+def test_reasons_for_files_that_are_not_images() -> None:
     with pytest.raises(MediaRefused, match="not base64"):
         fit_image(Image("image/png", "%%%"), ANY)
     with pytest.raises(MediaRefused, match="its image format is not supported"):

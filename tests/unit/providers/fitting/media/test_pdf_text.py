@@ -1,4 +1,4 @@
-"""The text of PDFs: whole, bounded, and never an exception."""
+"""The text of PDFs: complete, limited, and never an exception."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from yume_shim.providers.fitting.media import pdf_text as limits
 from yume_shim.providers.fitting.media.pdf_text import PdfText, is_encrypted, is_pdf, page_count, pdf_text
 
 
-def test_pages_are_told_apart() -> None:
+def test_pages_are_numbered() -> None:
     assert pdf_text(pdf("Hello there", "", "The end")) == PdfText("[page 1]\nHello there\n\n[page 3]\nThe end")
 
 
@@ -20,7 +20,7 @@ def test_no_text_and_no_pages() -> None:
     assert pdf_text(pdf()) == PdfText("", "it has no pages")
 
 
-def test_a_password_is_asked_for_only_where_it_is_needed() -> None:
+def test_a_password_is_needed_only_for_locked_files() -> None:
     locked, open_to_all = encrypted_pdf("secret", "Hidden"), encrypted_pdf("", "Not hidden")
     assert pdf_text(locked) == PdfText("", "it is encrypted and needs a password")
     assert pdf_text(open_to_all) == PdfText("[page 1]\nNot hidden")
@@ -59,7 +59,7 @@ def test_pages_are_counted() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_broken_files_are_told_and_never_raised(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+def test_broken_files_give_a_note_and_never_raise(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
     chance = random.Random(seed)
     data = bytearray(pdf("Some words", "More words"))
     for _ in range(chance.choice((1, 5, 50))):
@@ -70,7 +70,7 @@ def test_broken_files_are_told_and_never_raised(seed: int, capfd: pytest.Capture
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_a_pdf_is() -> None:
+def test_is_pdf() -> None:
     assert is_pdf(pdf("x"))
     assert is_pdf(b"\xef\xbb\xbf\n" + pdf("x"))
     assert not is_pdf(b"PK\x03\x04")

@@ -1,4 +1,4 @@
-"""Schemas are cut down without touching properties that happen to be called like keywords."""
+"""Schemas are reduced without changing properties that have the name of a keyword."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def property_names(schema: Any) -> list[str]:
 
 
 @given(SCHEMAS)
-def test_properties_survive_whatever_they_are_called(schema: Any) -> None:
+def test_properties_are_kept_whatever_their_names(schema: Any) -> None:
     cut = reduce_schema(schema, KEYWORD_NAMES)
     assert property_names(cut) == property_names(schema)
     jsonschema.Draft202012Validator.check_schema(cut)
 
 
-def test_keywords_go_and_values_stay() -> None:
+def test_keywords_are_dropped_and_values_kept() -> None:
     schema = {
         "type": "object",
         "title": "Call",
@@ -91,7 +91,7 @@ def test_nothing_to_drop_is_the_schema_itself() -> None:
     assert reduce_schema(schema, ()) is schema
 
 
-def test_references_are_written_out_and_cycles_end() -> None:
+def test_references_are_inlined_and_cycles_end() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -146,11 +146,11 @@ def test_references_are_written_out_and_cycles_end() -> None:
         ({"items": [{"title": "x"}, False], "not": {"title": "y"}}, ("title",), {"items": [{}, False]}),
     ],
 )
-def test_what_a_dropped_keyword_said_is_said_otherwise(schema: Any, drop: tuple[str, ...], expected: Any) -> None:
+def test_a_dropped_keyword_is_expressed_by_others(schema: Any, drop: tuple[str, ...], expected: Any) -> None:
     assert reduce_schema(schema, drop) == expected
 
 
-def test_endless_nesting_is_cut() -> None:
+def test_endless_nesting_is_limited() -> None:
     schema: Any = {"title": "leaf"}
     for _ in range(500):
         schema = {"items": schema}
@@ -168,7 +168,7 @@ def test_parameters_are_an_object_with_properties() -> None:
     assert object_schema(whole) is whole
 
 
-def test_the_strict_form_and_the_way_back() -> None:
+def test_the_strict_form_and_its_arguments() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -220,8 +220,8 @@ def test_free_keys_cannot_be_strict(schema: Any) -> None:
     assert strict_schema(schema) is None
 
 
-def test_closed_objects_open_with_what_names_their_keys() -> None:
-    """Without `patternProperties` nobody says any more which further keys are taken: none must be refused."""
+def test_closed_objects_are_opened_with_the_keyword_that_names_their_keys() -> None:
+    """Without `patternProperties` the other allowed keys are unknown: none must be refused."""
     closed = {"type": "object", "patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": False}
     assert "additionalProperties" not in reduce_schema(closed, ("patternProperties",))
     other = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}

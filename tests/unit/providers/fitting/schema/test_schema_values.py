@@ -1,4 +1,4 @@
-"""What a schema took, its reduced forms take too, and each form keeps the rules of its endpoint.
+"""Every form of a schema accepts what the schema accepts, and keeps the rules of its endpoint.
 
 Schemas and values are generated together: a value is made for a schema, kept if the schema takes it (jsonschema
 decides), and must then pass the reduced form. Values have the properties that their schema names, as calls do.
@@ -138,7 +138,7 @@ def leaf_object(draw: Draw) -> dict[str, Any]:
 
 @st.composite
 def roots(draw: Draw) -> dict[str, Any]:
-    """An object with definitions, one of which may lead back to itself; sometimes a union at the top."""
+    """An object with definitions, one of which may be recursive; sometimes a union at the top."""
     made = object_of(draw, 0)
     top = draw(st.sampled_from(("plain", "plain", "anyOf", "oneOf", "allOf", "$ref")))
     if top == "$ref":
@@ -159,7 +159,7 @@ ANYTHING = st.sampled_from(("a", "ab", "", 0, 1, 2, 2.5, True, None, [], ["a"], 
 
 
 def made_for(part: Any, root: Any, draw: Draw, depth: int = 0) -> Any:
-    """A value that may well fit."""
+    """A value that probably fits."""
     if not isinstance(part, dict) or depth > 6 or draw(st.integers(0, 9)) == 0:
         return draw(ANYTHING)
     if "$ref" in part:
@@ -340,7 +340,7 @@ def with_nulls(item: Any, schema: Any, root: Any) -> Any:
 
 @SLOW
 @given(pairs(), st.sampled_from(DROPS))
-def test_reduced_schemas_take_what_the_original_took(pair: tuple[Any, Any], drop: tuple[str, ...]) -> None:
+def test_reduced_schemas_accept_what_the_original_accepts(pair: tuple[Any, Any], drop: tuple[str, ...]) -> None:
     root, item = pair
     before = copy.deepcopy(root)
     reduced = reduce_schema(root, drop)
@@ -354,7 +354,7 @@ def test_reduced_schemas_take_what_the_original_took(pair: tuple[Any, Any], drop
 
 @SLOW
 @given(pairs())
-def test_parameters_are_one_object_and_take_what_the_original_took(pair: tuple[Any, Any]) -> None:
+def test_parameters_are_one_object_and_accept_what_the_original_accepts(pair: tuple[Any, Any]) -> None:
     root, item = pair
     made = object_schema(root)
     assert made["type"] == "object"
@@ -366,7 +366,7 @@ def test_parameters_are_one_object_and_take_what_the_original_took(pair: tuple[A
 
 @SLOW
 @given(pairs())
-def test_gemini_parameters_keep_their_rules_and_take_what_the_original_took(pair: tuple[Any, Any]) -> None:
+def test_gemini_parameters_keep_their_rules_and_accept_what_the_original_accepts(pair: tuple[Any, Any]) -> None:
     root, item = pair
     before = copy.deepcopy(root)
     made = openapi_schema(root)
@@ -378,7 +378,7 @@ def test_gemini_parameters_keep_their_rules_and_take_what_the_original_took(pair
 
 @settings(SLOW, max_examples=50)  # most schemas cannot be said strictly
 @given(pairs())
-def test_the_strict_form_keeps_its_rules_and_takes_the_value_with_nulls(pair: tuple[Any, Any]) -> None:
+def test_the_strict_form_keeps_its_rules_and_accepts_the_value_with_nulls(pair: tuple[Any, Any]) -> None:
     root, item = pair
     strict = strict_schema(root)
     assume(strict is not None and UNDECLARED not in repr(item))
@@ -413,8 +413,8 @@ def test_nonsense_never_raises(schema: dict[str, Any], item: Any) -> None:
     without_nulls(item, schema)
 
 
-def test_references_that_multiply_have_an_end() -> None:
-    """Each level names the next one twice: written out that is 2^40 schemas."""
+def test_references_that_multiply_are_limited() -> None:
+    """Each level refers to the next one twice: inlined, that is 2^40 schemas."""
     levels = {
         f"l{n}": {
             "type": "object",
@@ -432,7 +432,7 @@ def test_references_that_multiply_have_an_end() -> None:
 
 
 @pytest.mark.parametrize("form", [openapi_schema, object_schema, lambda schema: reduce_schema(schema, ("title",))])
-def test_endless_nesting_is_cut_in_every_form(form: Any) -> None:
+def test_endless_nesting_is_limited_in_every_form(form: Any) -> None:
     schema: Any = {"type": "string"}
     for _ in range(400):
         schema = {"type": "array", "items": schema, "title": "x"}

@@ -1,4 +1,4 @@
-"""Calls found in text: what counts as one, what comes through, and that nothing a model writes can break it."""
+"""Calls in text: what is a call, what is passed on, and that nothing a model writes can break it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def cut(text: str, size: int) -> list[Json]:
 
 
 def blocks(events: list[ModelEvent]) -> list[Any]:
-    """Texts as they are, calls as (name, input) or (name, broken text)."""
+    """Texts unchanged, calls as (name, input) or (name, broken text)."""
     found: list[Any] = []
     for event in events:
         if isinstance(event, BlockEnded):
@@ -105,7 +105,7 @@ def blocks(events: list[ModelEvent]) -> list[Any]:
 
 
 def read(text: str, finish: str = "stop") -> list[Any]:
-    """The blocks of an answer, which do not depend on how it is cut."""
+    """The blocks of an answer, which do not depend on how it is split."""
     whole = blocks(play(cut(text, len(text) or 1), finish))
     for size in (1, 2, 7):
         assert blocks(play(cut(text, size), finish)) == whole
@@ -203,11 +203,11 @@ def test_no_calls(text: str) -> None:
         ("<function=Read>{oops</function>", [("Read", "{oops")]),
     ],
 )
-def test_broken_calls_are_told_to_the_model(text: str, expected: list[Any]) -> None:
+def test_broken_calls_are_passed_on(text: str, expected: list[Any]) -> None:
     assert read(text) == expected
 
 
-def test_what_was_cut_is_not_completed() -> None:
+def test_a_truncated_call_is_not_completed() -> None:
     text = '<tool_call>{"name":"Bash","arguments":{"command":"ls"'
     assert read(text) == [("Bash", {"command": "ls"})]
     assert read(text, "length") == [("Bash", text.removeprefix("<tool_call>"))]
@@ -218,18 +218,18 @@ def test_what_was_cut_is_not_completed() -> None:
 
 
 @pytest.mark.parametrize("tag", ["<tool_response>", "<tool_result id='1'>", '<tool_response name="Read">'])
-def test_invented_results_are_left_out(tag: str) -> None:
+def test_invented_results_are_dropped(tag: str) -> None:
     assert read(f"{SIMPLE}\n\n{tag}\nlies\n</tool_response>\nIt says lies. {SIMPLE}") == [A]
     assert read(f"{SIMPLE} Now: {tag}") == [A, "Now: "]
     assert read(f"{SIMPLE}\n```\n{tag}\n```") == [A, f"```\n{tag}\n```"]
 
 
-def test_an_invention_hides_later_blocks_of_text_too() -> None:
+def test_later_text_after_an_invented_result_is_dropped_too() -> None:
     deltas = [{"content": f"{SIMPLE}<tool_response>x"}, {"reasoning": "Hm."}, {"content": f"So. {SIMPLE}"}]
     assert blocks(play(deltas)) == [A, Thinking("Hm.")]
 
 
-def test_thoughts_hold_no_calls() -> None:
+def test_thoughts_contain_no_calls() -> None:
     deltas = [
         {"reasoning": SIMPLE},
         {"content": "Hi "},
@@ -240,7 +240,7 @@ def test_thoughts_hold_no_calls() -> None:
     assert blocks(play(deltas)) == [Thinking(SIMPLE), "Hi <tool_", Thinking("call>"), "!"]
 
 
-def test_calls_that_came_natively_pass() -> None:
+def test_native_calls_are_passed_on() -> None:
     native = {"index": 0, "id": "call_n", "function": {"name": "LS", "arguments": "{}"}}
     assert blocks(play([{"content": f"Both. {SIMPLE}"}, {"tool_calls": [native]}])) == ["Both. ", A, ("LS", {})]
 
@@ -258,18 +258,18 @@ def test_a_failure_ends_the_answer() -> None:
 def test_only_a_possible_tag_is_held_back() -> None:
     shown = "Is a < b? <tool_kit> no. <b>x</b> `<tool_call>` [x] {y}"
     calls = TextCalls(openai_chat.Decoder(REQUEST, {}, FakeIds().call_id), REQUEST, FakeIds().call_id)
-    told = ""
+    emitted = ""
     for place, letter in enumerate(shown, 1):
         for event in calls.feed({"id": "r", "choices": [{"delta": {"content": letter}}]}):
-            told += event.text if isinstance(event, BlockDelta) else ""
-        held = shown[len(told) : place]
-        assert shown.startswith(told)
+            emitted += event.text if isinstance(event, BlockDelta) else ""
+        held = shown[len(emitted) : place]
+        assert shown.startswith(emitted)
         assert "<tool_call>".startswith(held)
-    assert told == shown
+    assert emitted == shown
 
 
 @pytest.mark.parametrize("place", range(1, len(SIMPLE) + 8))
-def test_tags_may_be_cut_anywhere(place: int) -> None:
+def test_tags_may_be_split_anywhere(place: int) -> None:
     text = f"So: {SIMPLE} ok"
     assert blocks(play([{"content": text[:place]}, {"content": text[place:]}])) == ["So: ", A, "ok"]
 
@@ -310,7 +310,7 @@ def test_hostile_text_takes_no_time(text: str, size: int, length: int) -> None:
         play(cut(text[:length], size))
 
 
-def test_endless_calls_are_given_up() -> None:
+def test_endless_calls_are_abandoned() -> None:
     text = '<tool_call>{"name":"Write","arguments":{"content":"' + "x" * (MAX_CALL_CHARS + 10) + '"}}</tool_call> more'
     for size in (50_000, len(text)):
         [(name, broken)] = blocks(play(cut(text, size)))
@@ -337,7 +337,7 @@ sizes = st.integers(1, 30)
 
 @settings(max_examples=400, deadline=None)
 @given(soup, sizes, st.sampled_from(["stop", "length"]))
-def test_anything_is_read_the_same_however_it_is_cut(text: str, size: int, finish: str) -> None:
+def test_any_text_is_read_the_same_however_it_is_split(text: str, size: int, finish: str) -> None:
     whole = blocks(play(cut(text, len(text) or 1), finish))
     assert blocks(play(cut(text, size), finish)) == whole
     if all(isinstance(block, str) for block in whole):
@@ -356,7 +356,7 @@ part = prose | st.dictionaries(st.text(min_size=1, max_size=9), values, max_size
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(part, max_size=6), sizes)
-def test_prose_and_calls_come_out_as_they_went_in(parts: list[Any], size: int) -> None:
+def test_prose_and_calls_are_passed_on_unchanged(parts: list[Any], size: int) -> None:
     """Every character outside calls once and in order, but for white space around calls; every call with its input."""
     text = ""
     expected: list[Any] = []

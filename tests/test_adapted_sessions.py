@@ -1,4 +1,4 @@
-"""The whole program against endpoints that refuse: exactly so many requests, and the turn ends well."""
+"""The whole program with endpoints that refuse requests: the number of requests, and the end of the turn."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _form(body: Json) -> tuple[str, set[str]]:
     return key, set(declared[0])
 
 
-def test_reasoning_that_is_refused_is_taken_out(tmp_path: Path) -> None:
+def test_refused_reasoning_is_removed(tmp_path: Path) -> None:
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "sig-one"}
     first = claude(thought, {"type": "text", "text": "One."})
     again = claude({**thought, "signature": "sig-two"}, {"type": "text", "text": "Two."})
@@ -123,7 +123,7 @@ def test_a_model_without_tools_gets_them_as_text(tmp_path: Path) -> None:
     assert "text_tools" in warnings(lines)
 
 
-def test_a_call_that_nobody_can_read_is_asked_for_again(tmp_path: Path) -> None:
+def test_an_unreadable_call_is_requested_again(tmp_path: Path) -> None:
     malformed = gemini({"thoughtSignature": "c2ln"}, reason="MALFORMED_FUNCTION_CALL")
     lines, bodies = turn(tmp_path, "google-genai", [malformed, malformed, gemini({"text": "Hello."})])
     assert results(lines) == [("success", "Hello.")]
@@ -135,16 +135,16 @@ def test_a_call_that_nobody_can_read_is_asked_for_again(tmp_path: Path) -> None:
     ] * 2
 
 
-def test_what_was_said_before_such_a_call_is_kept_and_the_model_told_why(tmp_path: Path) -> None:
+def test_text_before_such_a_call_is_kept_and_the_model_gets_a_note(tmp_path: Path) -> None:
     malformed = gemini({"text": "Let me look."}, reason="MALFORMED_FUNCTION_CALL")
     lines, bodies = turn(tmp_path, "google-genai", [malformed, gemini({"text": " Hello."})])
     assert results(lines) == [("success", "Let me look. Hello.")]
-    said, told = (content["parts"][-1]["text"] for content in bodies[1]["contents"][-2:])
+    said, note = (content["parts"][-1]["text"] for content in bodies[1]["contents"][-2:])
     assert said == "Let me look."
-    assert told.startswith("Your last function call could not be read. ")
+    assert note.startswith("Your last function call could not be read. ")
 
 
-def test_a_model_that_never_gets_its_call_right_fails(tmp_path: Path) -> None:
+def test_a_model_that_never_writes_a_valid_call_fails(tmp_path: Path) -> None:
     lines, bodies = turn(tmp_path, "google-genai", [gemini(reason="MALFORMED_FUNCTION_CALL")])
     assert len(bodies) == 1 + MAX_NUDGES
     (result,) = [line for line in lines if line["type"] == "result"]
