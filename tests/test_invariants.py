@@ -13,7 +13,7 @@ from claude_agent_sdk._internal.message_parser import parse_message
 from tests.helpers import session_cases
 from tests.helpers.api_facts import FACTS
 from tests.helpers.record_check import check_lines
-from yume_shim.dialects.records import flat_records, nested_records
+from yume_shim.dialects.records.index import RECORDS
 from yume_shim.store.layout import session_path
 from yume_shim.store.load import load
 from yume_shim.text import codec
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Line = dict[str, Any]
 
-RECORDS = {"flat": flat_records.RECORDS, "nested": nested_records.RECORDS}
 CAPS = {"flat": 98_304, "nested": 1_000_000}
 SPLITTERS = ("\u2028", "\u2029", "\u0085")
 """Line readers of several languages treat these as line ends, so they are always written escaped."""

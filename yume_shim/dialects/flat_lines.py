@@ -19,7 +19,6 @@ from yume_shim.dialects.records.flat_records import (
     UsageLine,
     WarningLine,
 )
-from yume_shim.dialects.results import ENDINGS, denial_list, error_list, model_usage
 from yume_shim.types.blocks import Document, Image, Text
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -123,6 +122,8 @@ def failure_line(failure: Failure, provider: str) -> Json:
 
 def result_line(event: TurnEnded, session_id: str) -> Json:
     """`result`."""
+    from yume_shim.dialects.results import ENDINGS, denial_list, error_list, model_usage
+
     ending = ENDINGS[event.outcome]
     estimated = any(each.usage.estimated or not each.cost_known for each in event.model_usage)
     return ResultLine(

@@ -60,7 +60,7 @@ def _size(value: Any) -> int:
 
 
 def _note(where: str) -> str:
-    kept = f"; the whole is in {where}" if where else ""
+    kept = f"; the full text is in {where}" if where else ""
     return "\n… [{cut} characters left out of this line" + kept + "] …\n"
 
 

@@ -17,8 +17,6 @@ from yume_shim.dialects.nested_lines import (
     fallback_line,
     init_line,
     progress_line,
-    result_line,
-    resume_failed_line,
     state_line,
     status_line,
     system_line,
@@ -180,6 +178,8 @@ class NestedDialect:
             case EntriesWritten():
                 return [TranscriptMirrorLine(filePath=event.path, entries=list(event.entries))]
             case ResumeFailed():
+                from yume_shim.dialects.nested_results import resume_failed_line
+
                 return [resume_failed_line(event, tagged.uuid)]
             case Pong():
                 return [PongLine()]
@@ -267,6 +267,8 @@ class NestedDialect:
             self._learn(event.info)
         if self._muted:
             return []
+        from yume_shim.dialects.nested_results import result_line
+
         session, uuid = self._messages.session_id, self._messages.uuid_of(tagged)
         line = result_line(event, self._results, self._reported, session, uuid)
         self._results += 1

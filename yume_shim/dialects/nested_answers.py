@@ -13,8 +13,6 @@ from yume_shim.dialects.records.nested_records import (
     StreamEventLine,
     stream_event_line,
 )
-from yume_shim.dialects.records.stream_records import MessageStop
-from yume_shim.dialects.stream_events import Stream
 from yume_shim.types.events import BlockEnded, BlockStarted, ResponseDropped, ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import assistant_block, message_usage
@@ -22,6 +20,7 @@ from yume_shim.types.shapes import assistant_block, message_usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.dialects.nested_messages import Messages
+    from yume_shim.dialects.stream_events import Stream
     from yume_shim.types.blocks import AssistantBlock, Json
     from yume_shim.types.events import BlockDelta, Tagged
     from yume_shim.types.ports import Ids
@@ -33,8 +32,7 @@ class Answers:
     def __init__(self, messages: Messages, ids: Ids, *, partial: bool) -> None:
         self._messages = messages
         self._ids = ids
-        self._partial = partial
-        self._stream = Stream()
+        self._stream = _new_stream() if partial else None
         self._answers: dict[str | None, _Answer] = {}
         self.user_uuids: tuple[str, ...] = ()
         """The uuids of the turn's prompts, until the turn's first `assistant` line carries them."""
@@ -55,29 +53,29 @@ class Answers:
     ) -> list[Json]:
         """The lines of one event of a response."""
         # A subagent's answer is printed in whole blocks only, as in the Claude CLI.
-        streamed = self._partial and tagged.parent_call_id is None
+        stream = self._stream if tagged.parent_call_id is None else None
         match event:
             case ResponseStarted():
                 answer = _Answer(event.id or tagged.uuid, event.model, event.usage, event.request_id)
                 self._answers[tagged.parent_call_id] = answer
-                return self._wrap(self._stream.start(event, answer.id), tagged) if streamed else []
+                return self._wrap(stream.start(event, answer.id), tagged) if stream is not None else []
             case BlockStarted():
-                return self._wrap(self._stream.block_start(event), tagged) if streamed else []
+                return self._wrap(stream.block_start(event), tagged) if stream is not None else []
             case BlockEnded():
                 lines = self.block(event.block, tagged)
-                if streamed:
-                    lines += self._wrap(self._stream.block_stop(event.index))
+                if stream is not None:
+                    lines += self._wrap(stream.block_stop(event.index))
                 return lines
             case ResponseEnded():
-                return self._wrap(self._stream.end(event), tagged) if streamed else []
+                return self._wrap(stream.end(event), tagged) if stream is not None else []
             case ResponseDropped():
-                if streamed:
-                    self.closing = self._abandon(event)
+                if stream is not None:
+                    self.closing = self._abandon(stream, event)
                 return []
 
     def delta(self, event: BlockDelta, tagged: Tagged) -> list[Json]:
         """The stream event of a delta."""
-        if not self._partial or tagged.parent_call_id is not None:
+        if self._stream is None or tagged.parent_call_id is not None:
             return []
         shown = self._stream.delta(event)
         if shown is None:
@@ -121,8 +119,10 @@ class Answers:
             lines.append(stream_event_line(event, session_id, uuid or self._ids.uuid(), message_id))
         return lines
 
-    def _abandon(self, event: ResponseDropped) -> list[Json]:
-        events = self._stream.abandon(event)
+    def _abandon(self, stream: Stream, event: ResponseDropped) -> list[Json]:
+        from yume_shim.dialects.records.stream_records import MessageStop
+
+        events = stream.abandon(event)
         if events is None:
             return []
         lines = self._wrap(events)
@@ -147,3 +147,9 @@ class _Answer:
         self.model = model
         self.usage = usage
         self.request_id = request_id
+
+
+def _new_stream() -> Stream:
+    from yume_shim.dialects.stream_events import Stream
+
+    return Stream()

@@ -9,7 +9,6 @@ from yume_shim.dialects.records.nested_records import (
     UserLine,
     UserMessage,
 )
-from yume_shim.dialects.results import error_text, nested_error_category
 from yume_shim.types.message_records import TextBlock
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import SYNTHETIC_MODEL, message_usage, timestamp
@@ -96,6 +95,8 @@ class Messages:
 
     def api_error(self, failure: Failure, tagged: Tagged) -> Json:
         """The `assistant` line of a turn that the provider made fail."""
+        from yume_shim.dialects.results import error_text, nested_error_category
+
         return ApiErrorLine(
             message=_synthetic_message(error_text(failure), tagged),
             parent_tool_use_id=tagged.parent_call_id,

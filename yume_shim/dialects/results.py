@@ -5,7 +5,7 @@ Only this module words a Failure. The store receives `nested_error_category` and
 
 from __future__ import annotations
 
-from yume_shim.dialects.records.shared_records import ModelFigures, PermissionDenial
+from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace, value
 
@@ -74,7 +74,7 @@ TOO_LARGE = 413
 _STOPPED: Mapping[Phase, str] = {
     "tools": "while a tool ran",
     "streaming": "while the model answered",
-    "idle": "before an answer",
+    "idle": "before the model answered",
 }
 
 

@@ -15,7 +15,7 @@ from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
 from yume_shim.dialects.order import OrderBroken, OrderCheck
 from yume_shim.dialects.plain import JsonDialect, TextDialect
-from yume_shim.dialects.records import flat_records, nested_records
+from yume_shim.dialects.records.index import FLAT, NESTED
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -127,14 +127,14 @@ STORY = tag(
 def flat(story: list[Tagged]) -> list[Any]:
     dialect = FlatDialect("1", FakeIds())
     lines = [line for tagged in story for line in dialect.feed(tagged)]
-    check_lines(lines, flat_records.RECORDS)
+    check_lines(lines, FLAT)
     return lines
 
 
 def nested(story: list[Tagged], *, partial: bool = True) -> list[Any]:
     dialect = NestedDialect("2", FakeIds(), partial=partial)
     lines = [line for tagged in story for line in dialect.feed(tagged)]
-    check_lines(lines, nested_records.RECORDS)
+    check_lines(lines, NESTED)
     for line in lines:
         assert line["type"] in ("command_lifecycle", "control_request", "tool_progress") or parse_message(line)
     return lines

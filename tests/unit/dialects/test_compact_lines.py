@@ -13,7 +13,7 @@ from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
 from yume_shim.dialects.order import OrderBroken, OrderCheck
-from yume_shim.dialects.records.nested_records import RECORDS
+from yume_shim.dialects.records.index import NESTED
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.events import (
     Compacted,
@@ -42,7 +42,7 @@ START = TurnStarted(INFO)
 def nested(*events: Event) -> list[Any]:
     dialect = NestedDialect("9.9.9", FakeIds())
     lines = [line for tagged in tell(events) for line in dialect.feed(tagged)]
-    check_lines(lines, RECORDS)
+    check_lines(lines, NESTED)
     for line in lines:
         if line["type"] not in ("conversation_reset", "command_lifecycle"):
             assert parse_message(line) is not None

@@ -10,7 +10,7 @@ from tests.helpers.event_stories import CUT, INFO, SESSION, USAGE, ended, prompt
 from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
-from yume_shim.dialects.records.flat_records import RECORDS
+from yume_shim.dialects.records.index import FLAT
 from yume_shim.text.clip import escape_separators
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
@@ -98,7 +98,7 @@ RESULT: dict[str, Any] = {
 def lines(events: list[Event], parent: str | None = None, max_line: int = FLAT_LINE_BYTES) -> list[Any]:
     dialect = FlatDialect("9.9.9", FakeIds(), max_line)
     out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
-    check_lines(out, RECORDS)
+    check_lines(out, FLAT)
     return out
 
 

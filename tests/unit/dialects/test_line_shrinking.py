@@ -30,7 +30,7 @@ def test_a_long_result_keeps_head_and_tail_and_notes_what_is_missing() -> None:
     assert small["content"].endswith("xxx tail")
     note = small["content"].strip("headtil x")
     missing = len(text) - (len(small["content"]) - len(note))
-    assert note == f"\n… [{missing} characters left out of this line; the whole is in the session file] …\n"
+    assert note == f"\n… [{missing} characters left out of this line; the full text is in the session file] …\n"
     rest = {key: item for key, item in small.items() if key != "content"}
     assert rest == {"type": "tool_result", "tool_use_id": "call_1", "is_error": False, "content_truncated": True}
     assert line["content"] == text

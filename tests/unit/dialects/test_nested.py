@@ -11,7 +11,7 @@ from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, USAGE, ended,
 from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.nested import NestedDialect
-from yume_shim.dialects.records.nested_records import RECORDS
+from yume_shim.dialects.records.index import NESTED
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
@@ -191,7 +191,7 @@ def lines(events: list[Event], *, partial: bool = False, parent: str | None = No
     dialect = NestedDialect("2.1.325", FakeIds(), partial=partial)
     dialect.feed(tell([SessionReady(INFO)])[0])
     out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
-    check_lines(out, RECORDS)
+    check_lines(out, NESTED)
     for line in out:
         assert line["type"] in NOT_PARSED or parse_message(line) is not None
     uuids = [line["uuid"] for line in out if "uuid" in line]

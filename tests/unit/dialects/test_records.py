@@ -12,6 +12,7 @@ import pytest
 import yume_shim.dialects
 from tests.helpers.record_check import complaints, hints, reachable
 from yume_shim.dialects.records import flat_records, nested_records, stream_records
+from yume_shim.dialects.records.index import RECORDS
 from yume_shim.types.record import describe
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.record import Record
 
-DIALECTS = {"flat": flat_records.RECORDS, "nested": nested_records.RECORDS}
-LINES = [(name, record) for name, records in DIALECTS.items() for record in records]
+LINES = [(name, record) for name, records in RECORDS.items() for record in records]
 ROOM = Path(yume_shim.dialects.__path__[0])
 PROGRAM = ROOM.parent
 RECORD_MODULES = [
@@ -65,7 +65,7 @@ def test_every_record_is_part_of_a_line() -> None:
 
 
 def test_no_two_lines_of_a_dialect_look_the_same() -> None:
-    for records in DIALECTS.values():
+    for records in RECORDS.values():
         fields = [(tuple(describe(each).constants().items()), tuple(describe(each).annotations())) for each in records]
         assert len(set(fields)) == len(fields)
 
@@ -109,7 +109,7 @@ def test_a_template_writes_what_its_record_writes(quick: dict[str, Any], record:
 
 def test_a_parent_is_a_field_of_every_flat_line() -> None:
     shared = {"ControlResponse", "Pong"}
-    for record in flat_records.RECORDS:
+    for record in RECORDS["flat"]:
         if describe(record).name not in shared:
             assert list(describe(record).annotations())[-1] == "parent_tool_use_id"
 
@@ -171,7 +171,7 @@ USER = nested_records.UserLine(
     ],
 )
 def test_the_check_finds(dialect: str, line: dict[str, Any], words: str | None) -> None:
-    found = complaints(line, DIALECTS[dialect])
+    found = complaints(line, RECORDS[dialect])
     if words is None:
         assert found == []
     else:

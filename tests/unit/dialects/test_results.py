@@ -103,7 +103,12 @@ def test_categories_of_retries(failure: Failure, category: str) -> None:
         ),
         ({"outcome": "provider_error", "failure": Failure("bad_request", "big", 413)}, ["big"], "image_error", 1),
         ({"outcome": "auth_error", "failure": Failure("auth", "no")}, ["no"], "api_error", 1),
-        ({"outcome": "cancelled"}, ["[interrupted] The turn was stopped before an answer."], "aborted_streaming", 1),
+        (
+            {"outcome": "cancelled"},
+            ["[interrupted] The turn was stopped before the model answered."],
+            "aborted_streaming",
+            1,
+        ),
     ],
 )
 def test_endings(changes: dict[str, Any], errors: list[str], terminal: str, code: int) -> None:

@@ -12,7 +12,7 @@ from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
-from yume_shim.dialects.records import flat_records, nested_records
+from yume_shim.dialects.records.index import FLAT, NESTED
 from yume_shim.dialects.results import error_text, nested_error_category
 from yume_shim.store.entries import Entries
 from yume_shim.types.events import TurnFailed
@@ -54,8 +54,8 @@ def test_one_story(story: list[Tagged]) -> None:
     entries = Entries("2.1.325", lambda failure: (nested_error_category(failure), error_text(failure)), FakeIds().uuid)
     stored: list[Any] = [entry.line for tagged in story for entry in entries.feed(tagged) if entry.state != "settled"]
 
-    check_lines(flat, flat_records.RECORDS)
-    check_lines(nested, nested_records.RECORDS)
+    check_lines(flat, FLAT)
+    check_lines(nested, NESTED)
     for line in nested:
         assert line["type"] == "pong" or parse_message(line) is not None
 

@@ -8,7 +8,7 @@ from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
-from yume_shim.dialects.records.nested_records import RECORDS
+from yume_shim.dialects.records.index import NESTED
 from yume_shim.types.events import Event, PromptWithdrawn, StateChanged, Tagged, TaskEnded, TaskStarted
 
 CASES: list[tuple[Event, dict[str, object]]] = [
@@ -47,7 +47,7 @@ CASES: list[tuple[Event, dict[str, object]]] = [
 @pytest.mark.parametrize(("event", "line"), CASES, ids=lambda case: type(case).__name__)
 def test_lines(event: Event, line: dict[str, object]) -> None:
     [printed] = NestedDialect("2.1.325", FakeIds()).feed(Tagged(event, "u-1", 0.0))
-    check_lines([printed], RECORDS)
+    check_lines([printed], NESTED)
     assert printed.pop("session_id") == ""
     assert printed.pop("uuid")
     assert printed == line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from yume_shim.dialects.records.shared_records import ControlResponse, ModelFigures, PermissionDenial, Pong
 from yume_shim.types.record import ABSENT, Record, record
 
 TYPE_CHECKING = False
@@ -10,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
+    from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
     from yume_shim.dialects.records.shared_records import FlatSubtype
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
@@ -289,29 +289,3 @@ class MessageStopLine(FlatLine):
     """Nothing more of this turn follows; sent right after `result`."""
 
     type: Literal["message_stop"] = "message_stop"
-
-
-RECORDS: tuple[type[Record], ...] = (
-    InitLine,
-    StartErrorLine,
-    TextLine,
-    ThinkingLine,
-    ThinkingEndLine,
-    UsageLine,
-    ToolUseLine,
-    ToolResultLine,
-    ProgressLine,
-    PermissionDeniedLine,
-    ApprovalNeededLine,
-    SessionIdLine,
-    ModelLine,
-    CompactBoundaryLine,
-    WarningLine,
-    RetryLine,
-    ErrorLine,
-    InterruptLine,
-    ResultLine,
-    MessageStopLine,
-    ControlResponse,
-    Pong,
-)

@@ -1,17 +1,15 @@
-"""The lines of the nested dialect: messages, results, stream events and requests to the host. The `system` lines are in
-`nested_system_records.py`."""
+"""The lines of the nested dialect: messages, stream events and requests to the host. The `system` lines are in
+`nested_system_records.py`, the `result` lines in `result_records.py`."""
 
 from __future__ import annotations
 
-from yume_shim.dialects.records.nested_system_records import SYSTEM_RECORDS
-from yume_shim.dialects.records.shared_records import ControlResponse, ModelFigures, PermissionDenial, Pong
 from yume_shim.types.record import ABSENT, Record, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype
+    from yume_shim.dialects.records.shared_records import ErrorCategory
     from yume_shim.dialects.records.stream_records import (
         ContentBlockDelta,
         ContentBlockStart,
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     )
     from yume_shim.types.blocks import Json
     from yume_shim.types.message_records import (
-        CacheCreation,
         DocumentBlock,
         ImageBlock,
         MessageUsage,
@@ -148,116 +145,6 @@ def stream_event_line(event: Json, session_id: str, uuid: str, api_message_id: s
     }
 
 
-# ---------------------------------------------------------------- results
-
-
-@record
-class ResultUsage(Record):
-    """Tokens of a turn. The constants are fields of the Claude CLI that have no meaning here."""
-
-    input_tokens: int
-    cache_creation_input_tokens: int
-    cache_read_input_tokens: int
-    cache_creation: CacheCreation
-    output_tokens: int
-    service_tier: Literal["standard"] = "standard"
-    output_tokens_details: OutputTokensDetails
-    server_tool_use: ServerToolUse
-    inference_geo: Literal[""] = ""
-    iterations: list[Json]
-    speed: Literal["standard"] = "standard"
-
-
-@record
-class OutputTokensDetails(Record):
-    """How many of the output tokens were reasoning."""
-
-    thinking_tokens: int
-
-
-@record
-class ServerToolUse(Record):
-    """How often the provider's own tools ran."""
-
-    web_search_requests: int
-    web_fetch_requests: Literal[0] = 0
-
-
-class ResultEnd(Record):
-    """The end of a `result` line."""
-
-    terminal_reason: str | None = ABSENT
-    local_command: str | None = ABSENT
-    structured_output: Any = ABSENT
-    user_message_uuid: str | None = ABSENT
-    user_message_uuids: list[str] | None = ABSENT
-    session_id: str
-    uuid: str
-
-
-@record
-class SuccessLine(ResultEnd):
-    """The turn has ended with a text. A failure of the provider is reported here too, with `is_error` true and its
-    message as `result`. `model_usage_since_last_result` is left out in JSON print mode."""
-
-    type: Literal["result"] = "result"
-    subtype: Literal["success"] = "success"
-    is_error: bool
-    duration_ms: int
-    duration_api_ms: int
-    num_turns: int
-    stop_reason: str | None
-    total_cost_usd: float
-    usage: ResultUsage
-    modelUsage: dict[str, ModelFigures]
-    permission_denials: list[PermissionDenial]
-    result_index: int
-    model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
-    result: str
-    api_error_status: int | None
-    api_error_type: str | None = ABSENT
-
-
-@record
-class FailureLine(ResultEnd):
-    """The turn has ended without an answer: it was stopped, a limit was reached, or the program failed."""
-
-    type: Literal["result"] = "result"
-    subtype: FailureSubtype
-    is_error: bool
-    duration_ms: int
-    duration_api_ms: int
-    num_turns: int
-    stop_reason: str | None
-    total_cost_usd: float
-    usage: ResultUsage
-    modelUsage: dict[str, ModelFigures]
-    permission_denials: list[PermissionDenial]
-    result_index: int
-    model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
-    errors: list[str]
-
-
-@record
-class ResumeFailedLine(Record):
-    """There is no conversation to resume: the only line of the process. `session_id` is the requested one."""
-
-    type: Literal["result"] = "result"
-    subtype: Literal["error_during_execution"] = "error_during_execution"
-    is_error: Literal[True] = True
-    duration_ms: Literal[0] = 0
-    duration_api_ms: Literal[0] = 0
-    num_turns: Literal[0] = 0
-    stop_reason: None = None
-    session_id: str
-    total_cost_usd: Literal[0] = 0
-    usage: ResultUsage
-    modelUsage: dict[str, ModelFigures]
-    permission_denials: list[PermissionDenial]
-    errors: list[str]
-    uuid: str
-
-
 # ---------------------------------------------------------------- beside the conversation
 
 
@@ -337,23 +224,3 @@ class TranscriptMirrorLine(Record):
     type: Literal["transcript_mirror"] = "transcript_mirror"
     filePath: str
     entries: list[Json]
-
-
-RECORDS: tuple[type[Record], ...] = (
-    *SYSTEM_RECORDS,
-    AssistantLine,
-    ApiErrorLine,
-    UserLine,
-    StreamEventLine,
-    SuccessLine,
-    FailureLine,
-    ResumeFailedLine,
-    ControlRequest,
-    ControlCancel,
-    ControlResponse,
-    CommandLifecycleLine,
-    ConversationResetLine,
-    ToolProgressLine,
-    TranscriptMirrorLine,
-    Pong,
-)

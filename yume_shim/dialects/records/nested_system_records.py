@@ -176,17 +176,3 @@ class CompactMetadata(Record):
     cumulative_dropped_tokens: int
     duration_ms: int
     estimated: Literal[True] = True
-
-
-SYSTEM_RECORDS: tuple[type[Record], ...] = (
-    InitLine,
-    StatusLine,
-    ApiRetryLine,
-    ModelFallbackLine,
-    TaskStartedLine,
-    TaskNotificationLine,
-    PermissionDeniedLine,
-    InformationalLine,
-    SessionStateLine,
-    CompactBoundaryLine,
-)

@@ -72,36 +72,6 @@ class ControlFailure(Record):
     error_code: str | None = ABSENT
 
 
-@record
-class PermissionDenial(Record):
-    """A call of the turn that was refused."""
-
-    tool_name: str
-    tool_use_id: str
-    tool_input: Json
-
-
-@record
-class ModelFigures(Record):
-    """Tokens and cost of one model so far, earlier runs of a resumed session included. `costBasis` says that no price
-    of the model is known."""
-
-    inputTokens: int
-    outputTokens: int
-    cacheReadInputTokens: int
-    cacheCreationInputTokens: int
-    webSearchRequests: int
-    costUSD: float
-    contextWindow: int
-    maxOutputTokens: int
-    thinkingTokens: int
-    cacheCreationEphemeral5mInputTokens: int
-    cacheCreationEphemeral1hInputTokens: int
-    canonicalModel: str
-    provider: str | None = ABSENT
-    costBasis: Literal["unknown"] | None = ABSENT
-
-
 def echo(line: Json) -> Json:
     """A line of the host, printed back with `type` as its first key."""
     return {"type": line.get("type"), **{key: item for key, item in line.items() if key != "type"}}

@@ -1,0 +1,111 @@
+"""The `result` lines of the nested dialect."""
+
+from __future__ import annotations
+
+from yume_shim.dialects.records.result_records import (
+    FailureLine,
+    OutputTokensDetails,
+    ResultUsage,
+    ResumeFailedLine,
+    ServerToolUse,
+    SuccessLine,
+)
+from yume_shim.dialects.results import (
+    ENDINGS,
+    denial_list,
+    error_list,
+    error_text,
+    model_usage,
+    model_usage_since,
+    terminal_reason,
+)
+from yume_shim.types.message_records import CacheCreation
+from yume_shim.types.models import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import ModelUsage, ResumeFailed, TurnEnded
+
+
+def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], session: str, uuid: str) -> Json:
+    """`result`; `index` counts the results of this process, `before` is what the models had used at the last one."""
+    ending = ENDINGS[event.outcome]
+    user_uuids = event.user_uuids
+    if ending.nested != "success":
+        return FailureLine(
+            subtype=ending.nested,
+            is_error=ending.is_error,
+            duration_ms=event.duration_ms,
+            duration_api_ms=event.duration_api_ms,
+            num_turns=event.num_turns,
+            stop_reason=event.stop_reason,
+            total_cost_usd=event.total_cost_usd,
+            usage=_turn_usage(event.usage),
+            modelUsage=model_usage(event.model_usage),
+            permission_denials=denial_list(event.denials),
+            result_index=index,
+            model_usage_since_last_result=model_usage_since(event.model_usage, before),
+            errors=error_list(event),
+            terminal_reason=terminal_reason(event) or None,
+            local_command=event.local_command or None,
+            structured_output=event.structured_output,
+            user_message_uuid=user_uuids[-1] if user_uuids else None,
+            user_message_uuids=list(user_uuids) or None,
+            session_id=session,
+            uuid=uuid,
+        )
+    failure = event.failure if ending.is_error else None
+    return SuccessLine(
+        is_error=ending.is_error,
+        duration_ms=event.duration_ms,
+        duration_api_ms=event.duration_api_ms,
+        num_turns=event.num_turns,
+        stop_reason=event.stop_reason if failure is None else event.stop_reason or "stop_sequence",
+        total_cost_usd=event.total_cost_usd,
+        usage=_turn_usage(event.usage),
+        modelUsage=model_usage(event.model_usage),
+        permission_denials=denial_list(event.denials),
+        result_index=index,
+        model_usage_since_last_result=model_usage_since(event.model_usage, before),
+        result=event.text if failure is None else error_text(failure),
+        api_error_status=None if failure is None else failure.status,
+        api_error_type=None if failure is None else failure.provider_code or None,
+        terminal_reason=terminal_reason(event) or None,
+        local_command=event.local_command or None,
+        structured_output=event.structured_output,
+        user_message_uuid=user_uuids[-1] if user_uuids else None,
+        user_message_uuids=list(user_uuids) or None,
+        session_id=session,
+        uuid=uuid,
+    )
+
+
+def resume_failed_line(event: ResumeFailed, uuid: str) -> Json:
+    """The `result` of a process that has no conversation to resume."""
+    return ResumeFailedLine(
+        session_id=event.session_id,
+        usage=_turn_usage(Usage()),
+        modelUsage={},
+        permission_denials=[],
+        errors=[event.message],
+        uuid=uuid,
+    )
+
+
+def _turn_usage(usage: Usage) -> ResultUsage:
+    return ResultUsage(
+        input_tokens=usage.input,
+        cache_creation_input_tokens=usage.cache_write,
+        cache_read_input_tokens=usage.cache_read,
+        cache_creation=CacheCreation(
+            ephemeral_5m_input_tokens=usage.cache_write - usage.cache_write_1h,
+            ephemeral_1h_input_tokens=usage.cache_write_1h,
+        ),
+        output_tokens=usage.output,
+        output_tokens_details=OutputTokensDetails(thinking_tokens=usage.reasoning),
+        server_tool_use=ServerToolUse(web_search_requests=usage.web_searches),
+        iterations=[],
+    )
