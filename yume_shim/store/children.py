@@ -45,7 +45,7 @@ class ChildTranscript(JsonlStore):
             session.log,
             session.entries.for_child(child, info),
             locks=False,
-            tell=session.tell,
+            warn_host=session.warn_host,
             mirror=session.mirror,
         )
         self._child = child
