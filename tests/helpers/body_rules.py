@@ -26,7 +26,7 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 MIN_BUDGET = 1_024
 MAX_MARKS = 4
-LONGEST_KEY = 64
+MAX_KEY = 64
 _MAGIC = {
     "image/png": b"\x89PNG\r\n\x1a\n",
     "image/jpeg": b"\xff\xd8\xff",
@@ -259,7 +259,7 @@ def _openai_common(body: Json, quirks: Quirks) -> Iterator[str]:
         yield f"tool_choice: {body['tool_choice']!r}"
     if "stream_options" in body and not body.get("stream"):
         yield "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-    if len(body.get("prompt_cache_key", "")) > LONGEST_KEY or ("prompt_cache_key" in body and not quirks.cache_key):
+    if len(body.get("prompt_cache_key", "")) > MAX_KEY or ("prompt_cache_key" in body and not quirks.cache_key):
         yield "prompt_cache_key: unknown here or too long"
     yield from _between(body, "temperature", 0, quirks.temperature_max)
     yield from _between(body, "top_p", 0, 1)

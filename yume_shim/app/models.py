@@ -143,7 +143,7 @@ class ModelResolver:
         name = stored.model or ("" if own_setting else stored.foreign_model)
         if not name:
             return None
-        self.catalog.settle(name)
+        self.catalog.bind_flags(name)
         try:
             spec = self.resolve(name)
         except BadInvocation:

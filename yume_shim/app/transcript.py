@@ -61,7 +61,7 @@ def open_transcript(
         entries,
         lock=opened.lock,
         first=None if fork is None else fork.lines,
-        warn=warn,
+        warn_host=warn,
         mirror=mirror if settings.host.session_mirror and settings.host.output_format == "stream-json" else None,
     )
     # The session's first event may have been sent before the store existed.

@@ -7,8 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "": "127.0.0.1"}
-"""Addresses that a server can listen on but a client cannot connect to -> where the client finds it."""
+LISTEN_ADDRESSES = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]", "": "127.0.0.1"}
+"""Addresses that a server listens on but a client cannot connect to -> the address to connect to."""
 
 
 def full_address(text: str, port: int) -> str:
@@ -23,7 +23,7 @@ def full_address(text: str, port: int) -> str:
     if where.count(":") > 1 and not where.startswith("["):
         where = f"[{where}]"  # an IPv6 address without its brackets
     host, given = (where, "") if where.endswith("]") else _cut_port(where)
-    host = EVERYWHERE.get(host, host)
+    host = LISTEN_ADDRESSES.get(host, host)
     if not mark and not given:
         given = str(port)
     return f"{scheme}://{login}{at}{host}{':' if given else ''}{given}{slash}{path}"

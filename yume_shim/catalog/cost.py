@@ -1,4 +1,4 @@
-"""The cost of usage: by the catalogue's prices, else by those of genai-prices once it is loaded.
+"""Computes the cost of usage from the catalogue's prices, or from those of genai-prices once it is loaded.
 
 genai-prices knows far more models, but importing it takes 300 ms of CPU, so nothing waits for it: the first response
 of a model without a price starts the import on a thread; until it is done, that model's price is unknown.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MILLION = 1_000_000
 HOUR_WRITE = 2.0
-"""An hour's cache write costs twice the input price, where the usual five minutes cost 1.25 times."""
+"""A cache write for one hour costs twice the input price; the usual one for five minutes costs 1.25 times."""
 
 
 def cost_usd(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
@@ -42,7 +42,8 @@ def cost_usd(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
 
 
 class _GenaiPrices:
-    """Prices of models that are not in the catalogue."""
+    """Prices of models that are not in the catalogue. The threads of the session and of child loops ask for prices; a
+    thread of its own loads them and sets `_pricer` once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

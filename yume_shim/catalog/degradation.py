@@ -1,4 +1,4 @@
-"""What happens to each feature at an endpoint that lacks it, derived from the quirks that the adapters read."""
+"""Says what happens to each feature at an endpoint that lacks it, derived from the quirks that the adapters read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Endpoint, ModelSpec
 
     Level = Literal["full", "simulated", "silent", "warning", "error"]
-
-LEVELS = ("full", "simulated", "silent", "warning", "error")
 
 
 @value
@@ -48,7 +46,7 @@ def features() -> Iterable[Mapping[str, Any]]:
 
 def applies(rule: Mapping[str, Any], endpoint: Endpoint, model: ModelSpec | None) -> bool:
     """Do all conditions of a rule hold? Conditions on a model do not hold without a model."""
-    return all(_holds(path, wanted, endpoint, model) for path, wanted in rule["when"].items())
+    return all(_holds(path, expected, endpoint, model) for path, expected in rule["when"].items())
 
 
 def _cell(row: Mapping[str, Any], endpoint: Endpoint, model: ModelSpec | None) -> Cell:
@@ -58,16 +56,16 @@ def _cell(row: Mapping[str, Any], endpoint: Endpoint, model: ModelSpec | None) -
     return Cell(row["feature"])
 
 
-def _holds(path: str, wanted: Any, endpoint: Endpoint, model: ModelSpec | None) -> bool:
+def _holds(path: str, expected: Any, endpoint: Endpoint, model: ModelSpec | None) -> bool:
     owner, _, name = path.partition(".")
     holders = {"quirk": endpoint.quirks, "endpoint": endpoint, "model": model}
     if holders[owner] is None:
         return False
     found = getattr(holders[owner], name)
-    match wanted:
+    match expected:
         case list():
-            return found in wanted
+            return found in expected
         case {"not": usual}:
             return bool(found != usual)
         case _:
-            return bool(found == wanted)
+            return bool(found == expected)

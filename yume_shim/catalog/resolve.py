@@ -1,4 +1,4 @@
-"""Resolves a model's name to ModelSpec and Endpoint: which provider it means, and what is known of the model there."""
+"""Resolves a model's name to ModelSpec and Endpoint: which provider it means, and the data of that model there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _ON = ("1", "true")
 
 
 class Catalog:
-    """The data files and the rows of the config file."""
+    """The data files and the rows of the config file. Used from several threads: all state but `_flagged_provider` is
+    fixed, and that one is set at startup, by the first model that is resolved."""
 
     def __init__(self, settings: Settings, has_key: Callable[[Endpoint], bool]) -> None:
         self._settings = settings
@@ -43,9 +44,9 @@ class Catalog:
             alias: settings.env.get(f"ANTHROPIC_DEFAULT_{alias.upper()}_MODEL") or target
             for alias, target in data["aliases"].items()
         }
-        self._flagged = ""
+        self._flagged_provider = ""
         """The provider that `--api`, `--api-base`, `--api-key-env` and `--compat` apply to: the first one resolved. Any
-        other, switched or failed over to, keeps its own address: its key must not go elsewhere."""
+        other, switched to or used as a fallback, keeps its own address: its key must not be sent elsewhere."""
 
     def names(self) -> tuple[str, ...]:
         """The providers, for messages."""
@@ -53,58 +54,58 @@ class Catalog:
 
     def resolve(self, text: str, provider: str = "") -> ModelSpec:
         """The model that `text` means ("" = the default). Raises BadInvocation with the nearest name."""
-        name, model = self._place(text, provider or self._settings.model.provider)
+        name, model = self._provider_and_model(text, provider or self._settings.model.provider)
         spec = self._spec(name, model)
-        self._flagged = self._flagged or name
+        self._flagged_provider = self._flagged_provider or name
         return spec
 
-    def settle(self, past: str) -> None:
-        """Decide which provider the address and key flags apply to, before the model of a stored session (`past`) is
+    def bind_flags(self, stored_model: str) -> None:
+        """Decide which provider the address and key flags apply to, before the model of a stored session is
         resolved: the one that the flags, the environment and the config file choose. If they choose none, the stored
         session's provider, provided that it has no address of its own."""
         settings = self._settings
         chosen = settings.model.provider or settings.model.default_provider
-        before = self._rows.get(self._known(past.partition("/")[0]) or "", {})
+        before = self._rows.get(self._row_name(stored_model.partition("/")[0]) or "", {})
         if not (chosen or settings.model.name or before.get("base_url")):
             return
         try:
-            name = self._place(settings.model.name, settings.model.provider)[0]
+            name = self._provider_and_model(settings.model.name, settings.model.provider)[0]
         except BadInvocation:
-            name = self._known(chosen) or ""
-        self._flagged = self._flagged or name
+            name = self._row_name(chosen) or ""
+        self._flagged_provider = self._flagged_provider or name
 
     def fallback(self, text: str) -> ModelSpec:
         """A fallback model: `provider/model` means that provider, although another was chosen, if it has a key;
         otherwise it may just as well be a router's own name, such as `vendor/model`."""
         text = self._settings.model.aliases.get(text, text)
         head, slash, tail = text.partition("/")
-        if slash and (name := self._known(head)) is not None and self._has_key(self.endpoint(name)):
+        if slash and (name := self._row_name(head)) is not None and self._has_key(self.endpoint(name)):
             return self._spec(name, tail)
         return self.resolve(text)
 
-    def _place(self, text: str, provider: str) -> tuple[str, str]:
-        """(provider, model) that a name means."""
+    def _provider_and_model(self, text: str, provider: str) -> tuple[str, str]:
+        """The (provider, model) that a name means."""
         if provider:
-            return self._chosen(provider, text)
+            return self._at_provider(provider, text)
         text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
-        if slash and (name := self._known(head)) is not None:
+        if slash and (name := self._row_name(head)) is not None:
             return name, tail
         if self._settings.model.default_provider:
-            return self._chosen(self._settings.model.default_provider, text)
+            return self._at_provider(self._settings.model.default_provider, text)
         if slash and not self._foreign_base():
             raise BadInvocation(self._unknown(head, f"model '{text}'"))
         model = self._vendor_aliases.get(text.removesuffix("[1m]") or "default", text)
-        return self._by_shape(model), model
+        return self._provider_by_shape(model), model
 
-    def _chosen(self, provider: str, text: str) -> tuple[str, str]:
+    def _at_provider(self, provider: str, text: str) -> tuple[str, str]:
         name = self.provider(provider)
         return name, self._local_alias(text, name)
 
     def known_models(self) -> tuple[ModelSpec, ...]:
         """Every model of the data file, at its vendor, and those of the config file."""
-        places = [(self._by_shape(name), name) for name in self._models]
-        places += [self._place(name, "") for name in self._settings.model.overrides]
+        places = [(self._provider_by_shape(name), name) for name in self._models]
+        places += [self._provider_and_model(name, "") for name in self._settings.model.overrides]
         return tuple(self.at(self.endpoint(name, address=False), model) for name, model in dict.fromkeys(places))
 
     def aliases(self) -> dict[str, str]:
@@ -123,7 +124,7 @@ class Catalog:
 
     def provider(self, name: str) -> str:
         """The name of a provider's row. Raises BadInvocation with the nearest name."""
-        known = self._known(name)
+        known = self._row_name(name)
         if known is None:
             raise BadInvocation(self._unknown(name))
         return known
@@ -131,7 +132,7 @@ class Catalog:
     def endpoint(self, name: str, *, address: bool = True) -> Endpoint:
         """One row, with the base URL variables applied, and the flags if they apply to it. `address`: fail if it has no
         base URL; requests need one, listings do not."""
-        settings = self._settings if self._flagged in ("", name) else _unflagged(self._settings)
+        settings = self._settings if self._flagged_provider in ("", name) else _unflagged(self._settings)
         row, env, asked = self._rows[name], settings.env, settings.endpoint
         own = row.get("base_url", "")
         base = asked.api_base or next((env[v] for v in row.get("base_url_vars", ()) if env.get(v)), own)
@@ -216,7 +217,7 @@ class Catalog:
         merged.update((name, getattr(retry, name)) for name in fields(retry) if getattr(retry, name) is not None)
         return replace(Backoff(), **merged)
 
-    def _known(self, name: str) -> str | None:
+    def _row_name(self, name: str) -> str | None:
         lowered = name.lower()
         if lowered in self._rows:
             return lowered
@@ -227,9 +228,9 @@ class Catalog:
         (`sonnet`, or nothing)."""
         text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
-        if slash and self._known(head) == provider:
+        if slash and self._row_name(head) == provider:
             return tail
-        if provider != self._by_shape("claude-") and (not text or text in self._vendor_aliases):
+        if provider != self._provider_by_shape("claude-") and (not text or text in self._vendor_aliases):
             if self._settings.model.provider_model:
                 return self._settings.model.provider_model
             if not text and self._rows[provider]["api"] != "replay":
@@ -239,7 +240,7 @@ class Catalog:
             return text
         return self._vendor_aliases.get(text.removesuffix("[1m]") or "default", text)
 
-    def _by_shape(self, model: str) -> str:
+    def _provider_by_shape(self, model: str) -> str:
         rows = self._rows.items()
         default = next(name for name, row in rows if "claude-" in row.get("shapes", ()))
         chosen = (name for name, row in rows if any(self._settings.env.get(v) in _ON for v in row.get("wanted_by", ())))

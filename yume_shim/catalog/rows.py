@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-NAMES = ("shapes", "tells_limits_when_own", "bare_host_port", "paths", "wanted_by")
-"""What a row may have besides the fields of an Endpoint."""
+EXTRA_KEYS = ("shapes", "tells_limits_when_own", "bare_host_port", "paths", "wanted_by")
+"""Keys that a row may have besides the fields of an Endpoint."""
 _LISTS = ("key_vars", "base_url_vars", "token_vars", "names", "shapes", "wanted_by")
 _TABLES = ("headers", "quirks", "backoff")
 _SWITCHES = (
@@ -83,7 +83,7 @@ def check_quirks(given: Mapping[str, Any], what: str) -> Row:
 def _checked_row(row: Any, what: str) -> Row:
     if not isinstance(row, dict):
         raise BadInvocation(f"{what} must be a table")
-    known = (*fields(Endpoint)[1:], *NAMES)
+    known = (*fields(Endpoint)[1:], *EXTRA_KEYS)
     checked: Row = dict(row)
     for key, item in row.items():
         if key not in known:
@@ -136,9 +136,9 @@ def _typed(name: str, item: Any, default: Any, choices: list[str] | None, what: 
     return item
 
 
-def _need(good: bool, what: str, name: str, wanted: str, item: Any) -> None:
+def _need(good: bool, what: str, name: str, expected: str, item: Any) -> None:
     if not good:
-        raise BadInvocation(f"{what}: {name} must be {wanted}, not {_shown(item)}")
+        raise BadInvocation(f"{what}: {name} must be {expected}, not {_shown(item)}")
 
 
 def _is_key_file(item: Any) -> bool:

@@ -1,4 +1,5 @@
-"""argv values, environment and files -> one frozen Settings. Order, strongest first: flags, environment, files."""
+"""Builds the one frozen Settings from flags, environment and files. Flags override the environment, which overrides
+files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Finds the keys of an endpoint. Messages name the places that were checked, never a key.
+"""Finds the keys of an endpoint. Messages name the places that were checked and never contain a key.
 
 Places, strongest first: the variable that a flag names; the chosen profile; keys and profiles of the config file; the
-helper command and the files of the vendor's own programs; the environment. Endpoints with `env_first` check the
+helper command and the key files of the vendor's own programs; the environment. Endpoints with `env_first` check the
 environment before helper and files, as their vendor's program does. All keys of the first place that has any are used
 in turn; weaker places are not checked.
 """
@@ -9,7 +9,7 @@ in turn; weaker places are not checked.
 from __future__ import annotations
 
 from yume_shim.config.key_places import CheckedPlace, FixedKey, ignore
-from yume_shim.text.redact import LEAST_SECRET
+from yume_shim.text.redact import MIN_SECRET_LENGTH
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Credential
 
@@ -53,7 +53,7 @@ def check_places(
 ) -> Iterator[CheckedPlace]:
     """Every place, strongest first; each is checked when the iteration reaches it."""
     if settings.endpoint.api_key_env and endpoint.key_vars == (settings.endpoint.api_key_env,):
-        yield from _variables(endpoint, settings, learn)  # no other place is allowed
+        yield from _variables(endpoint, settings, learn)  # the flag names the only place
         return
     chosen = _chosen_profile(endpoint, settings, learn, settings.credentials.profile if profile is None else profile)
     if chosen is not None:
@@ -85,7 +85,7 @@ def missing_key(endpoint: Endpoint, settings: Settings, *, profile: str | None =
 
 def secrets_of(settings: Settings, credential: Credential | None) -> tuple[str, ...]:
     """Every secret in environment, headers and config file, for redaction."""
-    found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= LEAST_SECRET]
+    found = [value for name, value in settings.env.items() if is_secret_name(name) and len(value) >= MIN_SECRET_LENGTH]
     rows = (row.get("headers") for row in settings.endpoint.rows.values() if isinstance(row, dict))
     for headers in (settings.endpoint.custom_headers, *rows):
         found.extend(_keys_in_headers(headers) if isinstance(headers, dict) else ())
@@ -99,7 +99,7 @@ def secrets_of(settings: Settings, credential: Credential | None) -> tuple[str, 
     return tuple(dict.fromkeys(found))
 
 
-SECRET_MARKS = (
+SECRET_ENDINGS = (
     *("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_ACCESS_TOKEN", "_SECRET_KEY", "_SECRET_ACCESS_KEY"),
     *("_CLIENT_SECRET", "_CERTIFICATE_PASSWORD"),
 )
@@ -119,14 +119,14 @@ SECRET_HEADERS = ("key", "token", "secret", "auth", "cookie")
 def is_secret_name(name: str) -> bool:
     """Does a variable of this name hold a provider's key? Such variables never reach a tool's environment."""
     upper = name.upper()
-    return upper.endswith(SECRET_MARKS) or upper in SECRET_NAMES
+    return upper.endswith(SECRET_ENDINGS) or upper in SECRET_NAMES
 
 
 def _keys_in_headers(headers: Mapping[str, Any]) -> Iterator[str]:
     """The keys in configured headers; of `Bearer x` also the `x` alone."""
     for name, text in headers.items():
         if isinstance(text, str) and any(mark in name.lower() for mark in SECRET_HEADERS):
-            yield from (part for part in {text, text.rpartition(" ")[2]} if len(part) >= LEAST_SECRET)
+            yield from (part for part in {text, text.rpartition(" ")[2]} if len(part) >= MIN_SECRET_LENGTH)
 
 
 def tool_environment(settings: Settings) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Keys in files: files of the vendors' own programs, and files that a profile names.
+"""Reads keys from files: the key files of the vendors' own programs, and files that a profile names.
 
 Only API keys are read. Sign-in tokens belong to the program that obtained them, under its vendor's terms.
 """
@@ -28,7 +28,7 @@ JSON_BYTES = 16_777_216
 
 
 class _Unusable(Exception):
-    """Why a file has no usable key. `expected` = this is not a problem to report."""
+    """Why a file has no usable key. `expected`: this is normal and causes no warning."""
 
     def __init__(self, note: str, *, expected: bool = False) -> None:
         super().__init__(note)
@@ -36,7 +36,8 @@ class _Unusable(Exception):
 
 
 class FileKey:
-    """A key in a file. After a refusal the file is read again, because it may have changed."""
+    """A key in a file. After a refusal the file is read again, because it may have changed. Every thread that sends
+    requests may use it: the session's and those of child loops."""
 
     fixed = False
 
@@ -115,7 +116,7 @@ def _read_key(path: str, shape: str, field: str) -> tuple[str, bool]:
 
 def _read(path: str, limit: int) -> tuple[bytes, bool]:
     try:
-        # stat first: opening a pipe would wait for its writer
+        # stat first: opening a named pipe would block until it has a writer
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode):
             raise _Unusable("not a file")

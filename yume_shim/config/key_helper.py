@@ -1,4 +1,4 @@
-"""Keys that a command prints: `apiKeyHelper` of the settings files, `key_command` of a profile.
+"""Gets keys from commands: `apiKeyHelper` of the settings files, `key_command` of a profile.
 
 The command's output is a secret, and its stderr may quote one: neither is ever shown.
 """
@@ -32,7 +32,8 @@ TTL_VARIABLE = "CLAUDE_CODE_API_KEY_HELPER_TTL_MS"
 
 
 class CommandKey:
-    """A key from a command, which runs when the key is first needed, has expired, or was refused."""
+    """A key from a command, which runs when the key is first needed, has expired, or was refused. Every thread that
+    sends requests may use it: the session's and those of child loops. One runs the command, the others wait."""
 
     fixed = False
 
@@ -137,7 +138,8 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
 
 class _Reader(threading.Thread):
     """Reads a command's output. It does not wait for the pipe to close: processes that the command left running (an
-    agent, a daemon in its own session) may keep it open for days."""
+    agent, a daemon in its own session) may keep it open for days. Only this thread adds
+    to `_output`; the thread that waits for the command reads it and sets `_stopped`."""
 
     def __init__(self, process: Popen[bytes]) -> None:
         super().__init__(name="key-command", daemon=True)

@@ -1,4 +1,4 @@
-"""The result of checking a place for keys, and the simplest kind of key: one that is written there as text."""
+"""The result of checking one place for keys, the key that never changes, and the check that a text can be a key."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ def clean_key(text: str) -> str:
 
 
 def ignore(text: str) -> None:
-    """For callers that need neither keys nor warnings reported."""
+    """The default callback: the caller needs neither keys nor warnings reported."""

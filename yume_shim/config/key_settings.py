@@ -1,4 +1,4 @@
-"""Builds CredentialSettings: keys and profiles of the config file, the key helper, and who may see keys."""
+"""Builds CredentialSettings: keys and profiles of the config file, the key helper, and whether tools may see keys."""
 
 from __future__ import annotations
 

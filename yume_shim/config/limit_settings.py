@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from yume_shim.config.setting_sources import SettingSources
 
-LEAST_COMPACT_TOKENS = 1_000
+MIN_COMPACT_TOKENS = 1_000
 
 
 def limit_settings(sources: SettingSources) -> LimitSettings:
@@ -78,6 +78,6 @@ def _compact_tokens(sources: SettingSources) -> int | None:
         tokens = round(float(digits) * factor)
     except (ValueError, OverflowError):
         tokens = 0
-    if tokens < LEAST_COMPACT_TOKENS:
+    if tokens < MIN_COMPACT_TOKENS:
         raise BadInvocation(f"--autocompact must be auto or a number of tokens such as 200k, not '{raw}'")
     return tokens

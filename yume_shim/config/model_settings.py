@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.config.setting_sources import SettingSources
 
 SAMPLING = ("temperature", "top_p", "stop_sequences", "models")
-"""Keys of the config file that are read by a module of their own, loaded when one of them is there."""
+"""Keys of the config file that `sampling_settings.py` reads; it is imported only if one of them is set."""
 
 
 def model_settings(sources: SettingSources) -> ModelSettings:

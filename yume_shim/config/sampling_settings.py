@@ -1,4 +1,4 @@
-"""Builds the fields of ModelSettings for sampling and single models. Refusals name the setting."""
+"""Builds the fields of ModelSettings for sampling and for single models. Error messages name the setting."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The sources of settings side by side, and how one value is read: flag, else environment, else config file.
+"""Gives access to all sources of settings, and reads single values: from the flag, else the environment, else the file.
 
-Every refusal names the source of the value that it refuses.
+Every error message names the source of the invalid value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NEVER_FROM_PROJECTS = (
     *("_USE_BEDROCK", "_USE_VERTEX", "_ACCESS_KEY", "_ACCESS_KEY_ID", "_CREDENTIALS", "_CUSTOM_HEADERS"),
     *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # folders in which keys are looked up
 )
-"""Endings of variables that redirect requests or change keys: a repository may not set them, trusted or not."""
+"""Endings of variables that redirect requests or change keys: project files may not set them, trusted or not."""
 
 
 class SettingSources:

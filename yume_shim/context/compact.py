@@ -2,7 +2,7 @@
 
 The model gets the messages before the cut and is asked to summarise them. Afterwards the history is that summary, as a
 user message, and the messages after the cut. The text of the first request and the names of the files touched are
-copied by this program, not left to the model, because a summary must not lose them. `engine/compaction.py` runs it.
+copied by this program, not left to the model, because a summary must not lose them. `engine/compaction.py` calls this.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 NOTE_TOKENS = 40
 """An upper bound for the note that replaces messages that were left out."""
-LEAST_HEAD = 2
+MIN_HEAD = 2
 """Messages that must be before a cut: a prompt and its answer. Less is not worth a summary."""
-LONGEST_SUMMARY = 40_000
+MAX_SUMMARY = 40_000
 """Characters; a longer summary loses its middle."""
-LONGEST_TASK = 4_000
+MAX_TASK = 4_000
 """Characters of the first request that are copied."""
-MOST_FILES = 40
+MAX_FILES = 40
 """Files that are named: the ones touched last."""
 RESULT_CAPS = (8_000, 2_000, 500)
 """Caps for each tool result in characters, tried in this order until the text to summarise fits into one request."""
@@ -82,7 +82,7 @@ def choose_cut(messages: Sequence[Message], keep_tokens: int) -> int | None:
     """Where to cut so that about `keep_tokens` of the newest messages stay, but never more than half of the history.
     The last message always stays (it needs an answer), with the calls that it answers. None if too little would be left
     to summarise."""
-    cuts = [cut for cut in legal_cuts(messages) if LEAST_HEAD <= cut < len(messages)]
+    cuts = [cut for cut in legal_cuts(messages) if MIN_HEAD <= cut < len(messages)]
     if not cuts:
         return None
     sizes = [size_of((message,)) for message in messages]
@@ -129,7 +129,7 @@ def _newest(messages: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:
     left = size_of(messages)
     place = 0
     for cut in legal_cuts(messages):
-        if left <= (tokens - NOTE_TOKENS if place else tokens) or cut > len(messages) - LEAST_HEAD:
+        if left <= (tokens - NOTE_TOKENS if place else tokens) or cut > len(messages) - MIN_HEAD:
             break
         left -= size_of(messages[place:cut])
         place = cut
@@ -150,7 +150,7 @@ def _clip_texts(message: Message, limit: int) -> Message:
 # ---------------------------------------------------------------- how to rejoin
 
 
-def summary_of(answer: str, longest: int = LONGEST_SUMMARY) -> str:
+def summary_of(answer: str, longest: int = MAX_SUMMARY) -> str:
     """The summary in an answer, without its tags and without a draft before it; clipped if it is too long."""
     text = _DRAFT_TAGS.sub("", answer)
     found = _SUMMARY_TAGS.search(text)
@@ -179,7 +179,7 @@ def _task(head: Sequence[Message]) -> str:
             if texts[0].startswith(OPENING):
                 found = _TASK.search(texts[0])
                 return found.group(1) if found else ""
-            return clip_middle("\n".join(texts).strip(), LONGEST_TASK)
+            return clip_middle("\n".join(texts).strip(), MAX_TASK)
     return ""
 
 
@@ -202,5 +202,5 @@ def touched_files(messages: Sequence[Message], tools: Iterable[ToolSpec]) -> tup
                         found[path] = found.pop(path, False) or kind == "edit"
                 case _:
                     pass
-    newest = list(found.items())[-MOST_FILES:]
+    newest = list(found.items())[-MAX_FILES:]
     return tuple(f"{path} (changed)" if changed else path for path, changed in newest)

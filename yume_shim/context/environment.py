@@ -1,4 +1,4 @@
-"""The environment that the model works in: folder, system, shell, git branch, date. Only reads; starts no process."""
+"""Collects facts about the environment: folder, system, shell, git branch, date. Reads files; starts no process."""
 
 from __future__ import annotations
 

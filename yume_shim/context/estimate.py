@@ -1,4 +1,4 @@
-"""Token counts of what the model is sent, and the room that a context leaves.
+"""Counts the tokens of a request, and the room that it leaves in the window.
 
 The arithmetic is in `types/token_estimate.py`. tiktoken counts exactly (for its own vocabulary), but it downloads its
 data on first use, and a turn must never wait for a download: it is used only if its file is on this machine and whole.
@@ -29,7 +29,7 @@ O200K_FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
 O200K_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """The content that tiktoken requires; it deletes any other file and downloads it again."""
 
-LEAST_OUTPUT = 1_024
+MIN_OUTPUT = 1_024
 """An answer gets at least this much room; if even that does not fit, the provider's refusal is the best message."""
 
 SAFETY_SHARE = 50
@@ -37,6 +37,7 @@ SAFETY_SHARE = 50
 
 _exact: Count | None = None
 _looked = False
+"""Set by the first thread that counts. Others may count while it loads the encoder: they get an estimate."""
 
 
 def estimate_text(text: str) -> int:
@@ -87,7 +88,7 @@ def measured(usage: Usage, messages: int, origin: str) -> Measured | None:
 def room_for_output(window: int, size: int, wanted: int) -> int:
     """The `max_tokens` to request: `wanted`, or what the window leaves."""
     left = window - size - window // SAFETY_SHARE
-    return min(wanted, max(left, LEAST_OUTPUT))
+    return min(wanted, max(left, MIN_OUTPUT))
 
 
 def load_exact(environ: Mapping[str, str]) -> Count | None:

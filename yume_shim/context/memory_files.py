@@ -1,4 +1,4 @@
-"""Standing instructions from files: the user's and the project's `CLAUDE.md`, `CLAUDE.local.md`, or a lone
+"""Reads standing instructions from files: the user's and the project's `CLAUDE.md`, `CLAUDE.local.md`, or a lone
 `AGENTS.md`, with the files they import by `@path`. They become one note before the first prompt.
 
 Files are read from the root down to the working directory, so that the nearest one comes last. A project's file may

@@ -1,4 +1,4 @@
-"""Files that a prompt mentions: `@src/main.py`, `@"my notes.txt"`. Pure."""
+"""Finds the files that a prompt mentions: `@src/main.py`, `@"my notes.txt"`. Pure."""
 
 from __future__ import annotations
 

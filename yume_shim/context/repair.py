@@ -107,16 +107,16 @@ def _readable(message: Message, target: ModelSpec, log: _Log) -> Message:
     """The message without blocks that its role cannot have or the target cannot read."""
     kept: list[Block] = []
     for block in message.blocks:
-        reason = _objection(block, message, target)
+        reason = _reason_to_drop(block, message, target)
         if reason:
             log.count(reason)
         else:
-            kept.append(_solid(block) if isinstance(block, ToolResult) else block)
+            kept.append(_without_blank_text(block) if isinstance(block, ToolResult) else block)
     blocks = tuple(kept)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
-def _objection(block: Block, message: Message, target: ModelSpec) -> str:
+def _reason_to_drop(block: Block, message: Message, target: ModelSpec) -> str:
     """Why the block cannot be sent ("" = it can)."""
     assistant = message.role == "assistant"
     match block:
@@ -141,7 +141,7 @@ def _replayable(block: Thinking, api: str) -> bool:
     return bool(block.text.strip() or own)
 
 
-def _solid(result: ToolResult) -> ToolResult:
+def _without_blank_text(result: ToolResult) -> ToolResult:
     """The result without blank text among its parts: empty text blocks are refused, an empty string is not."""
     if isinstance(result.content, str):
         return result
@@ -184,15 +184,15 @@ def _append(out: list[Message], message: Message, origin: str) -> None:
     # Two authors in one message: it keeps the target's name if one of them is the target, so that the target gets its
     # opaque data back; the other author's data must not be mistaken for it.
     author = origin if origin in (last.origin, message.origin) else last.origin
-    out[-1] = Message(last.role, _stamped(last, author) + _stamped(message, author), author)
+    out[-1] = Message(last.role, _blocks_as(last, author) + _blocks_as(message, author), author)
 
 
-def _stamped(message: Message, author: str) -> tuple[Block, ...]:
+def _blocks_as(message: Message, author: str) -> tuple[Block, ...]:
     """The blocks with `author` as their author: the opaque data of other authors is removed."""
-    return message.blocks if message.origin == author else tuple(_bare(block) for block in message.blocks)
+    return message.blocks if message.origin == author else tuple(_without_opaque(block) for block in message.blocks)
 
 
-def _bare(block: Block) -> Block:
+def _without_opaque(block: Block) -> Block:
     if isinstance(block, (Text, Thinking, ToolCall)) and block.opaque:
         return replace(block, opaque=NOTHING)
     return block

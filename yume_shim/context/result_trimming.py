@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Message
 
-LEAST_CAP = 200
+MIN_CAP = 200
 """Characters left of the oldest results: enough to see what they were."""
 AGES = (4, 8, 16)
 """Tool rounds in each age group, the newest first; the last group has all older ones."""
 TARGET_SHARE = 0.7
 """A step goes down to this share of the budget, so that the next step is far off."""
-LEAST_GAIN = 0.05
+MIN_GAIN = 0.05
 """A step that frees less than this share of the history is not worth losing the provider's cache."""
 DENSITY = 0.3
 """Tokens per character, if not measured."""
-LEAST_DENSITY, MOST_DENSITY = 0.1, 1.5
+MIN_DENSITY, MAX_DENSITY = 0.1, 1.5
 MEDIA_CHARS = 5_000
 """Characters that an image or a document counts as."""
 TRIM_NOTE = "\n[… {cut} characters of this old result cut …]\n"
@@ -81,15 +81,15 @@ def plan_step(
     if not rounds:
         return None
     characters = sum(_length(block) for message in messages for block in message.blocks) or 1
-    density = min(max(size / characters, LEAST_DENSITY), MOST_DENSITY) if size else DENSITY
+    density = min(max(size / characters, MIN_DENSITY), MAX_DENSITY) if size else DENSITY
     to_free = max(0, round((size - budget * TARGET_SHARE) / density))
 
     def by_age(base: int) -> Callable[[int], int]:
-        return lambda age: max(base >> age, LEAST_CAP)
+        return lambda age: max(base >> age, MIN_CAP)
 
     cap_of = (lambda age: caps[min(age, len(caps) - 1)]) if caps else by_age(_largest_base(rounds, to_free, by_age))
     freed = round(_freed(rounds, cap_of) * density)
-    if freed < size * LEAST_GAIN:
+    if freed < size * MIN_GAIN:
         return None
     by_place = {place: cap_of(age) for place, age, _ in rounds}
     longest = max(length for _, _, lengths in rounds for length in lengths)
@@ -130,7 +130,7 @@ def _largest_base(
     rounds: list[tuple[int, int, list[int]]], to_free: int, by_age: Callable[[int], Callable[[int], int]]
 ) -> int:
     """The largest cap for the newest group that frees `to_free` characters; the smallest cap if none does."""
-    low = LEAST_CAP
+    low = MIN_CAP
     high = max(length for _, _, lengths in rounds for length in lengths) << len(AGES)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,7 +1,7 @@
-"""Reasoning that is no longer valid, because what came before it has changed.
+"""Removes reasoning that is no longer valid, because what came before it has changed.
 
-The newest models bind their reasoning to everything before it: system prompt, tools, earlier turns. After another
-beginning (a summary, trimmed results) the API ignores or refuses it, so it is not sent.
+The newest models bind their reasoning to everything before it: system prompt, tools, earlier turns. If that changes
+(a summary, trimmed results), the API ignores or refuses the reasoning, so it is not sent.
 """
 
 from __future__ import annotations

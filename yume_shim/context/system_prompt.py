@@ -1,5 +1,5 @@
-"""The system prompt. Its parts have a fixed order: what never changes comes first and the facts about the machine last,
-so that the prompt cache keeps the long part."""
+"""Builds the system prompt. The parts that never change come first and the facts about the machine last, so that the
+prompt cache keeps the long part."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.context.compact import LONGEST_SUMMARY, ask_for_summary, fit_head, rejoin, summary_of
+from yume_shim.context.compact import MAX_SUMMARY, ask_for_summary, fit_head, rejoin, summary_of
 from yume_shim.context.estimate import size_of
 from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
@@ -147,7 +147,7 @@ class Compactor:
 
     def _text(self, answered: ModelAnswer, window: int) -> str:
         said = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
-        text = summary_of(said, min(LONGEST_SUMMARY, window * CHARACTERS_PER_TOKEN // SUMMARY_SHARE))
+        text = summary_of(said, min(MAX_SUMMARY, window * CHARACTERS_PER_TOKEN // SUMMARY_SHARE))
         if not text:
             raise CompactionFailed("the model gave no summary")
         return text

@@ -1,4 +1,4 @@
-"""The lines of an answer: one per block, written when the block is complete and again when the answer has ended.
+"""Makes the lines of an answer: one per block, when the block is complete and again when the answer has ended.
 
 The blocks of an answer are complete before its usage and stop reason are known. Usage counters need these figures on
 every line (ccusage 18 reads the first line of an answer, ccusage 20 the largest), so adding one more line at the end

@@ -45,7 +45,7 @@ class ChildTranscript(JsonlStore):
             session.log,
             session.entries.for_child(child, info),
             locks=False,
-            warn=session.warn,
+            warn_host=session.warn_host,
             mirror=session.mirror,
         )
         self._child = child

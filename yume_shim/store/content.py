@@ -1,4 +1,5 @@
-"""The content of transcript lines -> blocks. Leaves out what it cannot read: an old or foreign file must load."""
+"""Reads the content of transcript lines into blocks. Leaves out what it cannot read: files of other versions and
+programs must load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session has cost, from its transcript: the last `cost-state` line plus the answers after it."""
+"""Computes the cost of a session from its transcript: the last `cost-state` line plus the answers after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events -> transcript lines in the Claude CLI's form: a chain of `user` and `assistant` lines.
+"""Turns events into transcript lines in the Claude CLI's form: a chain of `user` and `assistant` lines.
 
 Every line is made as soon as its event is emitted, so that everything a host has read is on disk. The lines of an
 answer are made twice, first "open" and then "settled" (`answer_lines.py`).
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
 
-    Wording = Callable[[Failure], tuple[str, str]]
+    DescribeFailure = Callable[[Failure], tuple[str, str]]
     """(category, text) of a failure, in the dialects' wording."""
 
-LONGEST_LAST_PROMPT = 200
+MAX_LAST_PROMPT = 200
 """Characters of the last prompt that session lists can show."""
 
 
@@ -74,7 +74,7 @@ class Entries:
     def __init__(
         self,
         version: str,
-        word: Wording,
+        describe_failure: DescribeFailure,
         fresh_uuid: Callable[[], str],
         *,
         entrypoint: str = "sdk-cli",
@@ -82,7 +82,7 @@ class Entries:
         leaf: str | None = None,
         price: Price | None = None,
     ) -> None:
-        self._word = word
+        self._describe_failure = describe_failure
         self._fresh_uuid = fresh_uuid
         self._chain = LineChain(version, entrypoint, git_branch, leaf)
         self._answer = AnswerLines(price)
@@ -96,7 +96,7 @@ class Entries:
     def for_child(self, child: Child, info: SessionInfo | None = None) -> Entries:
         """The lines of a subagent of this session. `info` describes the subagent where it differs from the session
         (model, permission mode)."""
-        entries = Entries("", self._word, self._fresh_uuid, price=self._answer.price)
+        entries = Entries("", self._describe_failure, self._fresh_uuid, price=self._answer.price)
         entries._parent_call_id = child.call_id
         entries._chain = self._chain.for_child(child)
         entries._answer.provider = self._answer.provider
@@ -202,7 +202,7 @@ class Entries:
         return line
 
     def _failed(self, failure: Failure, tagged: Tagged) -> Json:
-        category, text = self._word(failure)
+        category, text = self._describe_failure(failure)
         line = self._line("assistant", tagged.uuid, tagged.at)
         line["message"] = {
             "id": tagged.uuid,
@@ -247,7 +247,7 @@ class Entries:
         if event.model_usage:
             entries.append(Entry(cost_state_line(session_id, event.total_cost_usd, event.model_usage)))
         if self._last_prompt and leaf is not None:
-            shown = self._last_prompt[:LONGEST_LAST_PROMPT]
+            shown = self._last_prompt[:MAX_LAST_PROMPT]
             line = {"type": "last-prompt", "lastPrompt": shown, "leafUuid": leaf, "sessionId": session_id}
             entries.append(Entry(line))
         return entries

@@ -1,4 +1,4 @@
-"""A conversation to read: as Markdown, or as one HTML page without scripts. Pure."""
+"""Exports a conversation for people to read: as Markdown, or as one HTML page without scripts. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Block
     from yume_shim.types.stored_session import StoredSession
 
-LONGEST_RESULT = 20_000
+MAX_RESULT = 20_000
 """Characters of a tool result that are shown; the transcript has all of them."""
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}"
@@ -129,9 +129,9 @@ def _result_text(result: ToolResult) -> str:
         text = result.content
     else:
         text = "\n".join(part.text if isinstance(part, Text) else f"[{_named(part)}]" for part in result.content)
-    if len(text) <= LONGEST_RESULT:
+    if len(text) <= MAX_RESULT:
         return text
-    return f"{text[:LONGEST_RESULT]}\n… [{len(text) - LONGEST_RESULT} more characters]"
+    return f"{text[:MAX_RESULT]}\n… [{len(text) - MAX_RESULT} more characters]"
 
 
 def _named(block: Image | Document | Other) -> str:

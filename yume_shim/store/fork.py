@@ -1,4 +1,5 @@
-"""A fork: the history of one session at the start of another. The same lines with new ids, in one straight chain."""
+"""Copies the history of one session to the start of another (a fork): the same lines with new ids, in one straight
+chain."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Fork:
         self.leaf: str | None = fresh_uuid() if stored.chain else None
 
     def lines(self) -> Iterator[Json]:
-        """The lines of the new file. Message ids stay: usage counters see by them that an answer is counted already."""
+        """The lines of the new file. Message ids stay the same: usage counters use them to avoid counting an answer
+        twice."""
         stored, wanted = self._stored, set(self._stored.chain)
         names: dict[str, str] = {}
         parent: str | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOOK_BYTES = 65_536
 """Bytes read at each end of a file, as many as the Agent SDKs read."""
-LONGEST_SHOWN = 200
+MAX_SHOWN = 200
 """Characters of a prompt that a list shows."""
 _TITLES = (("customTitle", b'"customTitle"'), ("aiTitle", b'"aiTitle"'), ("summary", b'"summary"'))
 _LAST_PROMPT = b'"lastPrompt"'
@@ -133,7 +133,7 @@ def _facts_of_head(head: bytes) -> dict[str, str] | None:
         if line["type"] == "user" and not line.get("isMeta") and not line.get("isCompactSummary"):
             prompt = _prompt_text(line)
             if prompt:
-                facts["prompt"] = prompt[:LONGEST_SHOWN]
+                facts["prompt"] = prompt[:MAX_SHOWN]
                 break
     return facts if has_messages else None
 

@@ -1,4 +1,4 @@
-"""A transcript file: one append per line. If it cannot be written, the session goes on and the host is warned once.
+"""Writes a transcript file, one append per line. If that fails, the session continues and the host is warned once.
 
 The lines of an answer are written as soon as its blocks are complete, with blanks at the end. When the answer has
 ended, the final figures overwrite the end of the same lines. JSON allows the blanks, no reader sees a message twice,
@@ -36,8 +36,10 @@ FIRST_FIGURE = b',"stop_reason":'
 class JsonlStore:
     """Writes the lines that `entries` makes of the events to `path`. The file is created at the first turn, before init
     is printed (hosts look for it then), and not at all if there was no prompt. `first` gives the lines that a new file
-    starts with (the history of a fork). `warn` warns the host, once, that nothing is saved. `mirror` gets every entry,
-    in order. `locks`: take the lock of `path` unless `lock` is given."""
+    starts with (the history of a fork). `warn_host` is called once if nothing can be saved. `mirror` gets every entry,
+    in order. `locks`: take the lock of `path` unless `lock` is given.
+
+    It has no lock of its own: `EventOutput` feeds it from any thread, under its lock."""
 
     def __init__(
         self,
@@ -48,13 +50,13 @@ class JsonlStore:
         lock: SessionLock | None = None,
         locks: bool = True,
         first: Callable[[], Iterator[Json]] | None = None,
-        warn: Callable[[str], None] | None = None,
+        warn_host: Callable[[str], None] | None = None,
         mirror: Mirror | None = None,
     ) -> None:
         self.path = path
         self.log = log
         self.entries = entries
-        self.warn = warn
+        self.warn_host = warn_host
         self.mirror = mirror
         self._lock = lock
         self._locks = locks
@@ -205,8 +207,8 @@ class JsonlStore:
         self._warned = True
         message = f"the session is not being saved to {self.path}: {type(error).__name__}: {error}"
         self.log("warning", message)
-        if self.warn is not None:
-            self.warn(message)
+        if self.warn_host is not None:
+            self.warn_host(message)
 
 
 def make_folders(path: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 """Transcripts are readable by their owner only."""
-LONGEST_KEY = 200
+MAX_KEY = 200
 """A longer folder name is cut here and gets a hash to stay unique: file systems allow 255 bytes."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -41,7 +41,7 @@ def project_key(path: str) -> str:
         path = unicodedata.normalize("NFC", path)
     units = _utf16_units(path)
     key = re.sub("[^A-Za-z0-9]", "-", "".join(chr(unit) for unit in units))
-    return key if len(key) <= LONGEST_KEY else f"{key[:LONGEST_KEY]}-{_hash36(units)}"
+    return key if len(key) <= MAX_KEY else f"{key[:MAX_KEY]}-{_hash36(units)}"
 
 
 def _utf16_units(text: str) -> list[int]:

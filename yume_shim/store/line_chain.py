@@ -1,4 +1,4 @@
-"""The chain of a transcript: every line names the line before it, and repeats facts about the session."""
+"""Links the lines of a transcript: every line names the line before it and repeats facts about the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transcript -> the conversation in it, with everything that a resume needs, as one `StoredSession`.
+"""Loads a transcript as one `StoredSession`: the conversation in it and everything else that a resume needs.
 
 Lines form a tree through `parentUuid`. The conversation is the path from the last line back to the root; a compaction
 starts a new root. Torn and foreign lines are skipped; the file is never changed here.

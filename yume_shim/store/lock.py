@@ -1,4 +1,4 @@
-"""One writer per session: a lock file next to the transcript, locked through the operating system.
+"""Ensures one writer per session with a lock file next to the transcript, locked through the operating system.
 
 The system releases the lock when the process ends, however it ends. A lock file that a killed process left is simply
 locked again. The content of the file only names the owner.
@@ -23,9 +23,9 @@ GRACE = 2.0
 """Seconds to wait for another writer: a host that starts one process per turn may start the next one while the last is
 still exiting."""
 STEP = 0.05
-LONGEST_OWNER = 4096
+MAX_OWNER_BYTES = 4096
 TRIES = 20
-"""How often the lock file may be removed between our open and our lock before we go on without a lock."""
+"""How often the lock file may be removed between our open and our lock before we continue without a lock."""
 
 
 class InUse(StoreFailed):
@@ -100,7 +100,7 @@ def _try_lock(fd: int) -> bool:
         if os.name == "nt":
             import msvcrt
 
-            os.lseek(fd, LONGEST_OWNER, os.SEEK_SET)
+            os.lseek(fd, MAX_OWNER_BYTES, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         else:
             import fcntl
@@ -135,7 +135,7 @@ def _sign(fd: int, since: str) -> None:
 def _owner(fd: int) -> Json:
     try:
         os.lseek(fd, 0, os.SEEK_SET)
-        found = loads(os.read(fd, LONGEST_OWNER) or b"{}")
+        found = loads(os.read(fd, MAX_OWNER_BYTES) or b"{}")
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

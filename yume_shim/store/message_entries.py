@@ -1,4 +1,4 @@
-"""Messages of the history -> the message parts of transcript lines. A compaction writes the messages it keeps again."""
+"""Turns messages of the history into transcript lines: a compaction writes the messages that it keeps again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def user_content(message: Message) -> str | list[Json]:
             case Other():
                 content.append(block.data)
             case Thinking() | ToolCall():
-                pass  # only the model can say these
+                pass  # these occur only in assistant messages
     return content
 
 
@@ -36,7 +36,7 @@ def answer_fields(message: Message, message_id: str) -> list[Json]:
     fields: list[Json] = []
     for block in message.blocks:
         if isinstance(block, (ToolResult, Image, Document)):
-            continue  # only the user can say these
+            continue  # these occur only in user messages
         shape = assistant_block(block)
         content: Json = {
             "id": message_id,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-LONGEST_LINE = 256 * 1024 * 1024
+MAX_LINE_BYTES = 256 * 1024 * 1024
 """We never write a longer line: it is skipped without reading it into memory."""
 READ_BYTES = 1 << 20
 
@@ -33,12 +33,12 @@ _START = b'{"type":"'
 
 
 def lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; a line that is too long comes as an invalid one."""
+    """The lines of a file; a line that is too long is replaced by an invalid one."""
     while True:
-        line = file.readline(LONGEST_LINE)
+        line = file.readline(MAX_LINE_BYTES)
         if not line:
             return
-        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+        if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
             yield line
             continue
         while line and not line.endswith(b"\n"):
@@ -47,7 +47,7 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 class TranscriptReader:
-    """`forget`: drop the lines before a compaction."""
+    """Collects what a transcript says. `forget`: drop the lines before a compaction."""
 
     def __init__(self, *, forget: bool) -> None:
         self._forget = forget

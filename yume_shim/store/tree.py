@@ -49,7 +49,8 @@ class UserNode(Node):
 
 
 class AssistantNode(Node):
-    """A line of an answer. `model` is the requested (provider, model), without a provider if another program asked."""
+    """A line of an answer. `model` is the requested (provider, model), without a provider if another program sent the
+    request."""
 
     __slots__ = ("blocks", "message_id", "model", "origin")
     kind = "assistant"
@@ -65,7 +66,7 @@ class AssistantNode(Node):
 
 
 class Tree:
-    """Gets line by line, in the order of the file."""
+    """The lines read so far. They are added in the order of the file."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}

@@ -35,7 +35,7 @@ def clean_output(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     if _terminal is None:
         # ECMA-48. No branch runs past the next ESC, so hostile text takes linear time; an OSC without an end removes
-        # its line at most.
+        # at most the rest of its line.
         _terminal = re.compile(
             "\x1b(?:"
             r"\[[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI: colours, cursor

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_CODE_POINT_BYTES = 12
 """The most bytes of one code point in a line: an astral format character, written as two escapes."""
-NEAR = 64
+MAX_SHIFT = 64
 """How many code points a cut may move to keep a grapheme whole."""
 CUT_NOTE = "\n… {cut} characters cut …\n"
 
@@ -111,7 +111,7 @@ def _joined(text: str, place: int) -> bool:
         return True
     if _is_flag_letter(before) and _is_flag_letter(after):
         run = place
-        while run > 0 and _is_flag_letter(text[run - 1]) and place - run < NEAR:
+        while run > 0 and _is_flag_letter(text[run - 1]) and place - run < MAX_SHIFT:
             run -= 1
         return (place - run) % 2 == 1
     if "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f":  # skin tones, tags
@@ -129,7 +129,7 @@ def _is_flag_letter(char: str) -> bool:
 
 def _cut_before(text: str, place: int, least: int = 1) -> int:
     """The nearest good cut at or before `place`, not below `least`; `place` itself if none is near."""
-    for cut in range(place, max(least, place - NEAR) - 1, -1):
+    for cut in range(place, max(least, place - MAX_SHIFT) - 1, -1):
         if cut <= 0 or cut >= len(text) or not _joined(text, cut):
             return cut
     return place if place - 1 < least or not _is_pair(text, place) else place - 1
@@ -137,7 +137,7 @@ def _cut_before(text: str, place: int, least: int = 1) -> int:
 
 def _cut_after(text: str, place: int) -> int:
     """The nearest good cut at or after `place`; `place` itself if none is near."""
-    for cut in range(place, min(len(text), place + NEAR) + 1):
+    for cut in range(place, min(len(text), place + MAX_SHIFT) + 1):
         if cut <= 0 or cut >= len(text) or not _joined(text, cut):
             return cut
     return place + 1 if _is_pair(text, place) else place

@@ -22,7 +22,8 @@ _plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=F
 
 
 def warm() -> None:
-    """Load orjson. Called while the program waits for the first answer."""
+    """Load orjson, while the program waits for the first answer. Any thread may call it: `_fast` is set once, and both
+    states give the same results."""
     global _fast
     import orjson
 
@@ -90,7 +91,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _integer(digits: str) -> int | float:
-    """Also avoids that `int` raises: it refuses more than 4300 digits."""
+    """Integers over 64 bits become floats. `int` is not called with long texts: it raises above 4300 digits."""
     if len(digits) < 19:
         return int(digits)
     near = float(digits)

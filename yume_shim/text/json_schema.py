@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_PROBLEMS = 5
-"""Problems that are named; a model corrects the first ones first."""
+"""Problems that are reported; a model corrects the first ones first."""
 MAX_MESSAGE = 1_000
 """Characters of one problem: messages quote the value."""
 MAX_DEPTH = 32
 """How deep defaults are filled in."""
 MAX_REFERENCES = 2_000
-"""References followed in one check: a few nested ones can stand for billions of schemas."""
+"""References followed in one check: a few nested ones can expand to billions of schemas."""
 
 
 class _TooManyReferences(Exception):
-    """The schema is not checked any further."""
+    """The schema is not checked further."""
 
 
 def schema_problems(schema: Mapping[str, Any], value: Any, *, trusted: bool) -> list[str]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from re import Match, Pattern
 
 REDACTED = "[redacted]"
-LEAST_SECRET = 8
+MIN_SECRET_LENGTH = 8
 """Shorter "secrets" are placeholders such as `none` or `ollama`; redacting them would garble ordinary words."""
 
 _SHAPES = (
@@ -41,7 +41,7 @@ def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
     global _pattern
     count = 0
     for secret in sorted(secrets, key=len, reverse=True):  # one key may be the start of another
-        if len(secret) >= LEAST_SECRET and secret in text:
+        if len(secret) >= MIN_SECRET_LENGTH and secret in text:
             count += text.count(secret)
             text = text.replace(secret, REDACTED)
     if _pattern is None:

@@ -1,4 +1,4 @@
-"""What counts as a UUID."""
+"""Recognises UUIDs."""
 
 from __future__ import annotations
 

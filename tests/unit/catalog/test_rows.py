@@ -139,7 +139,7 @@ def test_built_in_rows_are_changed_field_by_field() -> None:
 def test_every_field_of_a_row_is_checked() -> None:
     """A value of a wrong type is reported at the start, not by a crash during a turn."""
     odd = object()
-    for name in (*fields(Endpoint)[1:], *rows.NAMES):
+    for name in (*fields(Endpoint)[1:], *rows.EXTRA_KEYS):
         with pytest.raises(BadInvocation, match=rf"\[endpoints.acme\]: {name} must be "):
             rows.merge_rows(BUILT_IN, {"acme": {"api": "openai-chat", name: odd}})
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.helpers.histories import ORIGIN, anything, conversations, said, tool_round, user
 from yume_shim.context.compact import (
     CLOSING,
-    LEAST_HEAD,
-    LONGEST_TASK,
-    MOST_FILES,
+    MAX_FILES,
+    MAX_TASK,
+    MIN_HEAD,
     OPENING,
     ask_for_summary,
     choose_cut,
@@ -91,7 +91,7 @@ def test_the_chosen_cut_makes_the_history_smaller_and_keeps_the_last_message(
     cut = choose_cut(history, keep)
     if cut is not None:
         assert cut in legal_cuts(history)
-        assert LEAST_HEAD <= cut < len(history)
+        assert MIN_HEAD <= cut < len(history)
         assert history[cut:][-1] == history[-1]
         assert size_of(history[cut:]) < size_of(history)
 
@@ -150,8 +150,8 @@ def test_long_tasks_and_many_files_are_capped() -> None:
     for number in range(100):
         history += tool_round(f"c{number}", "x", f"f{number}.py")
     files = touched_files(history, TOOLS)
-    assert files == tuple(f"f{number}.py" for number in range(100 - MOST_FILES, 100))
+    assert files == tuple(f"f{number}.py" for number in range(100 - MAX_FILES, 100))
     [text] = rejoin("s", history).blocks
     assert isinstance(text, Text)
-    assert len(text.text) < LONGEST_TASK + 500
+    assert len(text.text) < MAX_TASK + 500
     assert "files-touched" not in text.text

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.helpers.histories import conversations, said, tool_round, user
 from yume_shim.context.estimate import size_of
 from yume_shim.context.result_trimming import (
-    LEAST_CAP,
+    MIN_CAP,
     TRIM_NOTE,
     Step,
     TrimPlan,
@@ -18,7 +18,7 @@ from yume_shim.context.result_trimming import (
 )
 from yume_shim.types.blocks import Image, Message, Text, ToolResult
 
-CAPS = st.lists(st.integers(LEAST_CAP, 30_000), max_size=60).map(lambda caps: TrimPlan(tuple(caps)))
+CAPS = st.lists(st.integers(MIN_CAP, 30_000), max_size=60).map(lambda caps: TrimPlan(tuple(caps)))
 
 
 def chain(rounds: int, length: int, prompt: str = "go") -> list[Message]:
@@ -158,5 +158,5 @@ def lengths_of(messages: tuple[Message, ...]) -> list[int]:
 
 
 def test_the_note_fits_into_the_least_cap() -> None:
-    assert len(TRIM_NOTE.replace("{cut}", "1" * 12)) < LEAST_CAP // 2
+    assert len(TRIM_NOTE.replace("{cut}", "1" * 12)) < MIN_CAP // 2
     assert Step(TrimPlan(), 0).plan == TrimPlan(()).joined(TrimPlan(()))

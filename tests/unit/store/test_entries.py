@@ -44,13 +44,13 @@ OURS = {"provider": "anthropic"}
 LAST = {"type": "last-prompt", "lastPrompt": "hi", "sessionId": SESSION}
 
 
-def word(failure: Failure) -> tuple[str, str]:
+def describe_failure(failure: Failure) -> tuple[str, str]:
     return "server_error", f"API Error: {failure.message}"
 
 
 def entries_of(events: list[Event], leaf: str | None = None) -> list[Entry]:
     fresh = iter(f"fresh-{number}" for number in range(1, 100))
-    entries = Entries("2.1.325", word, lambda: next(fresh), git_branch="main", leaf=leaf, price=price)
+    entries = Entries("2.1.325", describe_failure, lambda: next(fresh), git_branch="main", leaf=leaf, price=price)
     return [entry for tagged in tell(events) for entry in entries.feed(tagged)]
 
 
@@ -406,6 +406,6 @@ def test_a_continued_transcript_and_a_cleared_one() -> None:
 
 
 def test_a_session_ignores_the_events_of_its_subagents() -> None:
-    entries = Entries("2.1.325", word, lambda: "fresh")
+    entries = Entries("2.1.325", describe_failure, lambda: "fresh")
     entries.feed(Tagged(TurnStarted(INFO), "u", AT))
     assert entries.feed(Tagged(prompt("look"), "u", AT, "call_1")) == []

@@ -64,7 +64,7 @@ class Stored:
             str(path),
             lambda level, message: self.logged.append((level, message)),
             entries,
-            warn=self.warned.append,
+            warn_host=self.warned.append,
             mirror=lambda where, lines: self.mirrored.extend((where, line) for line in lines),
             first=first,
         )

@@ -15,7 +15,7 @@ from yume_shim.text import codec
 from yume_shim.text.clip import (
     FORMAT_CHARACTERS,
     MAX_CODE_POINT_BYTES,
-    NEAR,
+    MAX_SHIFT,
     clip_middle,
     escape_separators,
     json_size,
@@ -149,7 +149,7 @@ def test_a_grapheme_over_the_limit_is_cut_anyway() -> None:
     pieces = split_text(text, 400)
     assert "".join(pieces) == text
     assert len(pieces) == 6
-    assert len(pieces[0]) > 200 - NEAR
+    assert len(pieces[0]) > 200 - MAX_SHIFT
 
 
 def test_no_text_gives_no_pieces() -> None:

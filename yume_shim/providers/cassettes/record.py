@@ -12,7 +12,7 @@ import threading
 
 from yume_shim.providers.wire.failures import StatusFailed
 from yume_shim.text import codec
-from yume_shim.text.redact import LEAST_SECRET, REDACTED
+from yume_shim.text.redact import MIN_SECRET_LENGTH, REDACTED
 from yume_shim.types.errors import BadInvocation, Failure
 from yume_shim.types.models import WireRequest
 
@@ -121,7 +121,7 @@ class Recorder:
     def _safe(self, item: Any) -> bytes:
         """JSON without secrets; a line that still seems to contain one is replaced."""
         # shorter keys are placeholders (`none`, `EMPTY`); replacing those would destroy the recording
-        keys = sorted((key for key in self._secrets if len(key) >= LEAST_SECRET), key=len, reverse=True)
+        keys = sorted((key for key in self._secrets if len(key) >= MIN_SECRET_LENGTH), key=len, reverse=True)
         line = codec.dumps(_scrub(item, keys))
         text = line.decode()
         if _SECRET.search(text) or any(key in text for key in keys):

@@ -38,19 +38,19 @@ ALIASES: dict[str, tuple[str, ...]] = {
 """Parameter -> names that models use for it by mistake, the likelier first."""
 
 
-def fix_arguments(given: Json, schema: Json, drifted: Callable[[str, str], None]) -> Json:
-    """The corrected input; the same object if nothing was wrong. `drifted(name, what)` is called for each change."""
+def fix_arguments(given: Json, schema: Json, report_drift: Callable[[str, str], None]) -> Json:
+    """The corrected input; the same object if nothing was wrong. Calls `report_drift(name, what)` for each change."""
     fields: Json = schema["properties"]
-    made = _renamed(given, fields, drifted)
+    made = _renamed(given, fields, report_drift)
     for name, item in made.items():
         if name in fields:
-            better = _item(item, fields[name], name, drifted)
+            better = _item(item, fields[name], name, report_drift)
             if better is not item:
                 made = {**made, name: better}
     return made
 
 
-def _renamed(given: Json, fields: Json, drifted: Callable[[str, str], None]) -> Json:
+def _renamed(given: Json, fields: Json, report_drift: Callable[[str, str], None]) -> Json:
     taken: dict[str, str] = {}
     for name in fields:
         if given.get(name) is not None:
@@ -66,7 +66,7 @@ def _renamed(given: Json, fields: Json, drifted: Callable[[str, str], None]) -> 
                     taken[found] = name
                     break
     for other, name in taken.items():
-        drifted(other, f"taken as `{name}`")
+        report_drift(other, f"taken as `{name}`")
     if not taken:
         return given
     return {taken.get(key, key): item for key, item in given.items() if key not in taken.values()}
@@ -77,7 +77,7 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _item(item: Any, field: Json, name: str, drifted: Callable[[str, str], None]) -> Any:
+def _item(item: Any, field: Json, name: str, report_drift: Callable[[str, str], None]) -> Any:
     wanted = field.get("type")
     if isinstance(item, str) and wanted in ("array", "object"):
         try:
@@ -86,11 +86,11 @@ def _item(item: Any, field: Json, name: str, drifted: Callable[[str, str], None]
             return item
         if not isinstance(parsed, list if wanted == "array" else dict):
             return item
-        drifted(name, f"parsed from text to {wanted}")
+        report_drift(name, f"parsed from text to {wanted}")
         item = parsed
     inner = field.get("items", {})
     if wanted == "array" and isinstance(item, list) and "properties" in inner:
-        better = [fix_arguments(part, inner, drifted) if isinstance(part, dict) else part for part in item]
+        better = [fix_arguments(part, inner, report_drift) if isinstance(part, dict) else part for part in item]
         if any(new is not old for new, old in zip(better, item, strict=True)):
             return better
     return item

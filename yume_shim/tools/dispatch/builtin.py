@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 DEFAULT_WORD = "default"
-SEARCHING = "WebSearch"
+SEARCH_TOOL = "WebSearch"
 """The tool that is offered only where a search function is given."""
 MAX_DRIFTS = 1_000
 NO_ARGUMENTS = ("", "null", '""')
@@ -80,7 +80,7 @@ def chosen_specs(
         and spec.name not in out
         and not out.intersection(spec.aliases)
         and (host_answers or not spec.needs_host)
-        and (searches or spec.name != SEARCHING)
+        and (searches or spec.name != SEARCH_TOOL)
     )
 
 
@@ -135,7 +135,7 @@ class BuiltinTools:
 
     def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
         """A question to the host may have taken long: the path must still lead where it led when it was prepared."""
-        from yume_shim.tools.dispatch.own_schemas import settle
+        from yume_shim.tools.dispatch.own_schemas import normalize
 
         call, spec = prepared.call, prepared.spec
         context.cancel.check()
@@ -145,7 +145,7 @@ class BuiltinTools:
             context = replace(context, judged=prepared.real_path)
         module = f"yume_shim.tools.{module_name(spec.name)}"
         __import__(module)
-        output: ToolOutput = sys.modules[module].run(settle(call.input, spec.schema), self._state, context)
+        output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
 
     def _place(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
@@ -160,14 +160,14 @@ class BuiltinTools:
         if call.broken is not None:
             return replace(call, input={}, broken=None) if call.broken.strip() in NO_ARGUMENTS else call
 
-        def drifted(name: str, what: str) -> None:
+        def report_drift(name: str, what: str) -> None:
             with self._lock:
                 if (spec.name, name) in self._drifts or len(self._drifts) >= MAX_DRIFTS:
                     return
                 self._drifts.add((spec.name, name))
             self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
 
-        better = fix_arguments(call.input, spec.schema, drifted)
+        better = fix_arguments(call.input, spec.schema, report_drift)
         return call if better is call.input else replace(call, input=better)
 
     @property

@@ -33,22 +33,22 @@ def with_defaults(given: Json, schema: Json) -> Json:
     return {**given, **missing} if missing else given
 
 
-def settle(given: Json, schema: Json) -> Json:
+def normalize(given: Json, schema: Json) -> Json:
     """Validated input as the tool expects it: without blank optional parameters, numbers and booleans as such.
 
     Models often write `"limit": "20"`, `"path": ""` or `"offset": null`; refusing that would only cost a request.
     """
     required = schema.get("required", ())
-    settled: Json = {}
+    normalized: Json = {}
     for name, item in given.items():
         field = schema["properties"][name]
         if name not in required and (item is None or item == ""):
             continue
-        settled[name] = _settle_item(item, field)
-    return with_defaults(settled, schema)
+        normalized[name] = _normalize_item(item, field)
+    return with_defaults(normalized, schema)
 
 
-def _settle_item(item: Any, field: Json) -> Any:
+def _normalize_item(item: Any, field: Json) -> Any:
     match field["type"]:
         case "integer":
             return int(float(item))
@@ -57,7 +57,7 @@ def _settle_item(item: Any, field: Json) -> Any:
         case "boolean":
             return item if isinstance(item, bool) else item == "true"
         case "array" if field.get("items", {}).get("type") == "object":
-            return [settle(part, field["items"]) for part in item]
+            return [normalize(part, field["items"]) for part in item]
         case _:
             return item
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from yume_shim.tools.dispatch.own_schemas import check_input, settle
+from yume_shim.tools.dispatch.own_schemas import check_input, normalize
 from yume_shim.tools.dispatch.specs import SPECS
 from yume_shim.types.errors import ToolFailed
 
@@ -14,7 +14,7 @@ BY_NAME = {spec.name: spec for spec in SPECS}
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "settled"),
+    ("tool", "given", "normalized"),
     [
         ("Read", {"file_path": "a", "offset": "3", "limit": None}, {"file_path": "a", "offset": 3}),
         ("Read", {"file_path": "a", "offset": 2.0, "pages": ""}, {"file_path": "a", "offset": 2}),
@@ -35,9 +35,9 @@ BY_NAME = {spec.name: spec for spec in SPECS}
         ),
     ],
 )
-def test_accepted(tool: str, given: dict[str, Any], settled: dict[str, Any]) -> None:
+def test_accepted(tool: str, given: dict[str, Any], normalized: dict[str, Any]) -> None:
     check_input(BY_NAME[tool], given, None)
-    assert settle(given, BY_NAME[tool].schema) == settled
+    assert normalize(given, BY_NAME[tool].schema) == normalized
 
 
 @pytest.mark.parametrize(
