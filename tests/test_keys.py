@@ -382,5 +382,5 @@ def test_a_session_whose_key_is_gone_says_which_or_goes_on_with_another_and_says
     assert alone.code != 0
     assert b"no key for provider 'acme'" in alone.stdout
     assert results(other) == [("success", "Hi.")]
-    assert b"there is no key for acme/m, the model of this session: it goes on with anthropic/" in other.stderr
+    assert b"there is no key for acme/m, the model of this session: continuing with anthropic/" in other.stderr
     assert world.sent() == [ONE, TWO]

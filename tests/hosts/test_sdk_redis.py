@@ -88,7 +88,7 @@ def test_a_conversation_in_redis_continues_on_another_machine(redis: Redis, here
     ]
     [said] = host.stderr  # the first machine had a key for Claude, this one has none
     assert said.endswith(
-        "no key for anthropic/claude-sonnet-5-5, the model of this session: it goes on with google/gemini-3.5-flash"
+        "no key for anthropic/claude-sonnet-5-5, the model of this session: continuing with google/gemini-3.5-flash"
     )
 
     kept = _lines(redis, project, session)

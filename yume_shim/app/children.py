@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import ChildOutput, Emit, Store
 
 
-class _Output:
+class _ChildOutput:
     """Implements `types.ports.ChildOutput`."""
 
     def __init__(self, emit: Emit, store: Store | None) -> None:
@@ -32,4 +32,4 @@ def open_child(child: Child, events: EventOutput, session_store: JsonlStore | No
         from yume_shim.store.children import open_child_transcript
 
         store = open_child_transcript(session_store, child)
-    return _Output(events.child(child.call_id, store), store)
+    return _ChildOutput(events.child(child.call_id, store), store)

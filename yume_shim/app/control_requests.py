@@ -23,7 +23,7 @@ NO_HOOKS = "This version runs no hooks: callbacks registered with initialize are
 
 
 class ControlRequests:
-    """One per process. Handlers run on the reader's thread, also during a turn, and return at once."""
+    """One per process. Handlers run on the stdin reader's thread, also during a turn, and must return quickly."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ControlRequests:
         }
 
     def _initialize(self, body: Json) -> Json:
-        """SDKs pass here what others pass by flags. A host that guards calls with hooks is warned: none are run yet."""
+        """Apply what SDKs send here instead of by flags. A host that registers hooks is warned: none are run yet."""
         hooks = body.get("hooks")
         if isinstance(hooks, dict) and hooks.get("PreToolUse"):
             self._emit(Notice("hooks", NO_HOOKS))
@@ -104,7 +104,7 @@ class ControlRequests:
         return {"model": spec.id}
 
     def _set_profile(self, body: Json) -> Json:
-        """An addition to the protocol: choose a credential by name (null = no preference) from the next request on."""
+        """Our addition to the protocol: choose a credential by name (null = none) from the next request on."""
         asked = body.get("profile")
         if asked is not None and not isinstance(asked, str):
             raise BadLine("set_profile needs a `profile`: a name, or null", code="invalid_value")
@@ -115,7 +115,7 @@ class ControlRequests:
         return {"profile": asked or None}
 
     def _list_profiles(self, _: Json) -> Json:
-        """An addition to the protocol: the names among which a host can let its user choose."""
+        """Our addition to the protocol: the names that a user can choose from."""
         profiles = [
             {"name": name, "provider": table["provider"], "chosen": name == self._providers.profile}
             for name, table in self._settings.credentials.profiles.items()

@@ -1,4 +1,5 @@
-"""Passes each line of the host to the part that handles it: on the reader's thread, so also during a turn."""
+"""Passes each line of the host to the part that handles it. Runs on the stdin reader's thread, so also during a
+turn."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.engine.session import Session
-    from yume_shim.host.control import ControlDesk
+    from yume_shim.host.control import ControlResponder
     from yume_shim.host.host_requests import HostRequests
     from yume_shim.types.commands import Command
     from yume_shim.types.ports import Emit, Gate
@@ -39,25 +40,26 @@ TOO_MANY = "too many prompts are waiting: wait for `message_stop` lines before s
 
 
 class HostCommands:
-    """One per process. `take_line` and `end` are the reader's callbacks."""
+    """One per process. `take_line`, `take_long` and `end` are the reader's callbacks."""
 
     def __init__(
         self,
         session: Session,
         questions: HostRequests,
         gate: Gate,
-        desk: ControlDesk,
+        responder: ControlResponder,
         emit: Emit,
         *,
         flat: bool,
         replay: bool,
     ) -> None:
-        self._session, self._questions, self._gate, self._desk, self._emit = session, questions, gate, desk, emit
+        self._session, self._questions, self._gate, self._emit = session, questions, gate, emit
+        self._responder = responder
         self._dialect: Literal["flat", "claude"] = "flat" if flat else "claude"
         self._replay = replay
 
     def take_line(self, line: bytes) -> None:
-        """One line of stdin. No content of it makes this raise."""
+        """Handle one line of stdin. Never raises, whatever the line contains."""
         try:
             command = parse_line(line, self._dialect)
         except BadLine as bad:
@@ -66,12 +68,12 @@ class HostCommands:
         self.take(command)
 
     def take_long(self, head: bytes) -> None:
-        """A line over the size limit was dropped."""
+        """Report a line that was dropped because it is over the size limit; `head` is its start."""
         quote = head[:200].decode("utf-8", "replace")
         self._emit(InputRejected("this line is longer than 64 MiB and was dropped: send less at once", quote))
 
     def end(self) -> None:
-        """stdin is at its end: the host will not answer questions any more."""
+        """stdin has ended: close open questions and let the session finish."""
         self._questions.close()
         self._session.submit(EndOfInput())
 
@@ -90,7 +92,7 @@ class HostCommands:
             case Approve():
                 self._approve(command)
             case ControlAsk():
-                self._desk.answer(command)
+                self._responder.answer(command)
             case ControlReply():
                 self._reply(command)
             case ControlCancel() | Nothing():

@@ -1,4 +1,4 @@
-"""Which model answers, and with which key: flags, aliases, the resumed session's model, fallbacks, profiles."""
+"""Chooses the model and its keys: flags, aliases, the resumed session's model, fallbacks, profiles."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ CASSETTE_SCHEME = "cassette:"
 class EndpointKeys:
     """The keys of each endpoint under the chosen profile.
 
-    The session's thread asks for keys, the reader's thread too (`set_model`, `initialize`), and it changes the profile
-    (`set_profile`). The lock guards the profile, the keys found so far and the notes.
+    The threads of loops (the session's and children's) and the stdin reader's (`set_model`, `initialize`) look up keys;
+    the reader's thread also changes the profile (`set_profile`). The lock guards the profile, the keys found so far and
+    the notes.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -35,7 +36,7 @@ class EndpointKeys:
         self._found: dict[tuple[str, str, tuple[str, ...]], tuple[KeySource, ...]] = {}
         self._notes: list[str] = []
         self.secrets: list[str] = []
-        """Every key known so far, for log, recorder and redaction. It only grows, from any thread."""
+        """Every key known so far, for log, recorder and redaction. Any thread may append; nothing is ever removed."""
 
     @property
     def profile(self) -> str:
@@ -56,7 +57,7 @@ class EndpointKeys:
 
     def at(self, endpoint: Endpoint) -> tuple[KeySource, ...]:
         """All keys for an endpoint, to be used in turn; () if it needs one and there is none."""
-        # Address and variables are part of the cache key: flags change both for one provider, which is known late.
+        # Address and variables are part of the cache key: flags may change both for one provider.
         place = (endpoint.name, endpoint.base_url, endpoint.key_vars)
         with self._lock:
             if place not in self._found:
@@ -66,7 +67,7 @@ class EndpointKeys:
             return self._found[place]
 
     def known(self, endpoint: Endpoint) -> Credential | None:
-        """The first key as far as it is known without running a command; None if there is none."""
+        """The first key, as far as it is known without running a command; None if there is none."""
         found = self.at(endpoint)
         return found[0].known() if found else None
 
@@ -79,7 +80,7 @@ class EndpointKeys:
             return None
 
     def missing(self, endpoint: Endpoint) -> BadInvocation:
-        """The error that names every place where a key was looked for."""
+        """The error for a missing key; it names every place that was checked."""
         return missing_key(endpoint, self._settings, profile=self._profile)
 
     def note(self, text: str) -> None:
@@ -99,7 +100,7 @@ class EndpointKeys:
 
 
 class ModelResolver:
-    """Model names -> models that can be asked here. It has no state of its own besides the catalogue's."""
+    """Resolves model names. It has no state besides the catalogue's."""
 
     def __init__(self, settings: Settings, keys: EndpointKeys) -> None:
         self._settings = settings
@@ -129,12 +130,12 @@ class ModelResolver:
         if self._keys.known(spec.endpoint) is None:
             return before  # neither has a key: the message names the key of the session's own model
         names = [f"{each.endpoint.name}/{each.id}" for each in (before, spec)]
-        self._keys.note(f"there is no key for {names[0]}, the model of this session: it goes on with {names[1]}")
+        self._keys.note(f"there is no key for {names[0]}, the model of this session: continuing with {names[1]}")
         return spec
 
     def _of_stored(self, stored: StoredSession) -> ModelSpec | None:
-        """The model of a stored session. One that another program used counts only if this one has no setting of its
-        own, and only if the catalogue knows it."""
+        """The model of a stored session, if it can be resolved. A model that another program used counts only if our
+        settings name none and the catalogue knows it."""
         settings = self._settings
         if settings.model.chosen_by_flag:
             return None
@@ -150,7 +151,7 @@ class ModelResolver:
         return spec if stored.model or spec.known else None
 
     def _from_cassette(self, spec: ModelSpec) -> ModelSpec:
-        """A cassette says itself which model and API it was recorded with."""
+        """For the replay provider: the model and API that the cassette was recorded with."""
         if spec.endpoint.api != CASSETTE_API:
             return spec
         from yume_shim.providers.cassettes.replay import read_cassette

@@ -1,4 +1,4 @@
-"""stdout of a session: the dialect of its form, the longest line, the writer, the order of events."""
+"""Builds the output of a session: its dialect, the cap of its lines, the writer, the order of events."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Output:
         return shrink(line, limit, self._transcript)
 
 
-def output_of_refusal(settings: Settings | None, clock: Clock, ids: Ids) -> EventOutput:
-    """The output of a process that cannot start; None = in the flat dialect."""
+def refusal_output(settings: Settings | None, clock: Clock, ids: Ids) -> EventOutput:
+    """The output of a process that cannot start; `settings` None = the flat dialect."""
     if settings is None:
         writer = LineWriter(STDOUT, FLAT_LINE_BYTES, wide_escapes=False)
         return EventOutput(clock, ids, flat_dialect(ids, FLAT_LINE_BYTES), writer)
@@ -79,7 +79,7 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
 
 
 def flat_dialect(ids: Ids, cap: int) -> Dialect:
-    """The flat dialect, which cuts long values itself."""
+    """The flat dialect, which shrinks long values itself."""
     from yume_shim.dialects.flat import FlatDialect
 
     return FlatDialect(__version__, ids, cap)

@@ -39,7 +39,7 @@ class Program:
     the program.
 
     `run` belongs to the main thread, which becomes the session's. `on_signal` runs on the thread of signals, the
-    handlers of host lines on the reader's; they only call parts that are safe from any thread.
+    handlers of host lines on the stdin reader's; both only call parts that are safe from any thread.
     """
 
     def __init__(self, startup: Startup, signalled: Callable[[], bool]) -> None:
@@ -92,7 +92,7 @@ class Program:
         return session
 
     def run(self) -> None:
-        """Read input and work until it ends, then tidy up. Raises BadInvocation if there is no prompt."""
+        """Run the session until the input ends, then close all parts. Raises BadInvocation if there is no prompt."""
         self._report_other_model()
         if self._settings.session.persist:
             from yume_shim.app.transcript import open_transcript
@@ -133,13 +133,13 @@ class Program:
         return self._session.last_end
 
     def on_signal(self, name: str) -> None:
-        """Stop in the way of the form: a terminated Claude form prints nothing more."""
+        """Stop the session; a Claude form that is terminated prints nothing more."""
         self._stop("signal" if self._startup.flat or name == "SIGINT" else "shutdown")
 
     # ------------------------------------------------------------ input
 
     def _read_prompt(self) -> None:
-        """Text input: the prompt is complete before the turn."""
+        """Text input: read the whole prompt before the turn."""
         from yume_shim.host.prompt_text import read_prompt
         from yume_shim.types.blocks import Text
         from yume_shim.types.commands import EndOfInput, UserInput
@@ -150,9 +150,10 @@ class Program:
         self._session.submit(EndOfInput())
 
     def _read_lines(self) -> None:
+        """JSON lines: start the reader, whose thread handles each line."""
         from yume_shim.app.control_requests import ControlRequests
         from yume_shim.app.host_commands import HostCommands
-        from yume_shim.host.control import ControlDesk
+        from yume_shim.host.control import ControlResponder
         from yume_shim.host.reader import LineReader
 
         requests = ControlRequests(
@@ -169,7 +170,7 @@ class Program:
             self._session,
             self._questions,
             self._gate,
-            ControlDesk(self._emit, requests.handlers(), self._log),
+            ControlResponder(self._emit, requests.handlers(), self._log),
             self._emit,
             flat=self._startup.flat,
             replay=self._settings.host.replay_user_messages,
@@ -203,7 +204,7 @@ class Program:
         return open_child(child, self._output.events, self._store)
 
     def _report_other_model(self) -> None:
-        """A resumed session goes on with another model than before."""
+        """Announce that a resumed session continues with another model than before."""
         stored, spec = self._startup.opened.stored, self._startup.spec
         if stored is not None and stored.model and stored.model != f"{spec.endpoint.name}/{spec.id}":
             self._emit(ModelChanged(spec.endpoint.name, spec.id, "resume"))

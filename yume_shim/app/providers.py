@@ -1,4 +1,4 @@
-"""Makes the provider of a model: with its keys, recorded or replayed where that is asked for."""
+"""Makes the provider of a model, with its keys; recorded or replayed if the settings say so."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class Providers:
     """One provider for each endpoint and API, made at its first request.
 
-    `provider_for` and `refine` run on the session's thread; `use_profile` on the reader's; `asked` on any thread that
-    emits an event; `close` on the main thread at the end. The lock guards the providers, the
-    models asked so far and the cache of limits.
+    `provider_for` and `refine` run on the threads of loops (the session's and children's); `use_profile` on the stdin
+    reader's; `asked` on any thread that emits an event; `close` on the main thread at the end. The lock guards the
+    providers, the models asked so far and the cache of limits.
     """
 
     def __init__(self, settings: Settings, keys: EndpointKeys, ids: Ids, clock: Clock, log: Log) -> None:
@@ -54,7 +54,7 @@ class Providers:
             self._current = {}
 
     def provider_for(self, spec: ModelSpec) -> Provider:
-        """The provider of a model; without a key one that fails every request."""
+        """The provider of a model. Without a key: one that fails every request."""
         key = f"{spec.endpoint.name} {spec.origin}"
         with self._lock:
             self._asked[spec.id] = spec
@@ -71,7 +71,8 @@ class Providers:
             return self._asked.get(model)
 
     def refine(self, spec: ModelSpec, cancel: Cancel) -> ModelSpec:
-        """A model that the catalogue does not know, as its endpoint describes it, where the endpoint can be asked."""
+        """The model with the limits that its endpoint reports, if the catalogue does not know it and the endpoint can
+        be asked; otherwise unchanged."""
         if spec.known or not spec.endpoint.tells_limits:
             return spec
         credential = self._keys.get(spec.endpoint, cancel)
@@ -113,7 +114,7 @@ class Providers:
         return KeyringProvider(sources, make, spec.endpoint, self._clock, self._log)
 
     def _maker(self, spec: ModelSpec) -> Callable[[Credential], Provider]:
-        """Makes the provider of an endpoint, once per key; one recorder records them all."""
+        """A function that makes a provider for one key. All of them share one recorder."""
         settings, ids, recorder = self._settings, self._ids, None
         if settings.network.record:
             from yume_shim.providers.cassettes.record import Recorder
@@ -138,7 +139,7 @@ class Providers:
 
 
 class MissingKeyProvider:
-    """The provider of a Claude form without a key: it sends nothing and fails every request as a missing login does."""
+    """Used where a Claude form has no key: it sends nothing, and every request fails with an auth error."""
 
     def __init__(self, message: str) -> None:
         self._failure = Failure("auth", message)

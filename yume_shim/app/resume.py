@@ -42,7 +42,7 @@ class OpenedSession:
 def open_session(
     settings: Settings, projects: str, fresh_id: Callable[[], str], now: Callable[[], str]
 ) -> OpenedSession:
-    """Find, lock and read the session to continue, or begin a new one. Raises BadInvocation, NoConversation."""
+    """Find, lock and read the session to continue, or start a new one. Raises BadInvocation, NoConversation."""
     asked = settings.session
     continuing = bool(asked.resume or asked.resume_newest)
     if asked.id and continuing and not asked.fork:
@@ -56,10 +56,10 @@ def open_session(
     path = _find(settings, projects) if continuing else ""
     if not path:
         return _new_session(settings, projects, fresh_id)
-    return load_existing(settings, projects, path, fresh_id, now)
+    return _load_existing(settings, projects, path, fresh_id, now)
 
 
-def load_existing(
+def _load_existing(
     settings: Settings, projects: str, path: str, fresh_id: Callable[[], str], now: Callable[[], str]
 ) -> OpenedSession:
     """The session whose transcript is `path`, or a fork of it."""
@@ -79,7 +79,7 @@ def load_existing(
         if asked.resume:
             raise _unknown(asked.resume)
         return _new_session(settings, projects, fresh_id)
-    notes = (f"{stored.skipped} unreadable lines of {path} were passed over",) if stored.skipped else ()
+    notes = (f"{stored.skipped} unreadable lines of {path} were skipped",) if stored.skipped else ()
     if not asked.fork:
         return OpenedSession(old_id, path, stored, lock, notes=notes)
     new = _new_session(settings, projects, fresh_id)

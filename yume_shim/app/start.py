@@ -1,11 +1,11 @@
-"""One process: from parsed argv to the exit code. What is needed before the first line loads nothing heavy."""
+"""Runs one process, from parsed argv to the exit code. Loads nothing heavy before the first line is printed."""
 
 from __future__ import annotations
 
 import os
 
 from yume_shim.app.models import EndpointKeys, ModelResolver
-from yume_shim.app.output import Output, output_of_refusal
+from yume_shim.app.output import Output, refusal_output
 from yume_shim.app.resume import NoConversation, open_session
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import secrets_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from yume_shim.host.event_output import Listener
     from yume_shim.types.events import TurnEnded
-    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.models import Credential, ModelSpec
     from yume_shim.types.ports import Clock, Ids
     from yume_shim.types.settings import Settings
 
@@ -95,7 +95,10 @@ class Startup:
         self.keys = EndpointKeys(settings)
         self.models = ModelResolver(settings, self.keys)
         self.spec = self.models.first(self.opened.stored)
-        self.log = self._open_log()
+        credential = self.keys.known(self.spec.endpoint)
+        if credential is None and flat:
+            raise self.keys.missing(self.spec.endpoint)
+        self.log = self._open_log(credential)
         self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, listeners=listeners)
 
     def first_info(self) -> SessionInfo:
@@ -126,11 +129,9 @@ class Startup:
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
         )
 
-    def _open_log(self) -> Log:
+    def _open_log(self, credential: Credential | None) -> Log:
+        """The log, which redacts every key known so far, with its first lines written."""
         settings, endpoint = self.settings, self.spec.endpoint
-        credential = self.keys.known(endpoint)
-        if credential is None and self.flat:
-            raise self.keys.missing(endpoint)
         self.keys.secrets[:0] = secrets_of(settings, credential)
         log = Log(endpoint.name, settings.log.level, self.keys.secrets, debug_file=settings.log.debug_file)
         source = credential.source if credential is not None else "nowhere"
@@ -141,7 +142,7 @@ class Startup:
 
 
 class EarlySignals:
-    """Receives signals from the first moment on; one that comes before the program exists waits for it."""
+    """Receives signals before the program exists, and passes the first one on when it does."""
 
     def __init__(self) -> None:
         self._latch = Latch()
@@ -152,22 +153,22 @@ class EarlySignals:
         return self._latch.value
 
     def start(self, shutdown: float) -> None:
-        """Install the handlers; `shutdown` is how many seconds an orderly end may take."""
+        """Install the handlers; `shutdown` is the number of seconds that an orderly end may take."""
         from yume_shim.host.signals import Signals
 
         Signals(self.receive, shutdown).install()
 
     def receive(self, name: str) -> None:
-        """A signal has come; on the thread of signals. Only the first counts."""
+        """Record a signal; runs on the thread of signals. Only the first one counts."""
         self._latch.set(name)
 
     def forward_to(self, on_signal: Callable[[str], None]) -> None:
-        """Call `on_signal` with the signal's name, at once if it has come."""
+        """Call `on_signal` with the name of the signal: now, if there was one already, or when it comes."""
         self._latch.then(on_signal)
 
 
 def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool) -> int:
-    """The exit code of a process that did its work."""
+    """The exit code of a process that could start."""
     if signal:
         # as in the Claude CLI, whose print mode does not count an interrupt from the terminal as a failure
         return 0 if not flat and signal == "SIGINT" else SIGNAL_CODES[signal]
@@ -175,8 +176,8 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
 
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
-    """Report that nothing can start; returns the exit code. One message goes to stderr. The flat dialect also prints a
-    `system/error` line in place of init; a Claude form that finds no session to continue prints a `result`."""
+    """Report that the process cannot start; returns the exit code. One message goes to stderr. The flat dialect also
+    prints a `system/error` line in place of init; a Claude form that finds no session to continue prints a `result`."""
     from yume_shim.text.redact import redact
 
     # a key may be in the wrong place: `--api-key-env sk-…`
@@ -187,15 +188,15 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
         pass  # stderr is closed: only the exit code is left
     clock, ids = SystemClock(), RandomIds()
     if flat:
-        output_of_refusal(None, clock, ids).emit(StartFailed(message, error.kind))
+        refusal_output(None, clock, ids).emit(StartFailed(message, error.kind))
         return FLAT_REFUSED
     if isinstance(error, NoConversation) and settings is not None:
-        output_of_refusal(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
+        refusal_output(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
     return CLAUDE_REFUSED
 
 
 def host_answers(settings: Settings, mode: str) -> bool:
-    """Does the host answer questions in this permission mode? It says so by flag, or by the flat mode made for it."""
+    """Does the host answer questions in this permission mode? A flag says so, or the flat mode `interactive`."""
     asked = settings.permissions.prompt_tool == "stdio" or mode == "interactive"
     return asked and settings.host.input_format == "lines" and not settings.permissions.never_ask
 

@@ -49,7 +49,7 @@ def open_transcript(
         price=lambda model, usage: price(spec_of(model), usage),
     )
 
-    def report(text: str) -> None:
+    def warn(text: str) -> None:
         emit(Notice("store", text))
 
     def mirror(path: str, written: tuple[Json, ...]) -> None:
@@ -61,7 +61,7 @@ def open_transcript(
         entries,
         lock=opened.lock,
         first=None if fork is None else fork.lines,
-        warn_host=report,
+        warn_host=warn,
         mirror=mirror if settings.host.session_mirror and settings.host.output_format == "stream-json" else None,
     )
     # The session's first event may have been sent before the store existed.

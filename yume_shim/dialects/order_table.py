@@ -184,9 +184,12 @@ TABLE: Mapping[State, Mapping[type, State]] = {
 TURN_EVENTS: frozenset[type] = frozenset((SessionReady, TurnStarted, Interrupted, TurnFailed, TurnEnded))
 """Events that a subagent does not have."""
 
+_STOPPED_CHILD: Mapping[type, State] = {ToolStarted: "stopping", ToolFinished: "stopping", ResponseDropped: "over"}
+
 CHILD_TABLE: Mapping[State, Mapping[type, State]] = {
-    state: {event: after for event, after in row.items() if event not in TURN_EVENTS}
-    | ({ResponseDropped: "over"} if state == "stopping" else {})
+    state: _STOPPED_CHILD
+    if state == "stopping"
+    else {event: after for event, after in row.items() if event not in TURN_EVENTS}
     for state, row in TABLE.items()
 }
 """The same for a subagent. It is stopped without `Interrupted`."""

@@ -1,4 +1,4 @@
-"""The host's control requests: each gets exactly one answer, at once, also during a turn."""
+"""Answers the host's control requests: each gets exactly one answer, at once, also during a turn."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ FAILED = "internal_error"
 
 @value
 class ReplyThen:
-    """A body, and what happens after the answer was sent: an interrupt is answered before the lines it causes, the end
-    of a session before the process ends."""
+    """The body of the answer, and what to do after it was sent: an interrupt is answered before the lines it causes,
+    the end of a session before the process ends."""
 
     body: Json | None
     after: Callable[[], None]
 
 
-class ControlDesk:
-    """Answers requests by a table of handlers, subtype -> function. Called on the reader's thread."""
+class ControlResponder:
+    """Answers requests by a table of handlers, subtype -> function. Called on the stdin reader's thread."""
 
     def __init__(self, emit: Emit, handlers: Mapping[str, Handler], log: Callable[[str, str], None]) -> None:
         self._emit = emit
@@ -62,9 +62,9 @@ class ControlDesk:
             answered = ControlAnswered(ask.id, error=f"{ask.subtype} failed: {error}", error_code=FAILED)
         self._emit(answered)
         if after is not None:
-            self._run(ask.subtype, after)
+            self._run_after(ask.subtype, after)
 
-    def _run(self, subtype: str, after: Callable[[], None]) -> None:
+    def _run_after(self, subtype: str, after: Callable[[], None]) -> None:
         try:
             after()
         except Exception as error:
@@ -75,7 +75,7 @@ def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str) -
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
     `version` is the version of the Claude CLI whose protocol this program speaks. `hook_on_failure_supported` is left
-    out: hosts that need it refuse to connect, others do not look.
+    out: hosts that need it refuse to connect, others ignore it.
     """
     return {
         "commands": [{"name": name, "description": "", "argumentHint": ""} for name in info.slash_commands],

@@ -1,4 +1,4 @@
-"""The standard streams by number, safe against a host that started us with one of them closed."""
+"""Checks that a standard stream is open: a host may start us with one of them closed."""
 
 from __future__ import annotations
 

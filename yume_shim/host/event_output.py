@@ -1,4 +1,4 @@
-"""Every event leaves through here: tagged, stored, rendered, written; from any thread, in one order."""
+"""Sends every event out: tags it, stores it, turns it into lines, writes them. From any thread, in one order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class EventOutput:
     """Stores an event before it prints it: what the host has read is on disk.
 
     `emit` and the emitters of `child` run on every thread of the program; the lock gives all events one order. It is
-    re-entrant because a store may emit a notice about itself. `store_in` is called before the threads start.
+    re-entrant because a store may emit a notice about itself. `store_in` is called before the stdin reader starts;
+    `mute` runs on the reader's thread or the one of signals, and only sets a flag.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class EventOutput:
         self._muted = False
 
     def store_in(self, store: Store) -> None:
-        """From now on the store receives the session's own events, except deltas, which it does not use."""
+        """Pass the session's own events to this store from now on, except deltas, which it does not use."""
         self._stores.append(store)
 
     def mute(self) -> None:

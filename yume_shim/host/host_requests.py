@@ -1,4 +1,4 @@
-"""Questions to the host: the one channel through which this program asks and waits.
+"""Asks the host questions and waits for the answers: the only channel for that.
 
 A question is announced as an event and gets an id. It ends exactly once: by the host's answer, its error, its time-out,
 the end of input, or the cancel of the work that asked. An answer that comes later finds no open question and changes
@@ -28,10 +28,10 @@ TOO_MANY = f"{MAX_OPEN} questions to the host are open already"
 
 
 class _Question:
-    """One open question: its other key, and the queue that its reply is put into (None = cancelled)."""
+    """One open question: its second name, and the queue for its reply (None = cancelled)."""
 
     def __init__(self, key: str) -> None:
-        # SimpleQueue.put is safe in a signal handler that interrupts the waiting thread; Event.set is not.
+        # A SimpleQueue: `put` never blocks, and the first reply is the one that counts.
         from queue import SimpleQueue
 
         self.key = key
@@ -41,7 +41,7 @@ class _Question:
 class HostRequests:
     """Implements `types.ports.HostChannel`.
 
-    `ask` runs on the threads of turns and tools; `answer`, `answer_by_key` and `close` on the stdin reader's thread;
+    `ask` runs on the threads of loops and tools; `answer`, `answer_by_key` and `close` on the stdin reader's thread;
     `close` also on the threads of signals and of the shutdown. The lock guards the table of open questions.
     """
 

@@ -23,7 +23,7 @@ class RandomIds:
 
 
 class CountedIds:
-    """1, 2, 3 … in the shape of uuids."""
+    """1, 2, 3 … in the form of uuids."""
 
     def __init__(self) -> None:
         self._count = count(1)

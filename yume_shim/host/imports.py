@@ -1,4 +1,4 @@
-"""One import at a time, on whichever thread and through whichever door.
+"""One import at a time, whatever the thread and the way to import.
 
 Many modules are imported late, inside the function that needs them: on the main thread, the stdin reader's thread, a
 tool's thread. Python gives every module a lock of its own. When two threads import modules that import each other, it
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST_WAIT_S = 10.0
-"""A thread that waited this long for the lock goes on without it, under Python's own rules. A module whose body waits
+"""A thread that waited this long for the lock continues without it, under Python's own rules. A module whose body waits
 for another thread that imports would hang otherwise."""
 
 
@@ -31,7 +31,7 @@ def one_at_a_time() -> None:
     """Install the lock; call it before the first thread that may import starts. Further calls do nothing."""
     module_lock: Any = getattr(sys.modules.get("_frozen_importlib"), "_ModuleLock", None)
     if module_lock is None or getattr(module_lock.acquire, "one_at_a_time", False):
-        return  # installed, or a Python whose imports work otherwise: it keeps its own rules
+        return  # already installed, or a Python with another import system
     lock: Any = threading.RLock()
     plain_acquire, plain_release = module_lock.acquire, module_lock.release
 
@@ -46,7 +46,7 @@ def one_at_a_time() -> None:
 
     def release(self: Any) -> None:
         plain_release(self)
-        if lock._is_owned():  # not if this import began before the lock was installed, or went on without it
+        if lock._is_owned():  # not if this import began before the lock was installed, or continued without it
             lock.release()
 
     acquire.one_at_a_time = True  # type: ignore[attr-defined]  # marks the lock as installed

@@ -1,8 +1,8 @@
 """One stdin line -> one Command. Pure; raises BadLine and nothing else.
 
 Both dialects take both kinds of line: the flat ones (`{"type":"interrupt"}`) and the Claude CLI's
-(`{"type":"control_request",…}`). They differ in what an unknown type means: an error in the flat dialect, nothing
-in the Claude forms, whose hosts send types of other releases.
+(`{"type":"control_request",…}`). They differ for an unknown type: the flat dialect reports
+an error, the Claude forms ignore it, because their hosts send types of other releases.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MAX_NESTING = 200
 
 
 def parse_line(line: bytes, dialect: InputDialect) -> Command:
-    """The command that this line holds."""
+    """The command in this line. Raises BadLine."""
     stripped = line.strip()
     if stripped.startswith(BOM_UTF8):
         stripped = stripped[len(BOM_UTF8) :].lstrip()

@@ -1,4 +1,4 @@
-"""One thing that happens at most once, at a moment when the part that reacts to it may not exist yet."""
+"""A value that is set at most once, maybe before the part that reacts to it exists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Latch:
     """Keeps the first value it is given and passes it once to the one reaction, whichever comes first.
 
-    `set` runs on the thread where it happens (signals, any thread that writes stdout), `then` on the main thread; the
+    `set` runs on any thread (the one of signals, any that writes stdout), `then` on the main thread; the
     lock makes sure that the reaction runs exactly once. It runs on the later of the two threads, outside the lock.
     """
 
@@ -23,11 +23,11 @@ class Latch:
 
     @property
     def value(self) -> str:
-        """What happened; "" = nothing yet."""
+        """The value; "" = not set yet."""
         return self._value
 
     def set(self, value: str) -> None:
-        """It has happened. Only the first call counts."""
+        """Set the value. Only the first call counts."""
         with self._lock:
             if self._value:
                 return
@@ -37,7 +37,7 @@ class Latch:
             react(value)
 
     def then(self, react: Callable[[str], None]) -> None:
-        """Call `react` with the value: now, if it has happened, or when it does."""
+        """Call `react` with the value: now, if it is set, or when it is."""
         with self._lock:
             self._react = react
             value = self._value

@@ -1,5 +1,5 @@
-"""stderr: one line per message, without secrets. Never raises and never waits: a host that opened a pipe for stderr and
-does not read it must not stop a turn."""
+"""The log on stderr: one line per message, without secrets. It never raises and never waits: a host that does not read
+its end of the pipe must not stop a turn."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Log:
         stream_fd: int = STDERR,
         debug_file: str = "",
     ) -> None:
-        self.provider = provider
-        self.secrets = secrets
+        self._provider = provider
+        self._secrets = secrets
         self._least = LEVELS.get(level, LEVELS["warning"])
         self._fd = claim(stream_fd)
         self._file = _open_file(debug_file) if debug_file else CLOSED
@@ -45,7 +45,7 @@ class Log:
         shown = LEVELS.get(level, LEVELS["error"]) >= self._least and self._fd != CLOSED
         if not shown and self._file == CLOSED:
             return
-        line = f"yume-shim[{self.provider}] {level} {self._clean(message)}"
+        line = f"yume-shim[{self._provider}] {level} {self._clean(message)}"
         if shown and _has_room(self._fd):
             _put(self._fd, line, MAX_LINE_BYTES)
         if self._file != CLOSED:
@@ -54,7 +54,7 @@ class Log:
     def _clean(self, message: str) -> str:
         from yume_shim.text.redact import redact
 
-        message = redact(message, self.secrets)
+        message = redact(message, self._secrets)
         if message.isprintable():
             return message
         # Line ends, terminal escapes and lone surrogates, which a message may quote from anywhere, are escaped.

@@ -1,4 +1,4 @@
-"""A prompt that comes as plain text: the argument, all of stdin, or both."""
+"""Reads a prompt that comes as plain text: the argument, all of stdin, or both."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GRACE_SECONDS = 3.0
-"""How long a silent, open stdin is waited for when the prompt was given as an argument, as the Claude CLI does."""
+"""How long to wait for the first byte of stdin when the prompt was given as an argument, as the Claude CLI does."""
 MAX_PROMPT_BYTES = 64 * 1024 * 1024
 _CHUNK = 64 * 1024
 
 NO_INPUT = "Error: Input must be provided either through stdin or as a prompt argument when using --print"
 
 
-class _Gather:
-    """Reads stdin to its end on a thread; `first` is set by the first byte or the end."""
+class _StdinBytes:
+    """Reads stdin to its end on a thread. `first` is set at the first byte or the end, `done` at the end; the rest is
+    read by others only after `done`."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -41,7 +42,7 @@ class _Gather:
                 self.parts.append(chunk)
                 self.first.set()
         except OSError:
-            pass  # a closed or lost stdin is an empty one
+            pass  # a closed stdin counts as empty
         self.done.set()
         self.first.set()
 
@@ -63,18 +64,18 @@ def read_prompt(
 
 
 def _body(fd: int, prompt: str | None, stopped: Callable[[], bool], log: Callable[[str, str], None]) -> str | None:
-    gather = _Gather(fd)
-    if prompt and not _wait(gather.first, GRACE_SECONDS, stopped):
+    stdin = _StdinBytes(fd)
+    if prompt and not _wait(stdin.first, GRACE_SECONDS, stopped):
         if stopped():
             return None
-        log("warning", f"no stdin data in {GRACE_SECONDS:.0f} s: going on with the prompt argument alone")
+        log("warning", f"no stdin data in {GRACE_SECONDS:.0f} s: continuing with the prompt argument alone")
         return ""
-    while not _wait(gather.done, GRACE_SECONDS, stopped):
+    while not _wait(stdin.done, GRACE_SECONDS, stopped):
         if stopped():
             return None
-    if gather.too_long:
+    if stdin.too_long:
         raise BadInvocation(f"the prompt on stdin is longer than {MAX_PROMPT_BYTES} bytes")
-    return b"".join(gather.parts).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    return b"".join(stdin.parts).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
 def _wait(event: threading.Event, seconds: float, stopped: Callable[[], bool]) -> bool:

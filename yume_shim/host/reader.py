@@ -1,4 +1,4 @@
-"""stdin, read on a separate thread and split into lines.
+"""Reads stdin on a separate thread and splits it into lines.
 
 A thread and plain reads work alike for pipes, files, terminals and on Windows, where no event loop can wait for stdin.
 Lines end at LF only: U+2028 and the like are ordinary characters of a JSON string.
@@ -21,9 +21,9 @@ MAX_INPUT_LINE = 64 * 1024 * 1024
 READ_CHUNK = 64 * 1024
 """The capacity of a Linux pipe; larger reads would only allocate more."""
 LONG_LINE_HEAD = 1024
-"""Bytes of a line that is too long that are kept for the message about it."""
+"""Bytes kept of a line that is too long, for the message about it."""
 WAIT_FOR_INPUT = 1.0
-"""Seconds between looks at a stdin that another process has set to non-blocking."""
+"""Seconds between attempts to read a stdin that another process has set to non-blocking."""
 
 
 class LineReader:

@@ -1,8 +1,8 @@
 """Turns signals into one call of `on_signal`, and makes sure that the process ends.
 
 The C-level handler writes the signal's number into a pipe (`signal.set_wakeup_fd`), whatever the main thread is busy
-with; one of our threads reads it. So none of our code runs inside a handler, where a lock that the interrupted code
-holds would never be released, and a main thread that is in a long call does not delay an interrupt.
+with; a thread of this module reads it. So none of our code runs inside a handler, where a lock that the interrupted
+code holds would never be released, and a main thread that is in a long call does not delay an interrupt.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Signals:
         self._first_at = 0.0
 
     def install(self) -> None:
-        """Begin to listen. Python allows this on the main thread only."""
+        """Install the handlers. Python allows this on the main thread only."""
         import signal
 
         incoming, outgoing = os.pipe()

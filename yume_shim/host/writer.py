@@ -1,7 +1,7 @@
-"""stdout. No other code writes to it: whole lines, and lines that come together in one write.
+"""Writes stdout; no other code does. Lines are written whole, and lines of one event in one write.
 
 Writing is synchronous: a host that reads slowly slows the turn down instead of filling our memory. Nothing goes through
-`sys.stdout`, so the interpreter has nothing to flush, and nothing to complain about, when the host has gone.
+`sys.stdout`, so the interpreter has nothing to flush, and no error to print, when the host has gone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STDOUT = 1
 LEAST_LINE_BYTES = 1_024
 """A lower cap is raised to this: a shorter line has no room for any content."""
 WAIT_FOR_ROOM = 1.0
-"""Seconds between looks at a full pipe that another process has set to non-blocking."""
+"""Seconds between attempts to write to a full pipe that another process has set to non-blocking."""
 
 
 class LineWriter:
@@ -56,7 +56,7 @@ class LineWriter:
         self._send(b"".join([self._line_of(obj) for obj in objects]))
 
     def write_text(self, text: str) -> None:
-        """Text as it is, for the modes that print no lines."""
+        """Write text as it is, for the modes that print no lines."""
         if not self.gone:
             self._send(clean_model_text(text).encode("utf-8"))
 

@@ -13,5 +13,6 @@ sections are always in this order:
     map_stop, map_usage      the API's stop reasons and token counts -> ours (pure)
     whole_frames             an answer that was not streamed -> the frames of a stream (pure)
 
-Before encoding, `fitting/prepare` fits a request to its endpoint; after a refusal, `fitting/adaptation` changes it.
+Before encoding, `fitting/prepare` fits a request to its endpoint; after a refusal, `fitting/endpoint_adaptation`
+changes it.
 """

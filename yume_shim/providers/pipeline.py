@@ -1,7 +1,7 @@
 """From Request to ModelEvents: an adapter, a transport, and the promise that a stream ends once, never by raising.
 
 A request is fitted to its endpoint before it is sent (`fitting/prepare`). If it is refused for a reason that can be
-avoided, it is changed and sent again (`fitting/adaptation`), unless a part of the answer has already arrived.
+avoided, it is changed and sent again (`fitting/endpoint_adaptation`), unless a part of the answer has already arrived.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The words of the program: frozen values that every room shares. Stdlib only, no I/O, no threads."""
+"""The values and ports that every room shares. Standard library only, no I/O, no threads."""

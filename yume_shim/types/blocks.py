@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Role = Literal["user", "assistant"]
 
 NOTHING: Opaque = MappingProxyType({})
-"""The empty opaque slot."""
+"""No opaque data."""
 
 
 @value

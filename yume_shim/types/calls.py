@@ -1,4 +1,4 @@
-"""A tool call on its way through the pipeline: prepared, judged by hooks, run. Values that the steps pass on."""
+"""A tool call on its way through the pipeline: the values that its steps pass on."""
 
 from __future__ import annotations
 

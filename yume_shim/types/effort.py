@@ -1,4 +1,4 @@
-"""How hard a model is asked to think: the levels, and the choice of one that a model takes."""
+"""Effort: how much a model is asked to think. The levels, and the choice of one that a model accepts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 """From least to most."""
 OFF_LEVELS = ("none", "minimal")
-"""Values of the same API fields that switch thinking off. Some models take one of them, many refuse both."""
+"""Values of the same API fields that switch thinking off. Some models accept one of them, many refuse both."""
 ALL_LEVELS: tuple[str, ...] = (*OFF_LEVELS, *EFFORTS)
 
 
 def nearest_effort(asked: str, taken: tuple[str, ...]) -> str:
-    """The level next to `asked` among those that a model takes; of two that are equally near the lower one, which
-    costs less. `asked` itself if `taken` has no level that we know."""
+    """The level nearest to `asked` among those that a model accepts (`taken`); of two that are equally near the lower
+    one, which costs less. `asked` itself if `taken` has no level that we know."""
     place = ALL_LEVELS.index
     levels = [level for level in EFFORTS if level in taken]
     return min(levels, key=lambda level: abs(place(level) - place(asked))) if levels else asked

@@ -1,17 +1,17 @@
-"""Everything that can go wrong, and the words for it.
+"""All errors of the program, as exceptions and as the value `Failure`.
 
     ShimError
-    ├── BadInvocation     flags, settings, configuration: said before any turn, exit code by dialect
-    ├── BadLine           the host sent nonsense: answered, the session goes on
+    ├── BadInvocation     flags, settings, configuration: reported before any turn; the dialect sets the exit code
+    ├── BadLine           an invalid line or request of the host: answered, the session continues
     ├── ProviderFailed    a model request failed; carries a Failure
     ├── ToolFailed        text for the model: the call becomes an error result
-    ├── StoreFailed       the transcript could not be written: told once, the turn goes on
+    ├── StoreFailed       the transcript could not be written: reported once, the turn continues
     ├── Cancelled         this work was stopped; not an error
-    └── HostStopped       the host denied a call and stopped the turn with it
+    └── HostStopped       the host denied a call and stopped the turn as well
 
 `Failure` is the value that travels in events; `ErrorKind` is the `code` list of the flat dialect. Only
-`providers/wire/failures.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` words
-them.
+`providers/wire/failures.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` turns
+them into text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 @value
 class Failure:
-    """One failed request or input. `retryable` is the provider's nature of the error; the engine decides what to do."""
+    """One failed request or input. `retryable` = the same request may succeed later; the engine decides whether to send
+    it."""
 
     kind: ErrorKind
     message: str
@@ -66,7 +67,7 @@ class Failure:
     token_quota: int = 0
     """The input tokens that the provider allows per minute, where that is what was exceeded."""
     nudge: str = ""
-    """A word to the model that goes along when the request is sent again: its answer failed by its own fault."""
+    """A note to the model to add when the request is sent again, because the model itself caused the failure."""
 
 
 class ShimError(Exception):
@@ -124,7 +125,7 @@ class Cancelled(ShimError):
 
 
 class HostStopped(ShimError):
-    """The host denied a call and asked to stop the turn with it. `call` is the denied call; None if a child's loop has
+    """The host denied a call and asked to stop the turn as well. `call` is the denied call; None if a child's loop has
     recorded it already."""
 
     def __init__(self, call: ToolCall | None) -> None:

@@ -1,4 +1,4 @@
-"""Everything that can happen, as frozen values. Dialects print events, the store keeps them; nothing else is printed.
+"""All events, as frozen values. Dialects print them, the store writes them; nothing else is printed.
 
 The engine's events are defined here. A provider's decoder emits those of `model_events.py`; those of `side_events.py`
 happen beside the model's turns; those of `host_events.py` answer the host. All are imported from here.
@@ -299,7 +299,7 @@ class TurnEnded:
     limit: str = ""
     """The limit that was reached, for the message ("1" turns, "$0.01")."""
     phase: Phase = "idle"
-    """What was going on when the turn was interrupted."""
+    """What the turn was doing when it was interrupted."""
     structured_output: Any = None
     user_uuids: tuple[str, ...] = ()
     info: SessionInfo | None = None

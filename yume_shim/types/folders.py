@@ -1,4 +1,4 @@
-"""The user's folders, by the environment: home, the Claude CLI's folder, and ours."""
+"""The user's folders according to the environment: home, the Claude CLI's folder, and this program's."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def claude_folder(env: Mapping[str, str]) -> str:
 
 
 def yume_folder(env: Mapping[str, str]) -> str:
-    """Our own config file and caches: `~/.yume`."""
+    """This program's config file and caches: `~/.yume`."""
     return os.path.join(home_folder(env), ".yume")

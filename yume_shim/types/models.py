@@ -23,16 +23,16 @@ ANTHROPIC_MESSAGES = "anthropic-messages"
 ANTHROPIC_VERSION = "2023-06-01"
 """The value of its `anthropic-version` header."""
 THINKING_STYLES = ("", "adaptive", "budget", "effort", "level")
-"""How reasoning is asked for (see the adapters); "" = the model does not think."""
+"""How reasoning is requested (see the adapters); "" = the model does not think."""
 ANSWER_SHARE = 4
-"""In a context whose size we choose, an answer takes at most one part in this many: the question must fit too."""
+"""In a context whose size we choose, an answer may take at most the window divided by this: the prompt must fit too."""
 COST_DECIMALS = 12
 """Costs in USD are rounded to this: a token of the cheapest model costs 1e-8, digits beyond these are float errors."""
 
 
 @value
 class Usage:
-    """Tokens, counted as Anthropic counts: `input` is without cached ones, `output` is with reasoning."""
+    """Tokens, counted as Anthropic counts: `input` excludes cached tokens, `output` includes reasoning."""
 
     input: int = 0
     output: int = 0
@@ -70,12 +70,12 @@ class Backoff:
 
 @value
 class Quirks:
-    """What an endpoint does differently, as data. Adapters read these; nobody asks for an endpoint's name."""
+    """What an endpoint does differently, as data. Adapters read these and never check an endpoint's name."""
 
     max_tokens_field: str = "max_tokens"
     """openai-chat: "max_tokens" or "max_completion_tokens"."""
     system_role: str = "system"
-    """How the system prompt goes: "system"; "developer" (openai-chat); "user" = in front of the user's first words."""
+    """How the system prompt is sent: "system"; "developer" (openai-chat); "user" = before the first user text."""
     usage_in_stream: bool = True
     """openai-chat: send stream_options.include_usage."""
     tool_result_name: bool = False
@@ -85,11 +85,11 @@ class Quirks:
     reasoning_echo: str = ""
     """openai-chat: field in which reasoning is sent back with tool calls ("reasoning_content", "reasoning_details")."""
     images_in_results: bool = True
-    """Images may stand inside tool results; otherwise they move to a following user message."""
+    """Images may be inside tool results; otherwise they move to a following user message."""
     documents: bool = True
-    """PDFs are taken natively."""
+    """PDFs are accepted natively."""
     strict_tools: bool = False
-    """OpenAI APIs: schemas go in the strict form where they can be said in it."""
+    """OpenAI APIs: schemas are sent in the strict form where it can express them."""
     schema_drop: tuple[str, ...] = ()
     """JSON Schema keywords the endpoint refuses."""
     empty_content: str = "null"
@@ -97,41 +97,42 @@ class Quirks:
     prompt_cache: bool = True
     """anthropic-messages: cache_control marks are understood."""
     thinking: bool = True
-    """Reasoning may be asked for."""
+    """Reasoning may be requested."""
     extra_body: Mapping[str, Any] = NOTHING
     """Merged into every request body."""
     user_after_results: bool = True
     """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
     fix_arguments: bool = False
-    """Its models often misname or stringify tool parameters: such calls are put right, and each drift is logged."""
+    """Its models often misname or stringify tool parameters: such calls are corrected, and each correction is
+    logged."""
     streaming: bool = True
-    """Answers come piece by piece; otherwise one whole body is asked for and goes through the same decoder."""
+    """Answers are streamed; otherwise one whole body is requested and decoded by the same decoder."""
     tools: bool = True
     """Tools are called natively; otherwise by a text protocol in the prompt (providers/fitting/text_tools)."""
     temperature: bool = True
     """`temperature` may be sent."""
     temperature_max: float = 2.0
-    """The end of its range; ours ends at 2.0."""
+    """The highest temperature it accepts; our setting goes up to 2.0."""
     top_p: bool = True
     """`top_p` may be sent."""
     stop_sequences: bool = True
     """Stop sequences may be sent."""
     stop_sequences_max: int = 0
-    """How many are taken; 0 = no limit."""
+    """How many it accepts; 0 = no limit."""
     stringify_arguments: bool | None = None
-    """Arguments of replayed calls go as JSON text (True) or as an object (False); None = as the API has it."""
+    """Arguments of replayed calls are sent as JSON text (True) or as an object (False); None = the API's own form."""
     forced_choice: bool = True
-    """One tool may be forced; otherwise the model is left to choose and told which one is wanted."""
+    """One tool may be forced; otherwise the model chooses, and a note says which tool to call."""
     continuation_without_tools: bool = False
     """A refused request that ends in tool results is sent once more without tools."""
     flat_results: bool = False
-    """Tool calls and results of the past go as plain text of assistant and user: for proxies that refuse both."""
+    """Earlier tool calls and results are sent as plain text of assistant and user: for proxies that refuse both."""
     declarations: str = ""
     """google-genai: how functions are declared: "" = parametersJsonSchema, "parameters", "snake", "openai"."""
     images: bool = True
-    """Images are seen at all; otherwise words stand in their place."""
+    """Images are accepted at all; otherwise a text replaces each of them."""
     image_formats: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
-    """What images may be; others are converted to PNG."""
+    """The image formats it accepts; others are converted to PNG."""
     image_bytes: int = 0
     """The largest image file; 0 = no limit. Larger ones are scaled down."""
     image_side: int = 0
@@ -141,22 +142,22 @@ class Quirks:
     cache_key: bool = False
     """OpenAI APIs: `prompt_cache_key` is understood."""
     context_size: int = 0
-    """ollama-chat: the largest `num_ctx` that is asked for; 0 = the adapter's own."""
+    """ollama-chat: the largest `num_ctx` that is requested; 0 = the adapter's own."""
     think_tags: bool = False
     """openai-chat: a `<think>…</think>` at the very start of the content is reasoning (older local models)."""
     calls_together: bool = False
-    """openai-responses: what was said between calls goes before them, so that outputs follow the calls at once."""
+    """openai-responses: text between calls is moved before them, so that outputs directly follow the calls."""
     checks_signatures: bool = False
-    """google-genai: calls without a thought signature are refused (Gemini 3 is known for it by its way of thinking)."""
+    """google-genai: calls without a thought signature are refused (Gemini 3 is recognised by its thinking style)."""
     effort_field: str = "reasoning_effort"
-    """openai-chat: how thinking is asked for: "reasoning_effort", "reasoning" ({effort}), "thinking" ({type}),
+    """openai-chat: how thinking is requested: "reasoning_effort", "reasoning" ({effort}), "thinking" ({type}),
     "enable_thinking", "chat_template_kwargs" ({enable_thinking}), "" = not at all."""
     image_urls: bool = True
-    """Images may be given by their address; otherwise words stand in their place."""
+    """Images may be given by URL; otherwise a text replaces each of them."""
     pdf_pages: int = 0
-    """How many pages all PDFs of a request may have; 0 = no limit. Longer ones go as text."""
+    """How many pages all PDFs of a request may have; 0 = no limit. Longer ones are sent as text."""
     pdf_pages_large: int = 0
-    """The same for models whose window holds a million tokens; 0 = no other figure."""
+    """The same for models whose window holds a million tokens; 0 = the same limit."""
 
 
 @value
@@ -179,19 +180,19 @@ class Endpoint:
     sign_in: str = ""
     """A cloud's own sign-in, done by the vendor's SDK: "bedrock", "vertex", "azure-ad"; "" = by key or token."""
     tells_limits: str = ""
-    """Which question it answers about its models' limits (providers/discovery/limits.py); "" = none."""
+    """How it can be asked for the limits of its models (providers/discovery/limits.py); "" = not at all."""
     key_files: tuple[Mapping[str, str], ...] = ()
     """Where the vendor's programs keep API keys: `root_var`, `root`, `file`, `format` (json, env, text), `field`."""
     takes_key_helper: bool = False
     """`apiKeyHelper` of the settings files is meant for it."""
     env_first: bool = False
-    """Variables go before helper and files, as in the vendor's own program."""
+    """Variables are checked before helper and files, as in the vendor's own program."""
     hint_missing_model: str = ""
-    """What to do about a model that it does not have; `{model}` stands for its name."""
+    """What to do about a model that it does not have; `{model}` is replaced by its name."""
     hint_unreachable: str = ""
-    """What to do when nobody listens at its address."""
+    """What to do when its address does not answer."""
     address_by_sign_in: bool = False
-    """Without a base URL the SDK of the sign-in works the address out from region and project."""
+    """Without a base URL the SDK of the sign-in derives the address from region and project."""
     names: tuple[str, ...] = ()
     """Other names that people know it by."""
 
@@ -211,7 +212,7 @@ class ModelSpec:
     long_context: tuple[int, float, float] | None = None
     """Requests with more input than the first figure cost this many times as much: input and cache, output."""
     trim_at: float = 0.6
-    """Share of the window at which old tool results are cut."""
+    """Share of the window at which old tool results are trimmed."""
     compact_at: float = 0.8
     """Share of the window at which the history is compacted."""
     tools: bool = True
@@ -219,20 +220,20 @@ class ModelSpec:
     streaming: bool = True
     images: bool = True
     forced_choice: bool = True
-    """It takes a forced tool choice."""
+    """It accepts a forced tool choice."""
     sampling: bool = True
-    """It takes temperature, top_p and stop sequences."""
+    """It accepts temperature, top_p and stop sequences."""
     temperature: float | None = None
     top_p: float | None = None
     stop_sequences: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
-    """The effort levels it takes; () = not known, all are sent."""
+    """The effort levels it accepts; () = not known, all are sent."""
     always_thinks: bool = False
-    """Thinking cannot be switched off: asking for that is refused."""
+    """Thinking cannot be switched off: a request to do so is refused."""
 
     @property
     def origin(self) -> str:
-        """What goes into `Message.origin`."""
+        """The value of `Message.origin` for its answers."""
         return f"{self.endpoint.api}/{self.id}"
 
     def with_window(self, size: int) -> ModelSpec:
@@ -248,7 +249,7 @@ class Credential:
     kind: Literal["key", "token", "none"]
     source: str
     also_bearer: bool = False
-    """A key that is sent as a bearer token besides, for gateways that look there."""
+    """The key is also sent as a bearer token, for gateways that expect one."""
 
     def __repr__(self) -> str:
         return f"Credential(kind={self.kind!r}, source={self.source!r})"
@@ -256,33 +257,33 @@ class Credential:
 
 @value
 class ToolSpec:
-    """A tool as the model is offered it, and what the gate, the engine and the system prompt must know about it.
+    """A tool as it is offered to the model, and what the gate, the engine and the system prompt must know about it.
 
-    A field that ends in `_field` names a parameter of the tool; "" = it has none of this meaning."""
+    A field that ends in `_field` names a parameter of the tool; "" = the tool has no such parameter."""
 
     name: str
     description: str
     schema: Json
     kind: ToolKind = "other"
     path_field: str = ""
-    """The file or folder that a call touches. The value goes to the system unchanged, so it must be exact."""
+    """The file or folder that a call touches. The value is passed to the system unchanged, so it must be exact."""
     parallel: bool = False
-    """May run beside other calls."""
+    """May run at the same time as other calls."""
     aliases: tuple[str, ...] = ()
     needs_host: bool = False
     """It is a question to the host: always asked there, and offered only when a host can answer."""
     gated: bool = True
     """The gate decides whether a call may run; False for a tool that touches nothing and takes the final answer."""
     host_fields: tuple[str, ...] = ()
-    """Input that only the host may fill; what a model writes there is taken out."""
+    """Input that only the host may fill; what a model writes there is removed."""
     source: ToolOrigin = "builtin"
     """Who provides it. Only our tools are judged by their paths: we do not know what parameters of others mean."""
     harmless: bool = False
-    """Touches nothing of the user's by itself, so the gate lets it run unasked."""
+    """Touches no files or processes of the user, so the gate lets it run without asking."""
     shows_content: bool = False
-    """Shows what is inside the files it searches, so rules that hide files concern it."""
+    """Shows the content of the files it searches, so rules that hide files apply to it."""
     command_field: str = ""
-    """The shell command that a call runs. Goes to the system unchanged, like a path."""
+    """The shell command that a call runs. It is passed to the system unchanged, like a path."""
     pattern_field: str = ""
     """A pattern for paths, which may lead outside of `path_field` (`../**`, `/etc/*`)."""
     rule_field: str = ""
@@ -295,7 +296,7 @@ class ToolSpec:
 
 @value
 class Request:
-    """One model request, before any vendor's shape."""
+    """One model request, independent of any vendor's API."""
 
     model: ModelSpec
     messages: tuple[Message, ...]
@@ -315,12 +316,12 @@ class Request:
 
     @property
     def streaming(self) -> bool:
-        """The answer is asked for piece by piece."""
+        """The answer is streamed."""
         return self.model.streaming and self.model.endpoint.quirks.streaming
 
     @property
     def native_tools(self) -> bool:
-        """Tools are called by the API's own means, not by text."""
+        """Tools are called through the API, not by a text protocol in the prompt."""
         return self.model.tools and self.model.endpoint.quirks.tools
 
 

@@ -1,4 +1,4 @@
-"""What tools, the gate and the host hand back to the engine."""
+"""What tools, the gate and the host return to the engine."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @value
 class ToolOutput:
-    """What a tool hands back. `structured` is the nested dialect's `tool_use_result`."""
+    """What a tool returns. `structured` is the nested dialect's `tool_use_result`."""
 
     content: str | tuple[Text | Image | Document, ...]
     structured: Any = None
     is_error: bool | None = None
     mode: str = ""
-    """The permission mode that this call brings about (plan mode's tools)."""
+    """The permission mode that this call sets (the tools of plan mode)."""
 
 
 @value
@@ -51,7 +51,8 @@ class Decision:
 
 @value
 class Answer:
-    """What the host said to a question. "error" = it could not answer; "timeout" and "closed" speak for themselves."""
+    """What the host said to a question. "error" = it could not answer; "closed" = the channel to the host was
+    closed."""
 
     verdict: Literal["allow", "deny", "error", "timeout", "closed"]
     input: Json | None = None

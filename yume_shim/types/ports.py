@@ -1,4 +1,4 @@
-"""The seams: what one room needs of another, as Protocols. Imported for type checking only (it needs `typing`)."""
+"""The ports: what one room needs from another, as Protocols. Imported for type checking only (it needs `typing`)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Ids(Protocol):
 
 
 class Cancel(Protocol):
-    """A stop signal for one piece of work. Any thread may set it; the work hears it within 100 ms."""
+    """A stop signal for one piece of work. Any thread may set it; the work stops within 100 ms."""
 
     def is_set(self) -> bool: ...
 
@@ -76,8 +76,8 @@ class Provider(Protocol):
 
 class FrameStream(Protocol):
     """An open response: headers, then frames. Iterating raises ProviderFailed when the connection breaks, Cancelled
-    when cancelled; a clean end of body just ends. `{"!done": True}` stands for an SSE `[DONE]`, `{"!bad": text}` for
-    data that is not JSON."""
+    when cancelled; a clean end of body just ends. The frame `{"!done": True}` means an SSE `[DONE]`, `{"!bad": text}`
+    means data that is not JSON."""
 
     headers: Mapping[str, str]
 
@@ -129,7 +129,7 @@ class ToolSource(Protocol):
 
 
 class CallHooks(Protocol):
-    """Listeners at the seams of the call pipeline. Neither method raises anything but Cancelled."""
+    """Called by the call pipeline before and after each tool call. Neither method raises anything but Cancelled."""
 
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         """After validation and before the gate decides."""
@@ -141,19 +141,19 @@ class CallHooks(Protocol):
 
 
 class FileCheckpoints(Protocol):
-    """What the file tools change can be put back, prompt by prompt."""
+    """Restores what the file tools have changed, prompt by prompt."""
 
     def begin(self, prompt: str) -> None:
         """The prompt with this uuid begins: file changes from here on can be rewound to it."""
         ...
 
     def rewind(self, prompt: str, *, dry_run: bool) -> Json:
-        """Put files back to what they were before that prompt; raises ToolFailed."""
+        """Restore files as they were before that prompt; raises ToolFailed."""
         ...
 
 
 class BackgroundTasks(Protocol):
-    """Commands that run in the background of the conversation."""
+    """Commands that run in the background."""
 
     def stop(self, task_id: str) -> bool:
         """End one; False if none of that id runs."""
@@ -168,7 +168,7 @@ class Spawn(Protocol):
 
 
 class ChildOutput(Protocol):
-    """Where the events of one child go: they carry the call id of their parent, and have a transcript of their own."""
+    """Where the events of one child go: they carry the call id of their parent and go to a separate transcript."""
 
     def emit(self, event: Event) -> str: ...
 
@@ -187,7 +187,7 @@ class Gate(Protocol):
         ...
 
     def apply(self, updates: tuple[Json, ...]) -> None:
-        """Take over permission updates that came with an answer."""
+        """Apply permission updates that came with an answer."""
         ...
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
@@ -200,7 +200,7 @@ class Gate(Protocol):
 
 
 class Asker(Protocol):
-    """Puts a question to the host and waits for its answer, its time-out or the cancel."""
+    """Asks the host whether a call may run, and waits for the answer, a time-out or the cancel."""
 
     def can_ask(self) -> bool: ...
 
@@ -240,7 +240,7 @@ class Dialect(Protocol):
 
 
 class Store(Protocol):
-    """Remembers a session; listens to the same events as the dialect. Never raises out of `feed`."""
+    """Stores a session; receives the same events as the dialect. `feed` never raises."""
 
     def feed(self, tagged: Tagged) -> None: ...
 
@@ -248,21 +248,21 @@ class Store(Protocol):
 
 
 class KeySource(Protocol):
-    """One key for an endpoint, and how it is had again when it was refused. Safe from any thread."""
+    """One key for an endpoint, and how to get it again after it was refused. Safe from any thread."""
 
     @property
     def fixed(self) -> bool:
-        """It is what it is: there is nothing to look up again."""
+        """The key never changes: looking it up again is pointless."""
         ...
 
     def known(self) -> Credential:
-        """The credential as far as it is known without doing anything; the key may be empty."""
+        """The credential as far as it is known without running a command; the key may be empty."""
         ...
 
     def get(self, cancel: Cancel) -> Credential:
-        """The credential to send. Raises BadInvocation (kind "auth") when it cannot be had, or Cancelled."""
+        """The credential to send. Raises BadInvocation (kind "auth") when there is none, or Cancelled."""
         ...
 
     def renew(self, refused: Credential, cancel: Cancel) -> bool:
-        """Look again; True if there is another key now than the refused one. Raises as `get` does."""
+        """Look up the key again; True if it is no longer the refused one. Raises as `get` does."""
         ...

@@ -160,7 +160,7 @@ class NetworkSettings:
 
 @value
 class CredentialSettings:
-    """Where keys come from, and who may see them."""
+    """Where keys come from, and what is allowed to see them."""
 
     keys: Mapping[str, Any] = NOTHING
     """Keys from the config file, by endpoint name: one text or a list of them."""
@@ -234,12 +234,12 @@ class ToolSettings:
 
 @value
 class PermissionSettings:
-    """Which calls may run, and who is asked about the others."""
+    """Which calls may run, and whether the host is asked about the others."""
 
     mode: str = "default"
     allow_bypass: bool = False
     prompt_tool: str = ""
-    """"stdio" = ask the host; "" = there is no one to ask."""
+    """"stdio" = ask the host; "" = ask no one."""
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()

@@ -1,5 +1,5 @@
-"""Events beside the model's turns: compaction, local commands, background tasks. Part of `types/events.py`, from which
-other modules import them."""
+"""Events that are not part of a model's turn: compaction, local commands, background tasks. Part of `types/events.py`,
+from which other modules import them."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from yume_shim.app.control_requests import ControlRequests
 from yume_shim.app.models import EndpointKeys
 from yume_shim.app.providers import Providers
 from yume_shim.engine.session import Session
-from yume_shim.host.control import ControlDesk
+from yume_shim.host.control import ControlResponder
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import ControlAsk, EndOfInput, UserInput
 from yume_shim.types.errors import BadInvocation, BadLine
@@ -63,14 +63,14 @@ class Host:
             *(self.session, self.gate, providers, self.bench.emit, services.settings, models, "2.1.325"),
             end_session=self.end_session,
         )
-        self.desk = ControlDesk(self.bench.emit, requests.handlers(), services.log)
+        self.responder = ControlResponder(self.bench.emit, requests.handlers(), services.log)
 
     def end_session(self) -> None:
         self.ended += 1
 
     def ask(self, subtype: str, **body: Any) -> ControlAnswered:
         before = len(self.bench.of(ControlAnswered))
-        self.desk.answer(ControlAsk("r1", subtype, {"subtype": subtype, **body}))
+        self.responder.answer(ControlAsk("r1", subtype, {"subtype": subtype, **body}))
         [said] = self.bench.of(ControlAnswered)[before:]
         assert isinstance(said, ControlAnswered)
         return said

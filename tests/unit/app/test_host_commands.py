@@ -12,7 +12,7 @@ from tests.helpers.fakes import cancel
 from yume_shim.app.host_commands import NO_BODY, TOO_MANY, HostCommands
 from yume_shim.engine.inbox import MAX_WAITING
 from yume_shim.engine.session import Session
-from yume_shim.host.control import ControlDesk
+from yume_shim.host.control import ControlResponder
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.text import codec
 from yume_shim.types.commands import EndOfInput
@@ -60,7 +60,7 @@ class Host:
             self.session,
             self.questions,
             Gate(),
-            ControlDesk(self.bench.emit, handlers, self.bench.services.log),
+            ControlResponder(self.bench.emit, handlers, self.bench.services.log),
             self.bench.emit,
             flat=flat,
             replay=replay,
@@ -70,7 +70,7 @@ class Host:
         self.commands.take_line(codec.dumps(line))
 
     def ask(self, key: str = "") -> tuple[threading.Thread, list[HostReply]]:
-        """An open question, on a thread of its own."""
+        """Open a question on a separate thread."""
         replies: list[HostReply] = []
         before = len(self.bench.of(Notice))
 
@@ -150,7 +150,7 @@ def test_a_control_request_is_answered() -> None:
         (True, b"", False),
     ],
 )
-def test_lines_that_make_no_sense(flat: bool, line: bytes, rejected: bool) -> None:
+def test_invalid_and_unknown_lines(flat: bool, line: bytes, rejected: bool) -> None:
     host = Host(flat=flat)
     host.commands.take_line(line)
     assert [type(event) for event in host.bench.events] == [InputRejected] * rejected
@@ -201,7 +201,7 @@ def test_a_flat_approval_of_a_call_that_does_not_wait_is_refused() -> None:
 
 
 @pytest.mark.parametrize("replay", [True, False])
-def test_answers_are_echoed_where_that_is_asked_for(replay: bool) -> None:
+def test_answers_are_echoed_if_the_setting_is_on(replay: bool) -> None:
     host = Host(flat=False, replay=replay)
     line = {"type": "control_response", "response": {"subtype": "success", "request_id": "r", "response": {}}}
     host.send(**line)

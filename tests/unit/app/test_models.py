@@ -70,7 +70,7 @@ def test_a_provider_that_does_not_exist(settings: dict[str, Any]) -> None:
         Choice(BOTH, **settings).first()
 
 
-def test_a_model_without_a_key_is_chosen_all_the_same() -> None:
+def test_a_model_without_a_key_is_chosen_anyway() -> None:
     """A Claude form starts without a key; its requests fail."""
     choice = Choice({}, model="openai/gpt-5.4")
     assert choice.first() == "openai/gpt-5.4"
@@ -104,7 +104,7 @@ def test_a_model_of_another_program_that_the_catalogue_does_not_know() -> None:
     assert choice.first(stored(foreign_model="claude-unheard-of-99x")) == Choice(BOTH).first()
 
 
-def test_a_resumed_session_whose_key_is_missing_goes_on_with_another_model_and_says_so() -> None:
+def test_a_resumed_session_without_a_key_continues_with_another_model_and_says_so() -> None:
     choice = Choice(ANTHROPIC, model="claude-haiku-4-5")
     assert choice.first(stored("openai/gpt-5.4")) == "anthropic/claude-haiku-4-5"
     [note] = choice.keys.take_notes()
@@ -140,7 +140,7 @@ def test_a_cassette_needs_its_folder() -> None:
         Choice({}, provider="replay").first()
 
 
-def test_a_cassette_says_its_model(tmp_path: Path) -> None:
+def test_a_cassette_names_its_model(tmp_path: Path) -> None:
     (tmp_path / "cassette.toml").write_text('api = "openai-chat"\nmodel = "gpt-5.4"\ntools = false\n', "utf-8")
     (tmp_path / "wire").mkdir()
     (tmp_path / "wire" / "01.jsonl").write_text("{}\n", "utf-8")
@@ -161,7 +161,7 @@ def test_keys_are_looked_for_once_per_address() -> None:
     assert choice.keys.secrets == ["sk-openai"]
 
 
-def test_a_profile_change_takes_effect_at_the_next_look() -> None:
+def test_a_profile_change_takes_effect_at_the_next_lookup() -> None:
     choice = Choice(OPENAI, profiles=PROFILES)
     endpoint = choice.models.resolve("openai/gpt-5.4").endpoint
     choice.keys.use_profile("work")

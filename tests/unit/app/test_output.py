@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.fakes import FakeClock, FakeIds
 from tests.helpers.settings import settings_with
-from yume_shim.app.output import Output, make_dialect, output_of_refusal
+from yume_shim.app.output import Output, make_dialect, refusal_output
 from yume_shim.app.resume import OpenedSession
 from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
@@ -93,7 +93,7 @@ def broken_stdout() -> Iterator[None]:
         os.close(saved)
 
 
-def test_a_host_that_no_longer_reads_is_reported_once_also_to_a_later_part() -> None:
+def test_a_host_that_no_longer_reads_is_reported_once_even_to_a_later_listener() -> None:
     reactions: list[str] = []
     with broken_stdout():
         output = make()
@@ -105,6 +105,6 @@ def test_a_host_that_no_longer_reads_is_reported_once_also_to_a_later_part() -> 
 
 
 def test_the_output_of_a_refusal(capfd: pytest.CaptureFixture[str]) -> None:
-    output_of_refusal(None, FakeClock(), FakeIds()).emit(StartFailed("no", "config"))
+    refusal_output(None, FakeClock(), FakeIds()).emit(StartFailed("no", "config"))
     [line] = lines(capfd)
     assert codec.loads(line.encode())["subtype"] == "error"

@@ -56,7 +56,7 @@ def test_a_prompt_as_an_argument_is_one_turn(tmp_path: Path, capfd: pytest.Captu
         assert b'"Hi"' in file.read()
 
 
-def test_a_session_that_is_not_kept_leaves_no_file(tmp_path: Path) -> None:
+def test_a_session_that_is_not_stored_leaves_no_file(tmp_path: Path) -> None:
     Stage(tmp_path, persist=False).program.run()
     assert not (tmp_path / ".claude").exists()
 

@@ -109,7 +109,7 @@ def test_continue_takes_the_newest_session(home: Home) -> None:
     assert home.open(resume_newest=True).session_id == TWO
 
 
-def test_continue_without_any_session_begins_one(home: Home) -> None:
+def test_continue_without_any_session_starts_a_new_one(home: Home) -> None:
     assert home.open(resume_newest=True) == OpenedSession("new-1", str(home.path("new-1")))
 
 
@@ -177,7 +177,7 @@ def test_a_message_that_is_not_found(home: Home) -> None:
 
 def test_unreadable_lines_are_noted(home: Home) -> None:
     path = home.store(ONE, more=b"{broken\n")
-    assert home.open(resume=ONE).notes == (f"1 unreadable lines of {path} were passed over",)
+    assert home.open(resume=ONE).notes == (f"1 unreadable lines of {path} were skipped",)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_unreadable_lines_are_noted(home: Home) -> None:
         ({"resume_at": "u1"}, "--resume-session-at can only be used with --resume or --continue"),
     ],
 )
-def test_flags_that_do_not_go_together(home: Home, settings: dict[str, Any], message: str) -> None:
+def test_flags_that_exclude_each_other(home: Home, settings: dict[str, Any], message: str) -> None:
     home.store(ONE)
     with pytest.raises(BadInvocation, match=message):
         home.open(**settings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from yume_shim.host.control import ControlDesk, ReplyThen, initialize_body
+from yume_shim.host.control import ControlResponder, ReplyThen, initialize_body
 from yume_shim.types.commands import ControlAsk
 from yume_shim.types.errors import BadLine
 from yume_shim.types.events import ControlAnswered, Event, SessionInfo
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 
-class Desk:
-    """A desk with a handler of each kind, and what came of it, in order."""
+class Recorder:
+    """A responder with a handler of each kind; records what happens, in order."""
 
     def __init__(self) -> None:
         self.happened: list[Any] = []
@@ -29,7 +29,9 @@ class Desk:
             "interrupt": lambda _: ReplyThen({"still_queued": []}, lambda: self.happened.append("stopped")),
             "late_crash": lambda _: ReplyThen(None, self.late),
         }
-        self.desk = ControlDesk(self.emit, handlers, lambda level, message: self.happened.append((level, message)))
+        self.responder = ControlResponder(
+            self.emit, handlers, lambda level, message: self.happened.append((level, message))
+        )
 
     def emit(self, event: Event) -> str:
         self.happened.append(event)
@@ -71,9 +73,9 @@ UNSUPPORTED = "Unsupported control request subtype: "
     ],
 )
 def test_answers(ask: ControlAsk, happened: list[Any]) -> None:
-    desk = Desk()
-    desk.desk.answer(ask)
-    assert desk.happened == happened
+    recorder = Recorder()
+    recorder.responder.answer(ask)
+    assert recorder.happened == happened
 
 
 def test_initialize_body() -> None:

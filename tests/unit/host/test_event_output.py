@@ -26,8 +26,8 @@ NOW = FakeClock().now()
 DELTA = BlockDelta(0, "text", "a")
 
 
-class Shelf:
-    """A store, a listener and a dialect in one: notes what reaches it, under its name, in a common list."""
+class Recorder:
+    """A store, a listener and a dialect in one: records what it receives, under its name, in a shared list."""
 
     def __init__(self, name: str, seen: list[tuple[str, Tagged]]) -> None:
         self.name, self.seen = name, seen
@@ -39,7 +39,7 @@ class Shelf:
         pass
 
 
-class Dialect(Shelf):
+class Dialect(Recorder):
     """One line for every event: its type's name; text for pongs."""
 
     def feed(self, tagged: Tagged) -> list[Json]:  # type: ignore[override]  # a dialect returns lines, a store nothing
@@ -56,10 +56,10 @@ class Stage:
         self.seen: list[tuple[str, Tagged]] = []
         self._out, self._in = os.pipe()
         dialect = Dialect("dialect", self.seen)
-        listener = Shelf("listener", self.seen).feed
+        listener = Recorder("listener", self.seen).feed
         writer = LineWriter(self._in, 10_000, wide_escapes=False)
         self.output = EventOutput(FakeClock(), FakeIds(), dialect, writer, [listener])
-        self.output.store_in(self.shelf("store"))
+        self.output.store_in(self.recorder("store"))
 
     def __enter__(self) -> Stage:
         return self
@@ -67,8 +67,8 @@ class Stage:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         os.close(self._out)
 
-    def shelf(self, name: str) -> Shelf:
-        return Shelf(name, self.seen)
+    def recorder(self, name: str) -> Recorder:
+        return Recorder(name, self.seen)
 
     def printed(self) -> bytes:
         """Everything printed; nothing can be printed afterwards."""
@@ -109,7 +109,7 @@ def test_text_is_printed_as_it_is() -> None:
         assert stage.printed() == b"pong pong\n"
 
 
-def test_a_muted_output_stores_and_prints_nothing() -> None:
+def test_a_muted_output_stores_but_prints_nothing() -> None:
     with Stage() as stage:
         stage.output.mute()
         stage.output.emit(Notice("store", "full"))
@@ -119,7 +119,7 @@ def test_a_muted_output_stores_and_prints_nothing() -> None:
 
 def test_a_childs_events_carry_its_parent_and_go_to_its_own_store() -> None:
     with Stage() as stage:
-        emit = stage.output.child("call_1", stage.shelf("child store"))
+        emit = stage.output.child("call_1", stage.recorder("child store"))
         event = Notice("store", "full")
         assert emit(event) == FIRST_ID
         assert emit(DELTA) == SECOND_ID
@@ -159,7 +159,7 @@ def test_two_children_and_the_session_at_the_same_time_have_one_order() -> None:
 
 
 def test_a_store_may_emit_while_it_stores() -> None:
-    class Complaining(Shelf):
+    class Complaining(Recorder):
         def feed(self, tagged: Tagged) -> None:
             super().feed(tagged)
             if not isinstance(tagged.event, Notice):

@@ -1,4 +1,4 @@
-"""The channel to the host, with real threads: every way a question can end, and what comes too late."""
+"""The channel to the host, with real threads: every way a question can end, and answers that come too late."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO = HostReply("answered", {"yes": False})
 
 
 class Host:
-    """Receives the events and reacts to each question on a thread of its own, as the reader's thread would."""
+    """Receives the events and reacts to each question on a separate thread, as the reader's thread would."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []

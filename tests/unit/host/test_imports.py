@@ -1,4 +1,4 @@
-"""Threads that import at the same time neither see a half-initialised module nor wait for each other for ever."""
+"""Threads that import at the same time neither see a half-initialised module nor deadlock."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ stage.wait_until_blocked(stage.threads[0])
 import left_half
 """
 CIRCLE = """
-# guarded, the second thread never gets so far: the first one must not wait long for it
+# with the lock the second thread never gets this far, so the first one must not wait long for it
 PATIENCE = 0.3 if sys.argv[2] == "guarded" else 20
 left_loading, right_loading, right_done, broken = threading.Event(), threading.Event(), threading.Event(), []
 def wait_until_blocked(thread):
@@ -82,10 +82,10 @@ print(broken)
 
 
 @pytest.mark.parametrize("how", ["guarded", "bare"])
-def test_threads_that_import_in_circles(how: str, tmp_path: Path) -> None:
+def test_circular_imports_on_two_threads(how: str, tmp_path: Path) -> None:
     (tmp_path / "left_half.py").write_text(LEFT)
     (tmp_path / "right_half.py").write_text(RIGHT)
-    # bare shows that the danger is real: the second thread gets a left half without its BASE
+    # "bare" shows that the lock is needed: the second thread gets a left half without its BASE
     assert (run(tmp_path, CIRCLE, how) == "[]\n") is (how == "guarded")
 
 
@@ -97,7 +97,7 @@ stage.wait_until_blocked(stage.second)
 import needed_later
 BASE = 1
 """
-TWO_DOORS = """
+TWO_WAYS = """
 loading, waiting, finished = threading.Event(), threading.Event(), []
 def wait_until_blocked(thread):  # inside the import machinery, no longer in this script
     if thread is threading.current_thread():
@@ -140,7 +140,7 @@ def test_two_threads_that_import_one_module_both_finish(first: str, second: str,
     """The first thread is in the middle of the module and about to import another one; the second waits for it."""
     (tmp_path / "meeting.py").write_text(MEETING)
     (tmp_path / "needed_later.py").write_text("")
-    assert run(tmp_path, TWO_DOORS, first, second) == "['first', 'second'] True True\n"
+    assert run(tmp_path, TWO_WAYS, first, second) == "['first', 'second'] True True\n"
 
 
 def test_a_reload_and_an_import_that_reloads_the_same_module_both_finish(tmp_path: Path) -> None:
@@ -149,27 +149,27 @@ def test_a_reload_and_an_import_that_reloads_the_same_module_both_finish(tmp_pat
     )
     (tmp_path / "needed_later.py").write_text("")
     (tmp_path / "reloads.py").write_text("import importlib, meeting\nimportlib.reload(meeting)\n")
-    story = TWO_DOORS.replace('globals()[sys.argv[3]]("meeting")', 'statement("reloads")')
+    story = TWO_WAYS.replace('globals()[sys.argv[3]]("meeting")', 'statement("reloads")')
     story = "reloading = False\nimport meeting\nreloading = True\n" + story
     assert run(tmp_path, story, "reload", "-") == "['first', 'second'] True True\n"
 
 
 STRESS = """
 names = [f"{side}_{number}" for number in range(40) for side in ("left", "right")]
-doors = [statement, dunder, import_module, statement, dunder, import_module]
-broken, together = [], threading.Barrier(len(doors))
-def load(door, seed):
+ways = [statement, dunder, import_module, statement, dunder, import_module]
+broken, together = [], threading.Barrier(len(ways))
+def load(way, seed):
     order = names[:]
     random.Random(seed).shuffle(order)
     together.wait(5)
     for name in order:
         try:
-            door(name)
+            way(name)
             sys.modules[name].use()
         except Exception as error:
-            broken.append(f"{door.__name__} {name}: {error!r}")
+            broken.append(f"{way.__name__} {name}: {error!r}")
 sys.setswitchinterval(0.0001)
-threads = [threading.Thread(target=load, args=(door, seed), daemon=True) for seed, door in enumerate(doors)]
+threads = [threading.Thread(target=load, args=(way, seed), daemon=True) for seed, way in enumerate(ways)]
 [thread.start() for thread in threads]
 [thread.join(30) for thread in threads]
 print(broken, sum(thread.is_alive() for thread in threads), flush=True)
@@ -177,7 +177,7 @@ os._exit(0)
 """
 
 
-def test_many_circles_through_all_doors(tmp_path: Path) -> None:
+def test_many_circular_imports_in_every_way(tmp_path: Path) -> None:
     for number in range(40):
         for side, other in (("left", "right"), ("right", "left")):
             how = f"import {other}_{number}" if number % 2 else f"importlib.import_module('{other}_{number}')"
@@ -200,7 +200,7 @@ BASE = len(done)
 """
 
 
-def test_a_module_that_waits_for_a_thread_that_imports_is_only_slow(tmp_path: Path) -> None:
+def test_a_module_that_waits_for_an_importing_thread_loads_slowly(tmp_path: Path) -> None:
     (tmp_path / "joins.py").write_text(JOINS)
     (tmp_path / "needed_later.py").write_text("")
     story = "imports.LONGEST_WAIT_S = 0.2\nimport joins\nimport needed_later\nprint(joins.BASE)\n"
@@ -218,9 +218,9 @@ def test_a_failed_import_leaves_the_lock_free(tmp_path: Path) -> None:
     (tmp_path / "fails.py").write_text("raise ValueError('no')\n")
     (tmp_path / "works.py").write_text("BASE = 1\n")
     story = """
-for door in (statement, import_module):
+for way in (statement, import_module):
     try:
-        door("fails")
+        way("fails")
     except ValueError as error:
         print(error)
 thread = threading.Thread(target=statement, args=("works",))

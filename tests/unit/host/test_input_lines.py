@@ -103,7 +103,7 @@ GOOD: list[tuple[str, Command]] = [
 
 @BOTH
 @pytest.mark.parametrize(("line", "command"), GOOD)
-def test_lines_that_mean_something(line: str, command: Command, dialect: InputDialect) -> None:
+def test_valid_lines(line: str, command: Command, dialect: InputDialect) -> None:
     assert parse_line(line.encode("utf-8", "surrogatepass"), dialect) == command
 
 
@@ -194,7 +194,7 @@ def test_an_unknown_type_is_named_with_the_known_ones() -> None:
     assert message.startswith('The type "usr" is unknown; known are: user, interrupt, tool_approval,')
 
 
-def test_the_dollar_line_belongs_to_flat() -> None:
+def test_the_dollar_line_is_ignored_in_flat_only() -> None:
     assert parse_line(b"$\r", "flat") == Nothing()
     message_of(b"$", "claude")
 
@@ -255,7 +255,7 @@ near_misses = st.recursive(
         lambda kind, rest: codec.dumps({**rest, "type": kind}), kinds, st.dictionaries(fields, near_misses, max_size=5)
     )
 )
-def test_nothing_but_bad_line_comes_out(line: bytes) -> None:
+def test_only_bad_line_is_raised(line: bytes) -> None:
     for dialect in DIALECTS:
         quote = ""
         command: Command = Nothing()

@@ -32,7 +32,7 @@ def test_short_fields_stay_and_long_ones_are_cut_in_the_middle() -> None:
     }
 
 
-def test_it_goes_on_cutting_until_the_line_fits() -> None:
+def test_values_are_cut_until_the_line_fits() -> None:
     obj: Json = {"type": "system", **{f"field{n}": ["text" * 500] * 300 for n in range(20)}}
     for limit in (50_000, 5_000, 2_000):
         shrunk = shrink_object(obj, limit)

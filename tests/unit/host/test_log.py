@@ -30,11 +30,10 @@ def test_lines_and_levels() -> None:
     log = Log("openai", "info", stream_fd=outgoing)
     for level in ("debug", "info", "warning", "error", "strange"):
         log(level, f"a {level}")
-    log.provider = "google"
     log("error", "later é")
     assert logged(log, incoming, outgoing).decode() == (
         "yume-shim[openai] info a info\nyume-shim[openai] warning a warning\nyume-shim[openai] error a error\n"
-        "yume-shim[openai] strange a strange\nyume-shim[google] error later é\n"
+        "yume-shim[openai] strange a strange\nyume-shim[openai] error later é\n"
     )
 
 

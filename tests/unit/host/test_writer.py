@@ -129,7 +129,7 @@ def test_threads_do_not_mix_their_lines(pipe: Pipe) -> None:
 # ---------------------------------------------------------------- the cap
 
 
-def test_shrink_is_asked_only_when_a_line_is_over_the_cap(pipe: Pipe) -> None:
+def test_shrink_is_called_only_when_a_line_is_over_the_cap(pipe: Pipe) -> None:
     asked: list[int] = []
 
     def shrink(obj: Json, limit: int) -> Json:
@@ -148,11 +148,11 @@ def broken_shrink(obj: Json, limit: int) -> Json:
     raise KeyError("a defect elsewhere")
 
 
-def idle_shrink(obj: Json, limit: int) -> Json:
+def useless_shrink(obj: Json, limit: int) -> Json:
     return obj
 
 
-@pytest.mark.parametrize("shrink", [None, broken_shrink, idle_shrink])
+@pytest.mark.parametrize("shrink", [None, broken_shrink, useless_shrink])
 def test_a_line_that_stays_too_long_gets_the_fallback(pipe: Pipe, shrink: Any) -> None:
     writer = LineWriter(pipe.outgoing, 4_000, wide_escapes=True, shrink=shrink)
     writer.write(

@@ -1,4 +1,4 @@
-"""The user's folders, by the environment."""
+"""The user's folders according to the environment."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def test_the_claude_folder_can_be_moved() -> None:
     assert claude_folder({"CLAUDE_CONFIG_DIR": "/c", "HOME": "/h"}) == "/c"
 
 
-def test_our_own_folder_is_at_home() -> None:
+def test_our_folder_is_in_the_home_folder() -> None:
     assert yume_folder({"CLAUDE_CONFIG_DIR": "/c", "HOME": "/h"}) == os.path.join("/h", ".yume")

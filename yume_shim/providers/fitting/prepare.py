@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.providers.fitting.adaptation import EndpointAdaptation
+from yume_shim.providers.fitting.endpoint_adaptation import EndpointAdaptation
 from yume_shim.types.blocks import Document, Image, Message, Text, ToolResult
 from yume_shim.types.events import Notice
 from yume_shim.types.value import replace, value

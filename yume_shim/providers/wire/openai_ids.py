@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.providers.wire.call_ids import without_thought
+from yume_shim.providers.wire.thought_suffix import without_thought
 from yume_shim.types.blocks import ToolCall
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.refusals import CHAT, CLAUDE, TOOL, asked, asking, refusal, said, thought
-from yume_shim.providers.fitting.adaptation import EndpointAdaptation
+from yume_shim.providers.fitting.endpoint_adaptation import EndpointAdaptation
 from yume_shim.providers.fitting.refusal_actions import ACTIONS
 from yume_shim.providers.fitting.refusal_rules import RULES, allowed_efforts, matching_rules, named_parameters
 from yume_shim.providers.wire.failures import failure_from_status

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from yume_shim.providers.apis.anthropic_messages.encode import API, wire_names
 from yume_shim.providers.wire.block_assembler import Assembler
-from yume_shim.providers.wire.call_ids import without_thought
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete, failure_protocol
+from yume_shim.providers.wire.thought_suffix import without_thought
 from yume_shim.text import codec
 from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import Other, Text, Thinking, ToolCall

@@ -11,8 +11,8 @@ import re
 from yume_shim.providers.apis.google_genai.encode import API, wire_name
 from yume_shim.providers.apis.google_genai.partial_arguments import PartialArguments
 from yume_shim.providers.wire.block_assembler import Assembler
-from yume_shim.providers.wire.call_ids import without_thought
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
+from yume_shim.providers.wire.thought_suffix import without_thought
 from yume_shim.types.blocks import Other, Text, Thinking, ToolCall
 from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
 from yume_shim.types.models import Usage

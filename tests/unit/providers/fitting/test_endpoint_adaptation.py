@@ -12,8 +12,8 @@ from tests.helpers.fakes import FakeIds, cancel
 from tests.helpers.refusals import CHAT, CLAUDE, SIGNATURE, TOOL, asked, asking, refusal, said, thought
 from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import no_log
-from yume_shim.providers.fitting.adaptation import MAX_ADAPTATIONS, EndpointAdaptation
 from yume_shim.providers.fitting.adaptations import MAX_STRIPS, Adaptations
+from yume_shim.providers.fitting.endpoint_adaptation import MAX_ADAPTATIONS, EndpointAdaptation
 from yume_shim.providers.fitting.history_edits import TOO_LARGE
 from yume_shim.providers.fitting.prepare import Preparer
 from yume_shim.providers.fitting.refusal_actions import adapt
