@@ -1,4 +1,4 @@
-"""Bash: one command with a time limit; long output goes to a file; a background option."""
+"""Bash: runs one command with a time limit, or in the background; long output is saved to a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import threading
 from yume_shim.text.clean import clean_output
 from yume_shim.text.clip import clip_middle
 from yume_shim.tools.files.text_files import os_failure, size_text
-from yume_shim.tools.shell.processes import NOWHERE, WINDOWS, Sink, run_to_end
+from yume_shim.tools.shell.processes import WINDOWS, Sink, run_to_end
+from yume_shim.tools.shell.shell_session import NO_FILE
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.tools.dispatch.session_state import ToolState
-    from yume_shim.tools.shell.processes import BackgroundCommand, Ended, ShellSession
+    from yume_shim.tools.shell.processes import Ended
+    from yume_shim.tools.shell.shell_session import BackgroundCommand, ShellSession
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -30,13 +32,13 @@ PREVIEW = 2_048
 TIMEOUT_CODE = 143
 MAX_CWD_NOTE = 8_192
 LONG_RUN_S = 3.0
-"""A command that the conversation waits for is reported as a task after this time."""
+"""A foreground command is reported as a task after this time."""
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Run the command in the session's shell folder."""
     command: str = given["command"]
-    note = _back_to_a_folder(state)
+    note = _ensure_folder(state)
     if given.get("run_in_background"):
         return _start_background(command, state, str(given.get("description") or command), context.call_id)
     with _LongRun(state, context.call_id, str(given.get("description") or command)):
@@ -89,22 +91,23 @@ def _duration(asked: float | None, state: ToolState) -> str:
 
 
 def _run_command(command: str, seconds: float, state: ToolState, context: ToolContext) -> tuple[Ended, str]:
-    """Run it to its end and follow its `cd`. Returns how it ended, and a note if the folder was not followed."""
+    """Run the command to its end and adopt the folder that it changed to. Returns how it ended, and a note if the shell
+    went back to the workspace instead."""
     shells = state.shells
     sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"))
     try:
         handle, cwd_file = state.scratch.new_file("cwd", ".txt")
         os.close(handle)
     except OSError as error:
-        state.log("warning", f"the shell folder cannot be followed: {error}")
+        state.log("warning", f"the shell's working directory is not tracked for this command: {error}")
         cwd_file = ""
     try:
-        running = shells.start(command, sink, cwd_file or NOWHERE)
+        running = shells.start(command, sink, cwd_file or NO_FILE)
         try:
             ended = run_to_end(running, seconds, context.cancel)
         finally:
             shells.leave(running)
-        return ended, _follow(shells, cwd_file, state)
+        return ended, _adopt_folder(shells, cwd_file, state)
     except OSError as error:
         raise os_failure(error, "spawn", shells.shell or "shell") from None
     finally:
@@ -112,8 +115,8 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
             os.unlink(cwd_file)
 
 
-def _follow(shells: ShellSession, cwd_file: str, state: ToolState) -> str:
-    """Stay where the command went if that is inside the workspace, else go back to its top."""
+def _adopt_folder(shells: ShellSession, cwd_file: str, state: ToolState) -> str:
+    """Stay in the folder that the command changed to if it is inside the workspace, else go back to the top."""
     if not cwd_file:
         return ""
     with open(cwd_file, "rb") as file:
@@ -127,7 +130,7 @@ def _follow(shells: ShellSession, cwd_file: str, state: ToolState) -> str:
     return f"Shell cwd was reset to {state.cwd}"
 
 
-def _back_to_a_folder(state: ToolState) -> str:
+def _ensure_folder(state: ToolState) -> str:
     """Move the shell to the workspace if its folder was deleted meanwhile."""
     if os.path.isdir(state.shells.cwd):
         return ""
@@ -160,7 +163,8 @@ def _start_background(command: str, state: ToolState, description: str, call_id:
 
 
 class _LongRun:
-    """Reports a command that the conversation waits for as a task once it has taken long, and then its end too."""
+    """Reports a foreground command as a task once it has taken long, and then its end too. The lock orders the timer's
+    thread and the call's."""
 
     def __init__(self, state: ToolState, call_id: str, description: str) -> None:
         self._state, self._call_id, self._description = state, call_id, description

@@ -1,4 +1,4 @@
-"""BashOutput: what a background command has printed since the last call."""
+"""BashOutput: returns what a background command has printed since the last call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yume_shim.types.outputs import ToolOutput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import ToolState
-    from yume_shim.tools.shell.processes import BackgroundCommand
+    from yume_shim.tools.shell.shell_session import BackgroundCommand
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
@@ -74,8 +74,8 @@ def _cut_note(shell: BackgroundCommand, start: int) -> str:
 
 
 def _filtered(shell: BackgroundCommand, end: int, pattern: str, state: ToolState, context: ToolContext) -> str:
-    """The search is done by the process that Grep uses: a bad pattern can take for ever, and a process can be ended."""
-    from yume_shim.tools.grep import MAX_GATHERED, lines_matching
+    """The process that Grep uses does the search: a bad pattern can take for ever, and a process can be ended."""
+    from yume_shim.tools.search.search_process import MAX_GATHERED, matching_lines
 
     start = max(shell.shown_bytes, end - MAX_GATHERED // 2)
     handle, path = state.scratch.new_file("filter", ".txt")
@@ -83,7 +83,7 @@ def _filtered(shell: BackgroundCommand, end: int, pattern: str, state: ToolState
         with open(handle, "wb") as part, open(shell.running.sink.path, "rb") as file:
             file.seek(start)
             part.write(file.read(end - start))
-        lines = lines_matching(path, pattern, state, context)
+        lines = matching_lines(path, pattern, state, context)
     finally:
         os.unlink(path)
     text, size = "", 0

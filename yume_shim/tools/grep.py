@@ -1,47 +1,40 @@
-"""Grep: ripgrep if it is installed, else our fallback; three output modes, one rendering."""
+"""Grep: searches file contents and renders the matches in one of three output modes."""
 
 from __future__ import annotations
 
 import os
 import re
 
-from yume_shim.text.clean import clean_output
-from yume_shim.text.codec import loads
 from yume_shim.tools.glob import newest_first
-from yume_shim.tools.search import fallback
-from yume_shim.tools.search.walk import VCS_FOLDERS
-from yume_shim.tools.shell.processes import WINDOWS, ProcessGroup, find_program, run_to_end
+from yume_shim.tools.search.search_process import read_event, run_search
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 
-MAX_SECONDS = 20.0
-MAX_GATHERED = 16 << 20
-"""Bytes taken from the searching process; then it is ended."""
 DEFAULT_HEAD = 250
 MAX_COLUMNS = 500
 MAX_SHOWN = 30_000
 """Characters of matching lines shown."""
 MAX_CONTEXT = 1_000
+"""Lines shown before and after a match, at most."""
 _SPLIT = re.compile(r"[,\s]+(?![^{]*\})")
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
-    """Search and show."""
+    """Search, and show the requested part of the matches."""
     shown = given.get("path", state.cwd)
     top = state.resolve(shown)
     if not os.path.exists(top):
         raise ToolFailed(f"Path does not exist: {shown}. Note: your current working directory is {state.cwd}.")
     job = _job(given, top)
-    found, cut = _search_process(job, state, context)
+    found, cut = run_search(job, state, context)
     head = given.get("head_limit")
     window = _Window(int(given.get("offset", 0)), DEFAULT_HEAD if head is None else int(head), cut)
     match job["mode"]:
@@ -54,6 +47,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
 
 
 def _job(given: Json, top: str) -> Json:
+    """The search as `run_search` takes it."""
     around: float = given["-C"] if "-C" in given else given.get("context", 0)
     content = given.get("output_mode") == "content"
     before, after = (min(MAX_CONTEXT, max(0, int(given.get(name, around)))) for name in ("-B", "-A"))
@@ -70,86 +64,7 @@ def _job(given: Json, top: str) -> Json:
     }
 
 
-# ---------------------------------------------------------------- searching
-
-
-def ripgrep_argv(program: str, job: Json) -> list[str]:
-    """The job as ripgrep's arguments. `--no-config`: a user's config file could name a program to run (`--pre`)."""
-    argv = [program, "--no-config", "--hidden", "--no-require-git", "--no-messages", "--color=never", "--crlf"]
-    argv.append("--sort=path")
-    argv += {"content": ["--json"], "count": ["--count", "--null", "--with-filename"]}.get(
-        job["mode"], ["--files-with-matches", "--null"]
-    )
-    argv += [f"--glob=!{name}" for name in sorted(VCS_FOLDERS)]
-    for rule in job["globs"]:
-        bare = rule.removeprefix("!").lstrip("/")
-        bare = bare if bare.startswith("**/") else f"**/{bare}"
-        argv.append(f"--glob=!{bare}" if rule.startswith("!") else f"--glob={bare}")
-    if job["type"]:
-        argv.append(f"--type={job['type']}")
-    if job["ignore_case"]:
-        argv.append("--ignore-case")
-    if job["multiline"]:
-        argv += ["--multiline", "--multiline-dotall"]
-    argv += [f"--before-context={job['before']}", f"--after-context={job['after']}"] if job["mode"] == "content" else []
-    return [*argv, f"--regexp={job['pattern']}", "--", job["top"]]
-
-
-class _Gather:
-    """Keeps what the process prints, up to a limit; then ends it."""
-
-    def __init__(self) -> None:
-        self.path = ""
-        self.total = 0
-        self.full = False
-        self.process: ProcessGroup | None = None
-        self._data = bytearray()
-
-    def feed(self, data: bytes) -> None:
-        self.total += len(data)
-        if self.total <= MAX_GATHERED:
-            self._data += data
-        elif not self.full:
-            self.full = True
-            if self.process is not None:
-                self.process.signal_group("SIGKILL")
-
-    def finish(self) -> bytes:
-        return bytes(self._data)
-
-
-def _search_process(job: Json, state: ToolState, context: ToolContext) -> tuple[bytes, bool]:
-    """What the searching process printed, and whether it was ended before it was done."""
-    if "\0" in job["pattern"]:
-        raise ToolFailed("The pattern contains a NUL character.", before_run=True)
-    program = find_program("rg", state.env.get("PATH", os.defpath), ".exe" if WINDOWS else "")
-    gather = _Gather()
-    try:
-        argv = ripgrep_argv(program, job) if program else fallback.argv_for(job)
-        running = ProcessGroup(argv, state.cwd, state.env, gather, state.orphan_watcher)
-    except (OSError, UnicodeEncodeError) as error:
-        raise ToolFailed(f"The search could not be started: {error}") from None
-    gather.process = running
-    ended = run_to_end(running, MAX_SECONDS, context.cancel)
-    stopped = ended.timed_out or gather.full
-    if ended.timed_out and not ended.output:
-        raise ToolFailed(f"The search took more than {MAX_SECONDS:g}s. Narrow the path, the glob or the pattern.")
-    if not stopped and ended.code > 1 and not ended.output.startswith(b"{") and b"\0" not in ended.output:
-        text = clean_output(ended.output).strip()
-        if text or ended.code > 2:
-            raise ToolFailed(text.removeprefix("rg: ") or f"The search failed (exit code {ended.code}).")
-    return ended.output, stopped
-
-
-def lines_matching(path: str, pattern: str, state: ToolState, context: ToolContext) -> list[str]:
-    """The lines of one file that match, for tools that filter a text."""
-    job = _job({"pattern": pattern, "output_mode": "content"}, path)
-    found, _ = _search_process(job, state, context)
-    events = (_event(raw) for raw in found.split(b"\n"))
-    return [event[3].rstrip("\r\n") for event in events if event is not None and event[0] == "match"]
-
-
-# ---------------------------------------------------------------- showing
+# ---------------------------------------------------------------- rendering
 
 
 class _Window:
@@ -234,7 +149,7 @@ def _content_lines(found: bytes, given: Json, state: ToolState) -> Iterator[str]
     apart = any(given.get(name) for name in ("-A", "-B", "-C", "context"))
     last: tuple[str, int] | None = None
     for raw in found.split(b"\n"):
-        event = _event(raw)
+        event = read_event(raw)
         if event is None:
             continue
         kind, path, number, text, parts = event
@@ -247,28 +162,6 @@ def _content_lines(found: bytes, given: Json, state: ToolState) -> Iterator[str]
             place = f"{number if only else number + index}{mark}" if numbers else ""
             yield f"{name}{mark}{place}{_clip_line(line.removesuffix(chr(13)))}"
         last = (path, number + text.removesuffix("\n").count("\n"))
-
-
-def _event(raw: bytes) -> tuple[str, str, int, str, list[str]] | None:
-    """One line of the JSON stream: (match or context, path, line number, text, matched parts)."""
-    if not raw.startswith((b'{"type":"match"', b'{"type":"context"')):
-        return None
-    try:
-        event = loads(raw)
-    except ValueError:  # the last line of a process that was ended
-        return None
-    data = event["data"]
-    parts = [_text(part["match"]) for part in data.get("submatches", ())]
-    return event["type"], _text(data["path"]), data.get("line_number") or 0, _text(data["lines"]), parts
-
-
-def _text(part: Any) -> str:
-    """ripgrep gives text, or base64 bytes where it is not UTF-8."""
-    if "text" in part:
-        return str(part["text"])
-    from base64 import b64decode
-
-    return clean_output(b64decode(part["bytes"]))
 
 
 def _clip_line(line: str) -> str:

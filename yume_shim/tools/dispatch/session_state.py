@@ -1,4 +1,4 @@
-"""What the tools of one session share: folders, environment, the read ledger, the scratch folder, the shells."""
+"""The state that the tools of one session share: folders, environment, read ledger, scratch folder, shells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
-    from yume_shim.tools.shell.processes import ShellSession
+    from yume_shim.tools.shell.shell_session import ShellSession
     from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
@@ -29,7 +29,7 @@ MAX_TRIES = 10_000
 
 
 class Scratch:
-    """The folder for outputs too long to show. Created with mode 0700 when the first file is written."""
+    """The folder for outputs that are too long to show. Created with mode 0700 when the first file is written."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -50,7 +50,9 @@ class Scratch:
 
 
 class ToolState:
-    """One per session. Tools that run side by side share it."""
+    """One per session. The session's thread, side-by-side calls and child loops run tools with it; the reader's thread
+    stops background commands and rewinds files. What is made on first use has a lock; `todos` is replaced as a whole;
+    the other parts have their own locks or never change."""
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class ToolState:
 
     @property
     def orphan_watcher(self) -> OrphanWatcher:
-        """Ends what we started should we be killed; made on first use."""
+        """Ends our commands if this program is killed; made on first use."""
         with self._lock:
             if self._watcher is None:
                 from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
@@ -120,7 +122,7 @@ class ToolState:
         """The session's shells, created on first use. Raises ToolFailed if the requested sandbox is not available."""
         with self._lock:
             if self._shells is None:
-                from yume_shim.tools.shell.processes import ShellSession
+                from yume_shim.tools.shell.shell_session import ShellSession
 
                 wrap = None
                 if self.sandbox:

@@ -1,7 +1,7 @@
 """Search without ripgrep: a small program that runs as a separate process and writes a subset of ripgrep's output.
 
 Python's regular expressions can take exponential time, and nothing in the same process can stop them; a process can be
-ended. The parent (`grep.py`) starts it with `argv_for`, reads what it prints, and ends it when its time is up.
+ended. The parent (`search_process.py`) starts it with `argv_for`, reads its output, and ends it when its time is up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Processes: each command has its own process group, its output never fills memory, it is ended as a whole.
+"""Runs processes: each has its own process group and is ended as a whole, and its output never fills memory.
 
 A command's stdout and stderr share one pipe. A thread empties it, so a command never blocks on output, and a child that
-keeps the pipe open after its shell ended writes into nothing. Another thread waits for the process, so that the caller
-can wait for whatever comes first: the end, the time limit, or the cancel.
+keeps the pipe open after its shell ended is still read, without effect. Another thread waits for the process, so that
+the caller can wait for whatever comes first: the end, the time limit, or the cancel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import threading
 import time
 
 from yume_shim.text.clean import clean_output
-from yume_shim.tools.shell.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Protocol
 
-    from yume_shim.tools.dispatch.session_state import Log, Scratch
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.ports import Cancel
 
@@ -48,23 +46,15 @@ CANCEL_GRACE_S = 0.05
 TIMEOUT_GRACE_S = 0.5
 """Between asking a group to end and killing it."""
 REAP_S = 2.0
-MAX_BACKGROUND = 64
-"""Background commands that may run at once, and ended ones that are remembered."""
-MAX_ARGUMENT = 100_000
-"""Bytes of a command that is passed as an argument (Linux takes 128 KiB in one); a longer one goes into a file."""
-MAX_LEFT = 256
-"""Groups of earlier commands that are remembered because something in them still ran."""
 WINDOWS = os.name == "nt"
-NOWHERE = "/dev/null"
-DEFAULT_ENV = {"GIT_EDITOR": "true", "GIT_TERMINAL_PROMPT": "0"}
-"""There is no terminal: git must neither open an editor nor ask for a password."""
+
 
 # ---------------------------------------------------------------- output
 
 
 class Sink:
-    """Takes output of any length: the first `keep` bytes in memory, all of it (to a limit) in a file once there are
-    more than that (with -1: from the start)."""
+    """Takes output of any length: the first `keep` bytes in memory, all of it (up to a limit) in a file once there are
+    more than that (with -1: from the start). The thread that reads the pipe feeds it, the caller's finishes it."""
 
     def __init__(self, open_file: Callable[[], tuple[int, str]], keep: int = IN_MEMORY) -> None:
         self._open_file = open_file
@@ -92,13 +82,13 @@ class Sink:
                 del self._head[max(0, self._keep) :]
                 try:
                     self._handle, self.path = self._open_file()
-                except OSError:  # nowhere to save: the beginning must do, the command goes on
+                except OSError:  # the output cannot be saved: only its beginning is kept, the command continues
                     self._closed = True
                     return
             self._save(data)
 
     def finish(self) -> bytes:
-        """No more output counts. Gives the first part; `path` names the file if there is one."""
+        """Ignore further output. Returns the first part; `path` names the file if there is one."""
         with self._lock:
             self._closed = True
             if self._handle >= 0:
@@ -127,7 +117,7 @@ class Sink:
 
 @value
 class Ended:
-    """How a command ended. `output` is its beginning if it was long; then `path` names the file with all of it."""
+    """How a command ended. For long output, `output` is its beginning and `path` names the file with all of it."""
 
     code: int
     output: bytes
@@ -174,7 +164,7 @@ class ProcessGroup:
         watcher.add(self.process.pid)
         self.sink = sink
         self.ended = threading.Event()
-        """The process itself is gone (others of its group may live on)."""
+        """The process itself is gone (others of its group may still run)."""
         self.silent = threading.Event()
         """The pipe is closed: no process holds it any more."""
         self._wake = threading.Event()
@@ -206,7 +196,7 @@ class ProcessGroup:
         return gone
 
     def wait(self, seconds: float, cancel: Cancel) -> bool:
-        """Wait until it ended (True), the time is over or the cancel is set (False)."""
+        """Wait until the process has ended (True), or the time is up or the cancel is set (False)."""
         with cancel.guard(self._wake.set):
             self._wake.wait(seconds)
         return self.ended.is_set()
@@ -214,7 +204,7 @@ class ProcessGroup:
     def stop(self, grace: float) -> None:
         """End the whole group: ask, wait a little, kill."""
         self.signal_group("SIGTERM")
-        _await_groups([self], grace)
+        await_groups([self], grace)
         self.signal_group("SIGKILL")
         self.ended.wait(REAP_S)
 
@@ -241,10 +231,10 @@ class ProcessGroup:
         return True
 
 
-def _await_groups(group: list[ProcessGroup], seconds: float) -> None:
+def await_groups(groups: list[ProcessGroup], seconds: float) -> None:
     """Wait until all are gone or silent. (An unreaped dead child still counts as alive, but its pipe is closed.)"""
     deadline = time.monotonic() + seconds
-    for running in group:
+    for running in groups:
         running.ended.wait(max(0.0, deadline - time.monotonic()))
         running.silent.wait(max(0.0, deadline - time.monotonic()))
 
@@ -256,7 +246,7 @@ def _kill_tree_on_windows(pid: int) -> None:
 
 
 def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
-    """Wait for a command; at the time limit, or when cancelled (raises Cancelled), its whole group is ended."""
+    """Wait for a command. Ends its whole group at the time limit, or when cancelled (raises Cancelled)."""
     timed_out = not running.wait(seconds, cancel)
     if cancel.is_set():
         running.stop(CANCEL_GRACE_S)
@@ -275,127 +265,13 @@ def exit_code(running: ProcessGroup) -> int:
     return 128 - code if code < 0 else code
 
 
-# ---------------------------------------------------------------- which shell
+# ---------------------------------------------------------------- programs
 
 
 def find_program(name: str, path: str, ending: str = "") -> str:
-    """The program on a PATH, "" if it is not there. (`shutil.which`, without what importing it costs.)"""
+    """The program on a PATH, "" if it is not there. (`shutil.which` without the cost of its import.)"""
     for folder in path.split(os.pathsep):
         full = os.path.join(folder, name + ending)
         if folder and os.path.isfile(full) and os.access(full, os.X_OK):
             return full
     return ""
-
-
-def quoted(path: str) -> str:
-    """A path as one word of a POSIX shell."""
-    return "'" + path.replace("\\", "/").replace("'", "'\\''") + "'"
-
-
-def shell_argv(command: str, cwd_file: str, shell: str, windows: bool, registers: bool = True) -> list[str]:
-    """The argv for a command. On exit a POSIX shell writes its working directory to `cwd_file`. The command is an
-    argument (which it does not see), so that messages quote it and count its lines as they are."""
-    if not shell and windows:
-        return ["cmd", "/c", command]
-    program = 'trap -- "$1" EXIT; eval "shift 2; $2"'
-    if registers and not windows:
-        program = REGISTER_GROUP + program
-    return [shell or "/bin/sh", "-c", program, "bash", f"pwd >{quoted(cwd_file)} 2>/dev/null", command]
-
-
-# ---------------------------------------------------------------- the shells of a session
-
-
-class BackgroundCommand:
-    """A command that runs in the background, and how much of its output was shown."""
-
-    def __init__(self, id: str, command: str, running: ProcessGroup) -> None:
-        self.id = id
-        self.command = command
-        self.running = running
-        self.shown_bytes = 0
-        """Bytes of the output file."""
-        self.killed = False
-
-    def status(self) -> str:
-        """running, completed or killed."""
-        if self.killed:
-            return "killed"
-        return "completed" if self.running.ended.is_set() else "running"
-
-
-class ShellSession:
-    """The shells of a session: their cwd, the background commands, and whatever earlier commands left running."""
-
-    def __init__(
-        self,
-        cwd: str,
-        env: Mapping[str, str],
-        scratch: Scratch,
-        log: Log,
-        watcher: OrphanWatcher,
-        wrap: Callable[[list[str], str, str], list[str]] | None = None,
-    ) -> None:
-        """`wrap` puts a sandbox around (argv, cwd, file that must stay writable)."""
-        self.cwd = cwd
-        self._watcher = watcher
-        self._wrap = wrap
-        self.background: dict[str, BackgroundCommand] = {}
-        self._env = {**DEFAULT_ENV, **env}
-        self._scratch = scratch
-        self._log = log
-        self._lock = threading.Lock()
-        self._left: list[ProcessGroup] = []
-        self._count = 0
-        path = self._env.get("PATH", os.defpath)
-        self.shell = find_program("bash", path, ".exe" if WINDOWS else "") or find_program("sh", path)
-
-    def start(self, command: str, sink: OutputSink, cwd_file: str) -> ProcessGroup:
-        """Start a command in the shell cwd. Raises OSError if it cannot be started."""
-        if len(command) * 4 > MAX_ARGUMENT and len(command.encode("utf-8")) > MAX_ARGUMENT and self.shell:
-            handle, path = self._scratch.new_file("command", ".sh")
-            with open(handle, "wb") as file:
-                file.write(command.encode("utf-8") + b"\n")
-            command = f". {quoted(path)}"
-        argv = shell_argv(command, cwd_file, self.shell, WINDOWS, registers=self._wrap is None)
-        if self._wrap is not None:
-            argv = ["/bin/sh", "-c", REGISTER_AND_RUN, "sh", *self._wrap(argv, self.cwd, cwd_file)]
-        running = ProcessGroup(argv, self.cwd, {**self._env, "PWD": self.cwd}, sink, self._watcher, registers=True)
-        with self._lock:
-            self._left.append(running)
-        return running
-
-    def start_background(self, command: str) -> BackgroundCommand:
-        """Start a command that outlives the call; its output goes to a file from the first byte."""
-        over = [name for name, shell in self.background.items() if shell.running.ended.is_set()]
-        for name in over[:-MAX_BACKGROUND]:
-            del self.background[name]
-        if len(self.background) - len(over) >= MAX_BACKGROUND:
-            raise BlockingIOError(0, f"{MAX_BACKGROUND} background commands are running already")
-        self._count += 1
-        name = f"bash_{self._count}"
-        sink = Sink(lambda: self._scratch.new_file(name, ".output"), keep=-1)
-        sink.feed(b"")
-        made = BackgroundCommand(name, command, self.start(command, sink, NOWHERE))
-        self.background[name] = made
-        return made
-
-    def leave(self, running: ProcessGroup) -> None:
-        """A command is over; what it left running in its group is remembered for `close`."""
-        with self._lock:
-            self._left = [other for other in self._left if not other.remove_if_gone()][-MAX_LEFT:]
-        if running.group_alive():
-            self._log("debug", f"a command left processes in group {running.process.pid}")
-
-    def close(self) -> None:
-        """End every process that is still there."""
-        with self._lock:
-            alive, self._left, self.background = self._left, [], {}
-        for running in alive:
-            running.signal_group("SIGTERM")
-        _await_groups(alive, CANCEL_GRACE_S)
-        for running in alive:
-            running.signal_group("SIGKILL")
-        for running in alive:
-            running.ended.wait(REAP_S)
-            running.sink.finish()

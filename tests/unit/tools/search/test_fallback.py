@@ -12,9 +12,9 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON
 from tests.helpers.tool_cases import call, toolbox, without_ripgrep
-from yume_shim.tools.grep import ripgrep_argv
 from yume_shim.tools.search import walk
 from yume_shim.tools.search.fallback import FILE_TYPES
+from yume_shim.tools.search.search_process import ripgrep_argv
 from yume_shim.tools.shell.processes import find_program
 from yume_shim.types.errors import Cancelled, ToolFailed
 

@@ -17,7 +17,8 @@ from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools.shell import processes
 from yume_shim.tools.shell.orphan_watcher import REGISTER_GROUP
-from yume_shim.tools.shell.processes import Sink, shell_argv
+from yume_shim.tools.shell.processes import Sink
+from yume_shim.tools.shell.shell_session import shell_argv
 from yume_shim.types.errors import Cancelled, ToolFailed
 
 if TYPE_CHECKING:

@@ -1,0 +1,152 @@
+"""The shells of a session: starts commands in the shell folder, in the foreground or the background, and ends what they
+left running when the session closes."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from yume_shim.tools.shell.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
+from yume_shim.tools.shell.processes import (
+    CANCEL_GRACE_S,
+    REAP_S,
+    WINDOWS,
+    ProcessGroup,
+    Sink,
+    await_groups,
+    find_program,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from yume_shim.tools.dispatch.session_state import Log, Scratch
+    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+    from yume_shim.tools.shell.processes import OutputSink
+
+MAX_BACKGROUND = 64
+"""Background commands that may run at once, and ended ones that are remembered."""
+MAX_ARGUMENT = 100_000
+"""Bytes of a command that is passed as an argument (Linux takes 128 KiB in one); a longer one goes into a file."""
+MAX_LEFT = 256
+"""Groups of earlier commands that are remembered because something in them still ran."""
+NO_FILE = "/dev/null"
+"""As `cwd_file`: the working directory is not recorded."""
+DEFAULT_ENV = {"GIT_EDITOR": "true", "GIT_TERMINAL_PROMPT": "0"}
+"""There is no terminal: git must neither open an editor nor ask for a password."""
+
+
+class BackgroundCommand:
+    """A background command, and how much of its output was shown. BashOutput changes `shown_bytes`; the thread that
+    stops the command (the reader's, or that of a KillShell call) sets `killed`."""
+
+    def __init__(self, id: str, command: str, running: ProcessGroup) -> None:
+        self.id = id
+        self.command = command
+        self.running = running
+        self.shown_bytes = 0
+        """Bytes of the output file."""
+        self.killed = False
+
+    def status(self) -> str:
+        """running, completed or killed."""
+        if self.killed:
+            return "killed"
+        return "completed" if self.running.ended.is_set() else "running"
+
+
+class ShellSession:
+    """The shells of a session: their cwd, background commands, and the processes that earlier commands left running.
+    Calls on the session's thread and in child loops start commands; the reader's thread looks up background commands.
+    The lock covers the lists. `cwd` has none: the last command that changed its folder wins."""
+
+    def __init__(
+        self,
+        cwd: str,
+        env: Mapping[str, str],
+        scratch: Scratch,
+        log: Log,
+        watcher: OrphanWatcher,
+        wrap: Callable[[list[str], str, str], list[str]] | None = None,
+    ) -> None:
+        """`wrap` puts a sandbox around (argv, cwd, file that must stay writable)."""
+        self.cwd = cwd
+        self._watcher = watcher
+        self._wrap = wrap
+        self.background: dict[str, BackgroundCommand] = {}
+        self._env = {**DEFAULT_ENV, **env}
+        self._scratch = scratch
+        self._log = log
+        self._lock = threading.RLock()
+        self._left: list[ProcessGroup] = []
+        self._count = 0
+        path = self._env.get("PATH", os.defpath)
+        self.shell = find_program("bash", path, ".exe" if WINDOWS else "") or find_program("sh", path)
+
+    def start(self, command: str, sink: OutputSink, cwd_file: str) -> ProcessGroup:
+        """Start a command in the shell cwd. Raises OSError if it cannot be started."""
+        if len(command) * 4 > MAX_ARGUMENT and len(command.encode("utf-8")) > MAX_ARGUMENT and self.shell:
+            handle, path = self._scratch.new_file("command", ".sh")
+            with open(handle, "wb") as file:
+                file.write(command.encode("utf-8") + b"\n")
+            command = f". {quoted(path)}"
+        argv = shell_argv(command, cwd_file, self.shell, WINDOWS, registers=self._wrap is None)
+        if self._wrap is not None:
+            argv = ["/bin/sh", "-c", REGISTER_AND_RUN, "sh", *self._wrap(argv, self.cwd, cwd_file)]
+        running = ProcessGroup(argv, self.cwd, {**self._env, "PWD": self.cwd}, sink, self._watcher, registers=True)
+        with self._lock:
+            self._left.append(running)
+        return running
+
+    def start_background(self, command: str) -> BackgroundCommand:
+        """Start a command that outlives the call; its output goes to a file from the first byte."""
+        with self._lock:
+            over = [name for name, shell in self.background.items() if shell.running.ended.is_set()]
+            for name in over[:-MAX_BACKGROUND]:
+                del self.background[name]
+            if len(self.background) - len(over) >= MAX_BACKGROUND:
+                raise BlockingIOError(0, f"{MAX_BACKGROUND} background commands are running already")
+            self._count += 1
+            name = f"bash_{self._count}"
+            sink = Sink(lambda: self._scratch.new_file(name, ".output"), keep=-1)
+            sink.feed(b"")
+            made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE))
+            self.background[name] = made
+            return made
+
+    def leave(self, running: ProcessGroup) -> None:
+        """A command is over; what it left running in its group is remembered for `close`."""
+        with self._lock:
+            self._left = [other for other in self._left if not other.remove_if_gone()][-MAX_LEFT:]
+        if running.group_alive():
+            self._log("debug", f"a command left processes in group {running.process.pid}")
+
+    def close(self) -> None:
+        """End every process that is still there."""
+        with self._lock:
+            alive, self._left, self.background = self._left, [], {}
+        for running in alive:
+            running.signal_group("SIGTERM")
+        await_groups(alive, CANCEL_GRACE_S)
+        for running in alive:
+            running.signal_group("SIGKILL")
+        for running in alive:
+            running.ended.wait(REAP_S)
+            running.sink.finish()
+
+
+def quoted(path: str) -> str:
+    """A path as one word of a POSIX shell."""
+    return "'" + path.replace("\\", "/").replace("'", "'\\''") + "'"
+
+
+def shell_argv(command: str, cwd_file: str, shell: str, windows: bool, registers: bool = True) -> list[str]:
+    """The argv for a command. On exit a POSIX shell writes its working directory to `cwd_file`. The command is an
+    argument (which it does not see), so that error messages of the shell quote it and count its lines unchanged."""
+    if not shell and windows:
+        return ["cmd", "/c", command]
+    program = 'trap -- "$1" EXIT; eval "shift 2; $2"'
+    if registers and not windows:
+        program = REGISTER_GROUP + program
+    return [shell or "/bin/sh", "-c", program, "bash", f"pwd >{quoted(cwd_file)} 2>/dev/null", command]
