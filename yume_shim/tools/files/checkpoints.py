@@ -24,7 +24,6 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 """Larger files are not kept, and so not rewound."""
 MAX_BACKUPS = 10_000
 UNKNOWN = "No file checkpoint found for message {0}."
-NOT_ENABLED = "File rewinding is not enabled."
 
 
 @value
