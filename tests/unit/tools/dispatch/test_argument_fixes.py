@@ -48,9 +48,7 @@ def box(folder: Path, logged: list[tuple[str, str]] | None = None) -> Toolbox:
         ("LS", {"folder": "src", "ignore": '["*.o"]'}, {"path": "src", "ignore": ["*.o"]}),
     ],
 )
-def test_corrections(
-    tmp_path: Path, tool: str, given: dict[str, Any], corrected: dict[str, Any] | None
-) -> None:
+def test_corrections(tmp_path: Path, tool: str, given: dict[str, Any], corrected: dict[str, Any] | None) -> None:
     tools = box(tmp_path)
     call = tools.complete(ToolCall("1", tool, given), fix_arguments=True)
     tools.prepare(call)
