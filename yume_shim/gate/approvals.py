@@ -26,8 +26,8 @@ REMEMBER = "!remember"
 
 
 class Approvals:
-    """Implements `types.ports.Asker`. `ask` runs on the threads of tool calls; the lock lets one question out at a
-    time, because hosts show one dialog at a time."""
+    """Implements `types.ports.Asker`. `ask` runs on the threads of tool calls; the lock allows one question at a time,
+    because hosts show one dialog at a time."""
 
     def __init__(self, host: HostChannel, timeout_s: float, host_answers: Callable[[], bool]) -> None:
         self._host = host
@@ -36,13 +36,13 @@ class Approvals:
         self._turn = threading.Lock()
 
     def can_ask(self) -> bool:
-        """False when the host did not say that it answers questions, or can no longer answer."""
+        """False if the host does not answer questions, or can no longer answer."""
         return self._host_answers() and self._host.is_open()
 
     def ask(
         self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
     ) -> Answer:
-        """Put the question, wait for its end. Raises Cancelled, after withdrawing the question."""
+        """Ask the host and wait for the answer. Raises Cancelled, after withdrawing the question."""
 
         def announce(ask_id: str) -> ApprovalAsked:
             return ApprovalAsked(

@@ -73,7 +73,7 @@ class CommandCall:
         return self._computed
 
     def _follow_cd(self, base: str) -> tuple[tuple[str, ...], bool]:
-        """Every folder that the parts may run in (a `cd` may also fail), and whether there may be others."""
+        """Every folder that the parts may run in (a `cd` can fail), and whether there may be others."""
         bases = [base]
         unknown = False
         for command in self._script.commands:
@@ -208,7 +208,7 @@ class CommandCall:
     # ------------------------------------------------ allow
 
     def allowed(self, mode: str, remembered_only: bool = False) -> bool:
-        """Whether allow rules, the mode and what the parts do allow all of it."""
+        """Whether every part is allowed, by a rule, by the mode, or because it only reads."""
         for entry in self._book.entries("allow", self._spec, remembered_only):
             content = entry.rule.content
             if entry.rule.bare or content is None or is_exact(content, self._command):
@@ -224,7 +224,7 @@ class CommandCall:
     def _part_allowed(self, command: Simple, mode: str, remembered_only: bool) -> bool:
         if any(name not in HARMLESS_VARIABLES or word.kind != "plain" for name, word in command.assigns):
             return False
-        if not all(self._redirect_ok(r.operator, r.target, r.descriptor, mode) for r in command.redirects):
+        if not all(self._redirect_allowed(r.operator, r.target, r.descriptor, mode) for r in command.redirects):
             return False
         words = without_wrappers(command)
         if not words:
@@ -241,7 +241,7 @@ class CommandCall:
         if paths is not None:
             return not self._cwd_unknown and all(self._readable(word) for word in paths if word.text != "-")
         writing = writes(words) if mode == "acceptEdits" else None
-        return writing is not None and self._writing_ok(writing)
+        return writing is not None and self._writing_allowed(writing)
 
     def _allow_rule(self, command: Simple, words: tuple[Word, ...], remembered_only: bool) -> bool:
         texts = tuple(word.text for word in words)
@@ -251,7 +251,7 @@ class CommandCall:
             for entry in self._book.entries("allow", self._spec, remembered_only)
         )
 
-    def _redirect_ok(self, operator: str, target: Word, descriptor: bool, mode: str) -> bool:
+    def _redirect_allowed(self, operator: str, target: Word, descriptor: bool, mode: str) -> bool:
         if descriptor or (operator != "<" and target.text in _SAFE_TARGETS):
             return True
         if target.kind != "plain" or self._cwd_unknown:
@@ -298,7 +298,7 @@ class CommandCall:
         roots = (place.asked in self._space.folders, place.real in self._space.folders)
         return not (place.is_link or any(roots) or self._space.protected(place))
 
-    def _writing_ok(self, writing: Writes) -> bool:
+    def _writing_allowed(self, writing: Writes) -> bool:
         if self._cwd_unknown:
             return False
         last = writing.paths[-1].text
@@ -322,7 +322,7 @@ class CommandCall:
     def ask_decision(self, mode: str) -> Decision:
         """The question, with the permission updates that the host may offer the user."""
         not_allowed = self.not_allowed(mode)
-        target = self._open_redirect(mode)
+        target = self._forbidden_redirect(mode)
         if self._script.problem:
             text = wording.command_approval(self._script.problem, mode)
         elif target:
@@ -337,10 +337,10 @@ class CommandCall:
             suggestions = (*suggestions, wording.add_folder(wording.parent(place.asked, place.is_folder)))
         return Decision("ask", text, "other", self._script.problem, suggestions, place.asked if place else "")
 
-    def _open_redirect(self, mode: str) -> str:
+    def _forbidden_redirect(self, mode: str) -> str:
         for command in self._script.commands:
             for r in command.redirects:
-                if r.operator != "<" and not self._redirect_ok(r.operator, r.target, r.descriptor, mode):
+                if r.operator != "<" and not self._redirect_allowed(r.operator, r.target, r.descriptor, mode):
                     return r.target.text
         return ""
 

@@ -1,4 +1,4 @@
-"""Judges a call of a file tool: which paths it touches, and whether it may."""
+"""Judges a call of a file tool: which paths it touches, and whether it may touch them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class FileCall:
         self._places = self._touched(call)
 
     def _touched(self, call: ToolCall) -> tuple[Place, ...]:
+        """The path of the call, and the folder where its path pattern starts, if it has one."""
         first = self._space.place(text_at(call, self._spec.path_field) or self._space.cwd)
         pattern = text_at(call, self._spec.pattern_field)
         if pattern is None:
@@ -33,7 +34,7 @@ class FileCall:
         found = re.search(r"[*?\[{]", pattern)
         head = pattern[: found.start()] if found else pattern
         rest = pattern[found.start() :] if found else ""
-        # `x/*/../..` climbs after its pattern, unknown how far: count it as climbing from the start.
+        # `x/*/../..` goes up after its wildcard, from an unknown depth: count it as going up from the start.
         climbs = "/.." * rest.replace("\\", "/").split("/").count("..")
         return first, self._space.place((head[: head.rfind("/") + 1] or ".") + climbs, first.asked)
 

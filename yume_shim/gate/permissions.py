@@ -1,10 +1,13 @@
-"""The gate: whether a call may run, by mode, rules, paths and what a command does.
+"""The gate: decides whether a call may run, by mode, rules, paths and what a command does.
 
-The order never changes. First, what a rule denies is denied in every mode. Second, what a rule or a safety check sends
-to the user is asked in every mode. Only then may the mode, an allow rule, or the call being harmless let it pass.
+The order never changes. First, a call that a rule denies is denied in every mode. Second, a call that a rule or a
+safety check wants confirmed is asked about in every mode. Only then can the mode, an allow rule, or the harmlessness of
+the call allow it.
 """
 
 from __future__ import annotations
+
+import threading
 
 from yume_shim.gate import wording
 from yume_shim.gate.paths import native
@@ -33,7 +36,12 @@ FILE_KINDS = ("read", "edit", "search")
 
 
 class Permissions:
-    """Implements `types.ports.Gate`."""
+    """Implements `types.ports.Gate`.
+
+    `decide` runs on the threads of loops (the session's and children's), `apply` on those of tool calls, `set_mode`
+    also on the stdin reader's. The lock guards changes of rules and folders. `decide` takes no lock: it reads the mode,
+    the lists of rules and the tuples of folders, which are replaced as a whole.
+    """
 
     def __init__(
         self,
@@ -53,9 +61,10 @@ class Permissions:
         self._space.confined = settings.permissions.confined
         self._rules = settings.permissions.rules
         self._rulebook: RuleBook | None = None
+        self._lock = threading.RLock()
         start = self._known(settings.permissions.mode)
         if start is None:
-            raise BadInvocation(f"unknown permission mode '{settings.permissions.mode}' (one of {self._list()})")
+            raise BadInvocation(f"unknown permission mode '{settings.permissions.mode}' (one of {self._mode_names()})")
         self._mode = start
         self._may_bypass = settings.permissions.allow_bypass or self._bypasses(start)
 
@@ -65,7 +74,9 @@ class Permissions:
         if self._rulebook is None:
             from yume_shim.gate.rulebook import RuleBook
 
-            self._rulebook = RuleBook(self._rules, self._space, self._log)
+            with self._lock:
+                if self._rulebook is None:
+                    self._rulebook = RuleBook(self._rules, self._space, self._log)
         return self._rulebook
 
     # ------------------------------------------------ mode
@@ -76,7 +87,7 @@ class Permissions:
     def set_mode(self, mode: str) -> None:
         known = self._known(mode)
         if known is None:
-            raise BadLine(f"unknown permission mode '{mode}' (one of {self._list()})", code="invalid_mode")
+            raise BadLine(f"unknown permission mode '{mode}' (one of {self._mode_names()})", code="invalid_mode")
         if self._bypasses(known) and not self._may_bypass:
             raise BadLine(
                 f"cannot switch to {mode}: the program was not started with --allow-dangerously-skip-permissions",
@@ -85,16 +96,18 @@ class Permissions:
         self._mode = known
 
     def _known(self, mode: str) -> str | None:
+        """The mode without its alias; None if there is no such mode here."""
         mode = MODE_ALIASES.get(mode, mode)
         return mode if mode in MODES or (self._flat and mode in FLAT_MODES) else None
 
-    def _list(self) -> str:
+    def _mode_names(self) -> str:
         return ", ".join(MODES + FLAT_MODES if self._flat else MODES)
 
     def _bypasses(self, mode: str) -> bool:
         return mode == "bypassPermissions" or (mode == AUTO_MODE and self._flat)
 
     def _effective(self) -> str:
+        """The mode that decides: `auto` means another one in each dialect."""
         if self._mode == AUTO_MODE:
             return "bypassPermissions" if self._flat else "acceptEdits"
         return self._mode
@@ -110,20 +123,21 @@ class Permissions:
         if mode == "deny":
             return Decision("deny", wording.mode_denied(spec.name), "mode", mode)
         if spec.needs_host:  # such a tool is itself a question: always ask
-            return self._asked(
+            return self._ask_or_deny(
                 Decision("ask", wording.tool_request(spec.name), "other", "it is a question"), spec, mode
             )
         must_ask = subject.must_ask()
         if must_ask is not None:
-            return self._asked(must_ask, spec, mode)
+            return self._ask_or_deny(must_ask, spec, mode)
         if mode == "interactive":
             remembered = subject.allowed(mode, remembered_only=True)
             return Decision("allow", reason_type="rule") if remembered else subject.ask_decision(mode)
         if mode == "bypassPermissions" or subject.allowed(mode):
             return Decision("allow")
-        return self._asked(subject.ask_decision(mode), spec, mode)
+        return self._ask_or_deny(subject.ask_decision(mode), spec, mode)
 
-    def _asked(self, decision: Decision, spec: ToolSpec, mode: str) -> Decision:
+    def _ask_or_deny(self, decision: Decision, spec: ToolSpec, mode: str) -> Decision:
+        """The question, or in mode dontAsk the denial in its place."""
         if mode != "dontAsk":
             return decision
         message = wording.denied_unasked(spec.name, decision.message)
@@ -155,7 +169,8 @@ class Permissions:
         """Apply permission updates to this session, whatever their destination."""
         for update in updates:
             try:
-                self._apply(update)
+                with self._lock:
+                    self._apply(update)
             except BadLine as error:
                 self._log("warning", f"a permission update was not applied: {error.message}")
 

@@ -1,4 +1,4 @@
-"""The rules in force, bound to the folders of the workspace: finds the rule that covers a call."""
+"""The current rules, bound to the folders of the workspace: finds the rule that covers a call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATHLESS = frozenset(("Bash", "WebFetch", "WebSearch", "Task", "Agent", "Skill")
 
 @value
 class Entry:
-    """A rule in force. `remembered`: it came with an answer, not from the settings. `paths`: its content as path
+    """A current rule. `remembered`: it came with an answer, not from the settings. `paths`: its content as path
     patterns, one per spelling of the folder that it is bound to."""
 
     rule: Rule
@@ -36,7 +36,8 @@ class Entry:
 
 
 class RuleBook:
-    """The deny, ask and allow rules; the caller consults them in that order."""
+    """The deny, ask and allow rules; the caller consults them in that order. A change replaces a list as a whole, so
+    that other threads can read meanwhile; the caller must not make two changes at the same time."""
 
     def __init__(self, rules: Rules, workspace: Workspace, log: Callable[[str, str], None]) -> None:
         self._workspace = workspace
@@ -56,7 +57,7 @@ class RuleBook:
         """Add a rule that came with an answer."""
         entry = self._bind(behaviour, rule, remembered=True)
         if entry.rule not in [known.rule for known in self._entries[behaviour] if known.remembered]:
-            self._entries[behaviour].append(entry)
+            self._entries[behaviour] = [*self._entries[behaviour], entry]
 
     def remove(self, behaviour: Behaviour, rule: Rule) -> None:
         """Remove a rule, wherever it came from."""
@@ -175,12 +176,12 @@ def _content_matches(rule: Rule, spec: ToolSpec, call: ToolCall, strict: bool) -
     return not strict and content in [item for item in call.input.values() if isinstance(item, str)]
 
 
-def _host_matches(wanted: str, url: str) -> bool:
+def _host_matches(pattern: str, url: str) -> bool:
     from urllib.parse import urlsplit
 
     try:
         host = (urlsplit(url if "://" in url else f"https://{url}").hostname or "").rstrip(".").lower()
     except ValueError:
         return False
-    wanted = wanted.strip().lower()
-    return host.endswith(wanted[1:]) if wanted.startswith("*.") else bool(host) and host == wanted
+    pattern = pattern.strip().lower()
+    return host.endswith(pattern[1:]) if pattern.startswith("*.") else bool(host) and host == pattern

@@ -96,8 +96,8 @@ def command_matches(content: str, raw: str, words: tuple[str, ...]) -> bool:
         return True
     if head is not None and not _STAR.search(head):
         prefix = _ESCAPE.sub(r"\1", head)
-        wanted = tuple(prefix.split())
-        return raw == prefix or raw.startswith(prefix + " ") or words[: len(wanted)] == wanted
+        head_words = tuple(prefix.split())
+        return raw == prefix or raw.startswith(prefix + " ") or words[: len(head_words)] == head_words
     if not _STAR.search(content):
         exact = _ESCAPE.sub(r"\1", content)
         return exact in (raw, joined(words))

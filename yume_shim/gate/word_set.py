@@ -1,4 +1,4 @@
-"""Sets of names, written as one text: a table with one name per line would be hundreds of lines long."""
+"""Writes a set of names as one text: with one name per line, tables would be hundreds of lines long."""
 
 from __future__ import annotations
 

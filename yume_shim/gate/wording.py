@@ -91,10 +91,10 @@ def mode_denied(name: str) -> str:
     return f"Permission to use {name} has been denied: this session runs no tools (mode deny)."
 
 
-def denied_unasked(name: str, wanted: str) -> str:
+def denied_unasked(name: str, question: str) -> str:
     return (
         f"Permission to use {name} has been denied because this session does not ask (mode dontAsk) and no rule allows "
-        f"it. {wanted} Continue with what is allowed, or say what you need and stop."
+        f"it. {question} Continue with what is allowed, or say what you need and stop."
     )
 
 

@@ -1,4 +1,5 @@
-"""Shell commands that change files as the edit tools do: in acceptEdits they run unasked inside the workspace.
+"""Shell commands that change files as the edit tools do: in mode acceptEdits they run without asking inside the
+workspace.
 
 Only plain uses count: listed flags, plain operands. Pure: the caller decides whether the paths may be written.
 """
@@ -39,7 +40,7 @@ COMMANDS: Mapping[str, SafeUse] = {
 WRITERS = frozenset(COMMANDS) | word_set("ln tee dd truncate install chmod chown sed gsed rsync patch unlink shred")
 """Commands that change the files they are given: `Edit` deny rules cover them."""
 CONTENT_WRITERS = word_set("touch mv cp ln tee dd truncate install sed gsed rsync")
-"""Commands that can put content into a file: never into a sensitive one unasked."""
+"""Commands that can put content into a file: never into a sensitive one without asking."""
 
 _SED_SCRIPT = re.compile(
     r"s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gIi\d]*\Z|\d+(?:,\d+)?d\Z"

@@ -43,12 +43,12 @@ def ended(outcome: Any) -> TurnEnded:
         ("", None, True, False, 0),
         ("", "success", True, False, 0),
         ("", "success", False, False, 0),
-        ("", "error_during_execution", True, False, 1),
-        ("", "error_during_execution", False, False, 1),
-        ("", "error_max_turns", False, False, 1),
-        ("", "error_during_execution", True, True, 0),
+        ("", "execution_error", True, False, 1),
+        ("", "execution_error", False, False, 1),
+        ("", "max_turns", False, False, 1),
+        ("", "execution_error", True, True, 0),
         ("SIGINT", None, True, False, 130),
-        ("SIGINT", "error_during_execution", False, False, 0),
+        ("SIGINT", "execution_error", False, False, 0),
         ("SIGTERM", "success", True, False, 143),
         ("SIGTERM", None, False, False, 143),
         ("SIGHUP", None, False, True, 129),
@@ -72,7 +72,7 @@ def test_a_flat_refusal_is_a_message_and_a_line(capfd: pytest.CaptureFixture[str
     assert "no such flag" in line["message"]
 
 
-def test_a_claude_form_says_it_on_stderr_alone(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_claude_form_reports_on_stderr_only(capfd: pytest.CaptureFixture[str]) -> None:
     settings = settings_with(output_format="stream-json")
     assert refuse(BadInvocation("no such flag"), flat=False, settings=settings) == 1
     assert capfd.readouterr() == ("", "no such flag\n")

@@ -40,7 +40,7 @@ DENY = HostReply("answered", {"behavior": "deny", "message": "no"})
 
 
 class Host:
-    """The real channel, and a host that reacts to each question on a thread of its own."""
+    """The real channel, and a host that reacts to each question on a separate thread."""
 
     def __init__(self, timeout_s: float = DEADLINE_S) -> None:
         self.events: list[Event] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +15,7 @@ from tests.helpers.gates import SPECS, bash, decide, gate
 from tests.helpers.settings import settings_with
 from yume_shim.gate.paths import WINDOWS
 from yume_shim.gate.permissions import Permissions
+from yume_shim.gate.rulebook import RuleBook
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.models import ToolSpec
@@ -99,12 +102,12 @@ def test_a_restricted_session_stays_in_its_folders(space: Path, mode: str) -> No
 
 def test_the_question_about_an_edit(space: Path) -> None:
     path = f"{space}/w.txt"
-    wanted = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
+    message = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
     assert decide(gate(space), "Write", file_path="w.txt") == Decision(
-        "ask", wanted, "mode", "default", (ACCEPT_EDITS,)
+        "ask", message, "mode", "default", (ACCEPT_EDITS,)
     )
     planned = decide(gate(space, "plan"), "Write", file_path="w.txt")
-    assert planned.message.startswith(wanted)
+    assert planned.message.startswith(message)
     assert "while in plan mode" in planned.message
     dont = decide(gate(space, "dontAsk"), "Write", file_path="w.txt")
     assert (dont.verdict, dont.reason_type, dont.suggestions) == ("deny", "mode", ())
@@ -113,9 +116,9 @@ def test_the_question_about_an_edit(space: Path) -> None:
 
 def test_the_question_about_a_path_outside(space: Path) -> None:
     folder: Any = {"type": "addDirectories", "directories": ["/etc"], "destination": "session"}
-    wanted = "Claude requested permissions to read from /etc/hostname, but you haven't granted it yet."
+    message = "Claude requested permissions to read from /etc/hostname, but you haven't granted it yet."
     assert decide(gate(space), "Read", file_path="/etc/hostname") == Decision(
-        "ask", wanted, "workingDir", "outside of the workspace", (folder,), "/etc/hostname"
+        "ask", message, "workingDir", "outside of the workspace", (folder,), "/etc/hostname"
     )
     assert decide(gate(space), "Write", file_path="/etc/x").suggestions == (folder, ACCEPT_EDITS)
 
@@ -240,6 +243,25 @@ def test_content_that_means_nothing_for_a_tool_never_allows(space: Path) -> None
         decide(gate(space, "bypassPermissions", deny=("mcp__box__open(lid)",)), "mcp__box__open", what="lid").verdict
         == "deny"
     )
+
+
+def test_two_threads_build_the_rules_once(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[RuleBook] = []
+
+    class SlowRuleBook(RuleBook):
+        def __init__(self, *given: Any) -> None:
+            time.sleep(0.05)
+            super().__init__(*given)
+            built.append(self)
+
+    monkeypatch.setattr("yume_shim.gate.rulebook.RuleBook", SlowRuleBook)
+    shared = gate(space)
+    threads = [threading.Thread(target=bash, args=(shared, "echo hi")) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(built) == 1
 
 
 def test_an_invalid_rule_is_logged_and_ignored(space: Path) -> None:

@@ -73,7 +73,7 @@ def test_equality_is_by_kind_and_content() -> None:
     assert len({Point(1), Point(1), Point(2), Other(1)}) == 3
 
 
-def test_shown_matched_copied_and_stored() -> None:
+def test_repr_match_copy_and_pickle() -> None:
     point = Point(1, name="p")
     assert repr(point) == "Point(x=1, y=2, name='p')"
     match point:
@@ -89,7 +89,7 @@ def test_shown_matched_copied_and_stored() -> None:
         replace(point, z=1)
 
 
-def test_the_doc_and_the_name_stay() -> None:
+def test_doc_and_name_are_kept() -> None:
     assert Point.__doc__ == "Two places and a name."
     assert Point.__name__ == "Point"
 
