@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from claude_agent_sdk._internal.message_parser import parse_message
 
-from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, USAGE, ended, prompt, streamed, tell, uuid_of
+from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, USAGE, ended, prompt, streamed, tag_events, uuid_of
 from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.nested import NestedDialect
@@ -189,8 +189,8 @@ def streaming(uuid: str, event: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def lines(events: list[Event], *, partial: bool = False, parent: str | None = None) -> list[Any]:
     dialect = NestedDialect("2.1.325", FakeIds(), partial=partial)
-    dialect.feed(tell([SessionReady(INFO)])[0])
-    out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
+    dialect.feed(tag_events([SessionReady(INFO)])[0])
+    out = [line for tagged in tag_events(events, parent) for line in dialect.feed(tagged)]
     check_lines(out, NESTED)
     for line in out:
         assert line["type"] in NOT_PARSED or parse_message(line) is not None
