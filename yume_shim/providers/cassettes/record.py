@@ -33,7 +33,7 @@ _SECRET = re.compile(
     r"|hf_[A-Za-z0-9]{20,}|org-[A-Za-z0-9]{12,}|proj_[A-Za-z0-9]{12,})"
     r"|(?i:bearer)\s+[A-Za-z0-9._~+/-]{12,}=*"
 )
-_CUTS = frozenset(("network", "stream_interrupted", "timeout", "dns", "tls"))
+_CONNECTION_FAILURES = frozenset(("network", "stream_interrupted", "timeout", "dns", "tls"))
 
 
 class Recorder:
@@ -112,7 +112,7 @@ class Recorder:
             return
         if failure.kind == "cancelled":
             self._line({"!hold": True})
-        elif failure.kind in _CUTS:
+        elif failure.kind in _CONNECTION_FAILURES:
             self._line({"!drop": True})
 
     def _line(self, frame: Any) -> None:

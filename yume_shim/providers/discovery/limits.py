@@ -29,9 +29,9 @@ MAX_ANSWER_BYTES = 4_194_304
 """A list of 400 models takes one megabyte. Parsing 30 MB takes a second, in which no stop is noticed, and a
 gigabyte."""
 TIMEOUTS = Timeouts(connect=ASK_SECONDS, first_byte=ASK_SECONDS, idle=ASK_SECONDS, total=ASK_SECONDS)
-LEAST = {"window": 1_024, "max_output": 1}
+MIN_LIMITS = {"window": 1_024, "max_output": 1}
 """Smaller numbers are not limits …"""
-MOST_TOKENS = 1_000_000_000
+MAX_LIMIT = 1_000_000_000
 """… and neither are larger ones."""
 
 
@@ -87,7 +87,7 @@ def valid_limits(limits: Json) -> Json:
 def _is_valid(name: str, item: Any) -> bool:
     match name:
         case "window" | "max_output":
-            return type(item) is int and LEAST[name] <= item <= MOST_TOKENS
+            return type(item) is int and MIN_LIMITS[name] <= item <= MAX_LIMIT
         case "tools" | "images" | "sampling":
             return isinstance(item, bool)
         case "thinking":
@@ -206,5 +206,5 @@ def _numbers(**figures: Any) -> Json:
     return {
         name: int(item)
         for name, item in figures.items()
-        if isinstance(item, int | float) and not isinstance(item, bool) and LEAST[name] <= item <= MOST_TOKENS
+        if isinstance(item, int | float) and not isinstance(item, bool) and MIN_LIMITS[name] <= item <= MAX_LIMIT
     }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KEPT_SECONDS = 86_400
 SILENCE_SECONDS = 600
 """How long an endpoint that did not answer in time is not asked again."""
-PATIENCE = 1.0
+SLOW_SECONDS = 1.0
 """Seconds after which a missing answer is cached; a quick failure may be gone in the next moment."""
 MAX_KEPT = 200
 """Models that are cached on disk."""
@@ -66,7 +66,7 @@ class LimitsCache:
             transport.close()
         if limits:
             self._log("debug", f"{spec.endpoint.name} reports about {spec.id}: {codec.dumps(limits).decode()}")
-        if limits or (self._now() - began > PATIENCE and not cancel.is_set()):
+        if limits or (self._now() - began > SLOW_SECONDS and not cancel.is_set()):
             self._to_disk(key, limits or {})
         return limits
 

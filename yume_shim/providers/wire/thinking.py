@@ -24,7 +24,7 @@ def thinks_now(request: Request) -> bool:
     return spec.thinking not in ("", "budget") or request.thinking != "default" or bool(request.thinking_budget)
 
 
-def asked_effort(request: Request) -> str | None:
+def requested_effort(request: Request) -> str | None:
     """The effort asked for, or the nearest that the model takes; None = the model's own default."""
     return nearest_effort(request.effort, request.model.efforts) if request.effort else None
 

@@ -29,7 +29,13 @@ from yume_shim.providers.discovery.limits import (
     read_vllm,
     with_limits,
 )
-from yume_shim.providers.discovery.limits_cache import KEPT_SECONDS, MAX_KEPT, PATIENCE, SILENCE_SECONDS, LimitsCache
+from yume_shim.providers.discovery.limits_cache import (
+    KEPT_SECONDS,
+    MAX_KEPT,
+    SILENCE_SECONDS,
+    SLOW_SECONDS,
+    LimitsCache,
+)
 from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks
 from yume_shim.types.settings import Settings, Timeouts
@@ -313,7 +319,7 @@ def test_an_endpoint_that_timed_out_is_not_asked_for_a_while(tmp_path: Path) -> 
     kept = Kept(tmp_path)
 
     def slow(exchange: Exchange) -> bool:
-        kept.clock.time += PATIENCE + 1
+        kept.clock.time += SLOW_SECONDS + 1
         exchange.reply(404, {"Content-Type": "application/json"}, b'{"error": "no"}')
         return True
 

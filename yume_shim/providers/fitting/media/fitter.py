@@ -39,7 +39,7 @@ MAX_KEPT_CHARS = 256 << 20
 and if they were forgotten in turn, each request would decode all of them again."""
 MAX_SECONDS = 30.0
 """The longest that one image or document may take."""
-POLL = 0.02
+POLL_SECONDS = 0.02
 """Seconds between two looks at the stop signal while one is decoded."""
 WORKERS = 4
 """How many are fitted at a time: a resumed conversation may hold hundreds, and each may take 320 MB meanwhile."""
@@ -138,7 +138,7 @@ class _Job:
 
     def result(self, cancel: Cancel | None) -> Fitted:
         """What is sent for it. Raises Cancelled."""
-        while not self._done.wait(POLL):
+        while not self._done.wait(POLL_SECONDS):
             if cancel is not None:
                 cancel.check()
             if time.monotonic() > self._until:
