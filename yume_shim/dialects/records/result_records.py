@@ -79,7 +79,7 @@ class ServerToolUse(Record):
 
 
 class ResultEnd(Record):
-    """The end of a `result` line."""
+    """The last fields of a `result` line."""
 
     terminal_reason: str | None = ABSENT
     local_command: str | None = ABSENT

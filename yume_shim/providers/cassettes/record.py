@@ -1,4 +1,4 @@
-"""Records a model's answers as a cassette for replay. It is a tap of the pipeline, and its errors never reach that.
+"""Records a model's answers as a cassette for replay. It is a tap on the pipeline; its errors never reach the pipeline.
 
 Secrets are removed twice: the keys in use and strings in the form of well-known keys are replaced, and a line that
 still looks like a key is replaced by a mark. Folders have mode 0700, files 0600.

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 ASK_SECONDS = 3.0
 MAX_ANSWER_BYTES = 4_194_304
-"""A list of 400 models takes one megabyte. Parsing 30 MB takes a second, in which no stop is noticed, and a
-gigabyte."""
+"""A list of 400 models takes one megabyte. Parsing 30 MB takes a gigabyte of memory and a second in which a cancel
+has no effect."""
 TIMEOUTS = Timeouts(connect=ASK_SECONDS, first_byte=ASK_SECONDS, idle=ASK_SECONDS, total=ASK_SECONDS)
 MIN_LIMITS = {"window": 1_024, "max_output": 1}
-"""Smaller numbers are not limits …"""
+"""Smaller numbers are not limits and are ignored."""
 MAX_LIMIT = 1_000_000_000
-"""… and neither are larger ones."""
+"""Larger numbers are ignored too."""
 
 
 def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log: Log) -> Transport:

@@ -178,7 +178,7 @@ class KeyringProvider:
         return True
 
     def _suspend(self, slot: _Slot, failure: Failure) -> None:
-        """Do not use a key for as long as its failure says."""
+        """Suspend a key for as long as its failure says."""
         backoff = self._backoff
         with self._lock:
             slot.failure = failure

@@ -1,4 +1,4 @@
-"""The rest of a request and answer that the OpenAI APIs and Ollama share: key header, effort, extra fields, counts."""
+"""Parts of requests and answers that the OpenAI APIs and Ollama share: key header, effort, extra fields, counts."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """(file, its media type, limits) -> media type and bytes within the limits. Raises MediaRefused."""
 
 TAIL_BYTES = 4_096
-"""The end mark of a file is looked for in so many bytes: cameras and editors append data after it."""
+"""The end mark is searched in the last bytes of a file, this many: cameras and editors append data after it."""
 PNG, JPEG = "image/png", "image/jpeg"
 
 

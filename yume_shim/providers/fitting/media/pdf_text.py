@@ -18,7 +18,7 @@ MAX_CHARACTERS = 400_000
 """About 100,000 tokens."""
 MAX_SECONDS = 20.0
 HEAD_BYTES = 1_024
-"""A PDF's mark may be anywhere in the first so many bytes (readers accept that, says ISO 32000)."""
+"""The `%PDF-` mark may be anywhere in the first bytes, this many (ISO 32000)."""
 
 
 @value
