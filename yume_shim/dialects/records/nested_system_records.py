@@ -20,7 +20,7 @@ class SystemLine(Record):
 
 
 class ChildSystemLine(Record):
-    """The last fields of a `system` line that a subagent can cause: the call that runs the subagent is left out for the main
+    """The last fields of a `system` line that a subagent can cause; `parent_tool_use_id` is left out for the main
     conversation."""
 
     parent_tool_use_id: str | None = ABSENT
