@@ -346,3 +346,9 @@ def test_plain_sh_works_too(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch", {"PATH": str(tmp_path / "bin")})
     assert call(tools, "Bash", {"command": "cd sub; echo [$#]"}).content == "[0]"
     assert call(tools, "Bash", {"command": "pwd"}).content == str(tmp_path / "sub")
+
+
+def test_a_command_that_deletes_the_scratch_folder_keeps_its_output(tmp_path: Path) -> None:
+    tools = toolbox(tmp_path, tmp_path / "scratch")
+    assert call(tools, "Bash", {"command": f"rm -rf '{tmp_path / 'scratch'}'; echo done"}).content == "done"
+    tools.close()
