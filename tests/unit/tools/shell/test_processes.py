@@ -323,7 +323,7 @@ def test_saving_ends_at_the_limit(tmp_path: Path) -> None:
 
 
 def test_shell_argv_on_each_platform() -> None:
-    note = "pwd >'C:/it'\\''s/cwd' 2>/dev/null"
+    note = "pwd 2>/dev/null >'C:/it'\\''s/cwd'"
     bare = 'trap -- "$1" EXIT; eval "shift 2; $2"'
     program = REGISTER_GROUP + bare
     assert shell_argv("ls", "C:\\it's\\cwd", "C:\\Git\\bash.exe", True) == [
@@ -335,7 +335,7 @@ def test_shell_argv_on_each_platform() -> None:
         "ls",
     ]
     assert shell_argv("dir", "x", "", True) == ["cmd", "/c", "dir"]
-    assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd >'/c' 2>/dev/null", "ls"]
+    assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd 2>/dev/null >'/c'", "ls"]
     assert shell_argv("ls", "/c", "", False, registers=False)[2] == bare
 
 
