@@ -90,7 +90,7 @@ def test_the_providers_count_is_the_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "wanted", "room"),
+    ("size", "requested", "room"),
     [
         (1_000, 8_000, 8_000),
         (95_000, 8_000, 3_000),
@@ -99,5 +99,5 @@ def test_the_providers_count_is_the_base() -> None:
         (99_000, 500, 500),
     ],
 )
-def test_an_answer_is_never_longer_than_the_window_leaves(size: int, wanted: int, room: int) -> None:
-    assert room_for_output(100_000, size, wanted) == room
+def test_an_answer_is_never_longer_than_the_window_leaves(size: int, requested: int, room: int) -> None:
+    assert room_for_output(100_000, size, requested) == room
