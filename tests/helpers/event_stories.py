@@ -57,12 +57,12 @@ CUT = Failure("stream_interrupted", "the connection broke", retryable=True, prov
 
 
 def uuid_of(number: int) -> str:
-    """The uuid that `tell` gives the event at this place (from 1)."""
+    """The uuid that `tag_events` gives the event at this place (from 1)."""
     return f"e0000000-0000-4000-8000-{number:012d}"
 
 
-def tell(events: Iterable[Event], parent: str | None = None, first: int = 1) -> list[Tagged]:
-    """Events as they go out, with counted uuids and one moment for all."""
+def tag_events(events: Iterable[Event], parent: str | None = None, first: int = 1) -> list[Tagged]:
+    """The events with counted uuids and one time for all, as `EventOutput` tags them."""
     return [Tagged(event, uuid_of(number), AT, parent) for number, event in enumerate(events, first)]
 
 
@@ -222,4 +222,4 @@ def stories(draw: st.DrawFn) -> list[Tagged]:
     teller = _Teller(draw)
     for _ in range(draw(st.integers(1, 3))):
         teller.turn()
-    return tell(teller.events)
+    return tag_events(teller.events)

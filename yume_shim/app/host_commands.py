@@ -4,7 +4,8 @@ turn."""
 from __future__ import annotations
 
 from yume_shim.gate.approvals import reply_of
-from yume_shim.host.input_lines import parse_line
+from yume_shim.host.input_lines import parse_line, quote_line
+from yume_shim.host.reader import MAX_INPUT_LINE
 from yume_shim.types.commands import (
     Approve,
     Clear,
@@ -69,8 +70,12 @@ class HostCommands:
 
     def take_long(self, head: bytes) -> None:
         """Report a line that was dropped because it is over the size limit; `head` is its start."""
-        quote = head[:200].decode("utf-8", "replace")
-        self._emit(InputRejected("this line is longer than 64 MiB and was dropped: send less at once", quote))
+        quote = quote_line(head)
+        self._emit(
+            InputRejected(
+                f"this line is longer than {MAX_INPUT_LINE >> 20} MiB and was dropped: send less at once", quote
+            )
+        )
 
     def end(self) -> None:
         """stdin has ended: close open questions and let the session finish."""

@@ -39,7 +39,7 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
         ["--all", "everywhere"], is_flag=True, help="Sessions of every folder, not only this one."
     )
     as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
-    wanted = click.Argument(["session"])
+    session = click.Argument(["session"])
     for name, callback, params, text in (
         (
             "list",
@@ -47,13 +47,13 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
             [everywhere, as_json, click.Option(["--limit"], type=int, default=50, help="The most to list.")],
             "List the sessions of this folder, newest first.",
         ),
-        ("show", commands.show, [wanted, as_json], "Show a session: its id, the start of its id, or its title."),
+        ("show", commands.show, [session, as_json], "Show a session: its id, the start of its id, or its title."),
         ("search", commands.search, [click.Argument(["text"]), everywhere, as_json], "Search the text of sessions."),
         (
             "export",
             commands.export,
             [
-                wanted,
+                session,
                 click.Option(["--format", "kind"], type=click.Choice(["markdown", "html"]), default="markdown"),
                 click.Option(["--output", "-o"], default="", help="File to write (default: standard output)."),
             ],
@@ -62,7 +62,7 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
         (
             "delete",
             commands.delete,
-            [wanted, click.Option(["--yes"], is_flag=True, help="Do not ask.")],
+            [session, click.Option(["--yes"], is_flag=True, help="Do not ask.")],
             "Delete a session and its other files.",
         ),
     ):
@@ -138,26 +138,26 @@ class _Sessions:
         settings = self._settings()
         return projects_dir(settings.env, settings.session.folder)
 
-    def _find(self, wanted: str) -> Listed:
+    def _find(self, name: str) -> Listed:
         """By id, by the start of an id, or by title; this folder's sessions first."""
         projects = self._projects()
-        path = index.find(projects, wanted, self._settings().cwd)
+        path = index.find(projects, name, self._settings().cwd)
         listed = index.look(path) if path else None
         if listed is not None:
             return listed
         everything = index.listing(projects)
-        named = [each for each in everything if each.title and each.title.casefold() == wanted.casefold()]
-        begins = [each for each in everything if len(wanted) >= MIN_PREFIX and each.session_id.startswith(wanted)]
+        named = [each for each in everything if each.title and each.title.casefold() == name.casefold()]
+        begins = [each for each in everything if len(name) >= MIN_PREFIX and each.session_id.startswith(name)]
         found = named or begins
         if not found:
-            raise BadInvocation(f"no session '{wanted}'")
+            raise BadInvocation(f"no session '{name}'")
         if len(found) > 1:
             several = ", ".join(each.session_id for each in found[:MAX_MATCHES])
-            raise BadInvocation(f"'{wanted}' matches more than one session: {several}")
+            raise BadInvocation(f"'{name}' matches more than one session: {several}")
         return found[0]
 
-    def _load(self, wanted: str) -> tuple[Listed, StoredSession]:
-        listed = self._find(wanted)
+    def _load(self, name: str) -> tuple[Listed, StoredSession]:
+        listed = self._find(name)
         try:
             stored = load(listed.path)
         except StoreFailed as error:
@@ -196,7 +196,7 @@ def _row(listed: Listed, with_folder: bool) -> str:
 
 def _places(path: str, text: str) -> list[str]:
     """Where the text occurs in a session, with a little context."""
-    wanted = text.casefold()
+    needle = text.casefold()
     try:
         stored = load(path)
     except StoreFailed:
@@ -205,7 +205,7 @@ def _places(path: str, text: str) -> list[str]:
     for message in stored.history if stored is not None else ():
         for block in message.blocks:
             words = export.plain(block)
-            at = words.casefold().find(wanted)
+            at = words.casefold().find(needle)
             if at >= 0 and len(places) < MAX_MATCHES:
                 places.append(" ".join(words[max(at - AROUND, 0) : at + len(text) + AROUND].split()))
     return places

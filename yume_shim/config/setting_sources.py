@@ -91,15 +91,18 @@ class SettingSources:
         except ValueError:
             number = float("nan")
         if not least <= number < float("inf"):
-            name = f"--{flag}" if flag in self.values else f"${variable}"
-            raise BadInvocation(f"{name} must be a number of at least {least:g}, not '{raw}'")
+            source = self._source(flag, variable)
+            raise BadInvocation(f"{source} must be a number of at least {least:g}, not '{raw}'")
         return number
 
     def whole(self, flag: str, variable: str, *, least: int = 0) -> int | None:
         number = self.number(flag, variable, least=least)
         if number is not None and number != int(number):
-            raise BadInvocation(f"--{flag} must be a whole number, not '{number:g}'")
+            raise BadInvocation(f"{self._source(flag, variable)} must be a whole number, not '{number:g}'")
         return None if number is None else int(number)
+
+    def _source(self, flag: str, variable: str) -> str:
+        return f"--{flag}" if flag in self.values else f"${variable}"
 
     # ------------------------------------------------------------ config file
 

@@ -85,10 +85,10 @@ def measured(usage: Usage, messages: int, origin: str) -> Measured | None:
     return None if usage.estimated or not asked else Measured(asked + usage.output, messages, origin)
 
 
-def room_for_output(window: int, size: int, wanted: int) -> int:
-    """The `max_tokens` to request: `wanted`, or what the window leaves."""
+def room_for_output(window: int, size: int, requested: int) -> int:
+    """The `max_tokens` to request: `requested`, or what the window leaves."""
     left = window - size - window // SAFETY_SHARE
-    return min(wanted, max(left, MIN_OUTPUT))
+    return min(requested, max(left, MIN_OUTPUT))
 
 
 def load_exact(environ: Mapping[str, str]) -> Count | None:

@@ -107,8 +107,7 @@ def system_line(event: SystemEvent) -> Json:
 
 
 def failure_line(failure: Failure, provider: str) -> Json:
-    """The `error` line of a turn that the provider made fail; `provider` is the session's, for a failure without
-    one."""
+    """The `error` line of a turn that failed at the provider; `provider` is used for a failure that names none."""
     return ErrorLine(
         message=failure.message,
         code=failure.kind,

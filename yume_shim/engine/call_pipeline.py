@@ -74,24 +74,20 @@ class CallPipeline:
     def complete(self, judged: JudgedCall) -> ToolFinished:
         """Ask, run, after-hooks, finish. Raises Cancelled or HostStopped, nothing else."""
         begun = self._services.clock.monotonic()
-        call, prepared = judged.call, judged.prepared
-        if judged.failed is not None or prepared is None:
-            return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
-        call = prepared.call
+        permitted = self._permit(judged)
+        if isinstance(permitted, ToolFinished):
+            return permitted
+        call = permitted.call
         try:
-            permitted = self._permit(prepared, judged.decision)
-            if isinstance(permitted, ToolFinished):
-                return permitted
-            call, prepared = permitted.call, permitted
-            output = self._run(prepared)
+            output = self._run(permitted)
         except ToolFailed as failed:
-            return self._after_failure(prepared, failed_result(call, failed))
+            return self._after_failure(permitted, failed_result(call, failed))
         except (Cancelled, HostStopped):
             raise
         except Exception as error:
-            return self._after_failure(prepared, failed_result(call, self._unexpected(call, error)))
+            return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
         took = round((self._services.clock.monotonic() - begun) * 1000)
-        output = self._after(prepared, self._clean(call, output))
+        output = self._after(permitted, self._clean(call, output))
         return self._finish(call, output, took)
 
     # ------------------------------------------------------------ before, decide
@@ -118,13 +114,23 @@ class CallPipeline:
 
     # ------------------------------------------------------------ ask
 
-    def _permit(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        """Ask the host if needed; returns the call to run, or the result of its refusal."""
-        call = prepared.call
+    def _permit(self, judged: JudgedCall) -> PreparedCall | ToolFinished:
+        """The call to run, or the result of a call that does not run."""
+        call, prepared, decision = judged.call, judged.prepared, judged.decision
+        if judged.failed is not None or prepared is None:
+            return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
         if decision.verdict == "allow":
             return prepared
+        call = prepared.call
         if decision.verdict == "ask" and self._services.asker.can_ask():
-            return self._ask(prepared, decision)
+            try:
+                return self._ask(prepared, decision)
+            except ToolFailed as failed:  # the host's input does not fit the tool
+                return failed_result(call, failed)
+            except (Cancelled, HostStopped):
+                raise
+            except Exception as error:
+                return failed_result(call, self._unexpected(call, error))
         self._services.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
         return denied_result(call, decision.message)
 

@@ -29,7 +29,7 @@ class Fork:
     def lines(self) -> Iterator[Json]:
         """The lines of the new file. Message ids stay the same: usage counters use them to avoid counting an answer
         twice."""
-        stored, wanted = self._stored, set(self._stored.chain)
+        stored, left = self._stored, set(self._stored.chain)
         names: dict[str, str] = {}
         parent: str | None = None
         with open(self._source, "rb", buffering=READ_BYTES) as file:
@@ -39,10 +39,10 @@ class Fork:
                 except ValueError:
                     continue
                 old = line.get("uuid") if isinstance(line, dict) else None
-                if not isinstance(old, str) or old not in wanted:
+                if not isinstance(old, str) or old not in left:
                     continue
-                wanted.discard(old)
-                names[old] = uuid = self._fresh_uuid() if wanted else str(self.leaf)
+                left.discard(old)
+                names[old] = uuid = self._fresh_uuid() if left else str(self.leaf)
                 came_from = {"sessionId": stored.session_id, "messageUuid": old}
                 line |= {"uuid": uuid, "parentUuid": parent, "sessionId": self._session_id, "forkedFrom": came_from}
                 source = line.get("sourceToolAssistantUUID")

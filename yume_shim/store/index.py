@@ -72,9 +72,9 @@ def newest(projects: str, cwd: str) -> str:
 
 def by_title(projects: str, title: str, cwd: str) -> list[str]:
     """The sessions of a folder's project that have this title, newest first."""
-    wanted = title.strip().casefold()
+    folded = title.strip().casefold()
     found = listing(projects, cwd)
-    return [listed.path for listed in found if listed.title.strip().casefold() == wanted] if wanted else []
+    return [listed.path for listed in found if listed.title.strip().casefold() == folded] if folded else []
 
 
 def listing(projects: str, cwd: str = "") -> list[Listed]:

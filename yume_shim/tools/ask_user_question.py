@@ -1,4 +1,5 @@
-"""AskUserQuestion: the questions went to the host with the request for permission; its answers are in the input."""
+"""AskUserQuestion: returns the host's answers. The host got the questions with the request for permission, and put its
+answers into the input."""
 
 from __future__ import annotations
 

@@ -112,15 +112,25 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
         raise os_failure(error, "spawn", shells.shell or "shell") from None
     finally:
         if cwd_file:
-            os.unlink(cwd_file)
+            _remove(cwd_file)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # the command may have deleted its folder
 
 
 def _adopt_folder(shells: ShellSession, cwd_file: str, state: ToolState) -> str:
     """Stay in the folder that the command changed to if it is inside the workspace, else go back to the top."""
     if not cwd_file:
         return ""
-    with open(cwd_file, "rb") as file:
-        where = os.fsdecode(file.read(MAX_CWD_NOTE).removesuffix(b"\n"))
+    try:
+        with open(cwd_file, "rb") as file:
+            where = os.fsdecode(file.read(MAX_CWD_NOTE).removesuffix(b"\n"))
+    except OSError:  # the command has deleted it
+        return ""
     if not where or (not WINDOWS and where == shells.cwd) or not os.path.isdir(where):
         return ""
     if state.inside(where):

@@ -1,4 +1,4 @@
-"""Edit: one exact replacement, or all of them; says why none matched."""
+"""Edit: replaces one exact piece of text, or all its occurrences; if none matches, says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EnterPlanMode: look and plan first. The mode itself is switched by the engine."""
+"""EnterPlanMode: tells the model to plan first. The engine switches the mode."""
 
 from __future__ import annotations
 

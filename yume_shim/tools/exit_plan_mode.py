@@ -1,4 +1,4 @@
-"""ExitPlanMode: the plan is handed over. That it was approved has been decided before this runs."""
+"""ExitPlanMode: tells the model that its plan was approved. The host approved it before this runs."""
 
 from __future__ import annotations
 

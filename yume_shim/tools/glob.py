@@ -1,4 +1,4 @@
-"""Glob: paths by pattern, newest first, capped."""
+"""Glob: lists paths that match a pattern, newest first, up to a limit."""
 
 from __future__ import annotations
 

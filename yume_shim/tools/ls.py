@@ -1,4 +1,4 @@
-"""LS: a folder as a tree, capped; what is near the top comes first."""
+"""LS: lists a folder as a tree, up to a limit; entries near the top come first."""
 
 from __future__ import annotations
 

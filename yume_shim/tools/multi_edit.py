@@ -1,4 +1,4 @@
-"""MultiEdit: several edits of one file in order, all or none."""
+"""MultiEdit: applies several edits to one file in order, all or none."""
 
 from __future__ import annotations
 

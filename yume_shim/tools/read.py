@@ -1,4 +1,4 @@
-"""Read: text with line numbers, images, PDFs and notebooks."""
+"""Read: returns text with line numbers, images, PDFs and notebooks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 MAX_BYTES = 256 * 1024
-"""Bytes of text that one call may return …"""
+"""Bytes of text that one call may return."""
 MAX_LARGE_BYTES = 2 << 20
-"""… and with `allow_large`."""
+"""The same with `allow_large`."""
 MAX_LINE = 2_000
 SNIFF = 8_192
 

@@ -1,4 +1,4 @@
-"""WebFetch: a page as text. The `prompt` of the call is not used: the model reads the page itself."""
+"""WebFetch: returns a page as text. The `prompt` of the call is not used: the model reads the page itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write: a whole file in one step; refused if it changed since it was read."""
+"""Write: writes a whole file in one step; refuses if the file changed since it was read."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_a_line_that_is_too_long() -> None:
     host.commands.take_long(b"a" * 1_000)
     [rejected] = host.bench.of(InputRejected)
     assert "64 MiB" in rejected.message
-    assert rejected.quote == "a" * 200
+    assert rejected.quote == "a" * 199 + "…"
 
 
 # ---------------------------------------------------------------- answers to questions

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.engine_fakes import SPEC
-from tests.helpers.event_stories import INFO, prompt, tell
+from tests.helpers.event_stories import INFO, prompt, tag_events
 from tests.helpers.fakes import FakeClock, FakeIds
 from tests.helpers.settings import settings_with
 from tests.helpers.transcripts import answer, chain, question, save
@@ -36,7 +36,7 @@ class Written:
             ids=FakeIds(),
             log=lambda *_: None,
         )
-        for tagged in tell([prompt("new words")]):
+        for tagged in tag_events([prompt("new words")]):
             store.feed(tagged)
         store.close()
         self.path = Path(opened.transcript)

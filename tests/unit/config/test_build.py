@@ -296,6 +296,8 @@ def test_single_values(start: Start) -> None:
     assert (s.session.id, s.instructions.system_prompt, s.instructions.append_system_prompt) == (SID, "", "from file")
     assert s.endpoint.custom_headers == {"X-A": "1", "X-B": "2:3"}
     assert (s.model.max_output_tokens, s.model.thinking_budget) == (77, None)
+    with pytest.raises(BadInvocation, match=r"^\$CLAUDE_CODE_MAX_OUTPUT_TOKENS must be a whole number, not '1.5'$"):
+        start(CLAUDE_CODE_MAX_OUTPUT_TOKENS="1.5")
 
 
 def test_the_fallback_flag_is_stronger_than_the_config_file(start: Start) -> None:

@@ -44,7 +44,7 @@ print(estimate_request(nothing), estimate_request(request), estimate_text("x" * 
 
 
 def test_a_request_is_the_sum_of_what_it_sends(tmp_path: Path) -> None:
-    """In a process of its own, because what is found on disk is remembered."""
+    """In a separate process, because the module remembers what it found on disk."""
     environ = {**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=environ, capture_output=True, text=True, timeout=30, check=True
@@ -57,7 +57,7 @@ def test_a_request_is_the_sum_of_what_it_sends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"not the data"])
 def test_no_data_or_wrong_data_loads_nothing(tmp_path: Path, content: bytes | None) -> None:
-    """tiktoken would delete a file it does not like, and download it."""
+    """tiktoken would delete a file with a wrong checksum and download it again."""
     if content is not None:
         (tmp_path / O200K_FILE).write_bytes(content)
     assert load_exact({"TIKTOKEN_CACHE_DIR": str(tmp_path)}) is None
@@ -78,7 +78,7 @@ def test_the_names_are_tiktokens_own() -> None:
     assert O200K_SHA256 in source
 
 
-def test_what_the_provider_counted_is_the_base() -> None:
+def test_the_providers_count_is_the_base() -> None:
     history = [user("x" * 100), said("y" * 100)]
     base = measured(Usage(50, 20, cache_read=30, cache_write=5), len(history), "a/m")
     assert base == Measured(105, 2, "a/m")
@@ -90,7 +90,7 @@ def test_what_the_provider_counted_is_the_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "wanted", "room"),
+    ("size", "requested", "room"),
     [
         (1_000, 8_000, 8_000),
         (95_000, 8_000, 3_000),
@@ -99,5 +99,5 @@ def test_what_the_provider_counted_is_the_base() -> None:
         (99_000, 500, 500),
     ],
 )
-def test_an_answer_is_never_longer_than_the_window_leaves(size: int, wanted: int, room: int) -> None:
-    assert room_for_output(100_000, size, wanted) == room
+def test_an_answer_is_never_longer_than_the_window_leaves(size: int, requested: int, room: int) -> None:
+    assert room_for_output(100_000, size, requested) == room

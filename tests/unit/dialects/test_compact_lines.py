@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from claude_agent_sdk._internal.message_parser import parse_message
 
-from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, ended, prompt, tell, uuid_of
+from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, ended, prompt, tag_events, uuid_of
 from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
@@ -41,7 +41,7 @@ START = TurnStarted(INFO)
 
 def nested(*events: Event) -> list[Any]:
     dialect = NestedDialect("9.9.9", FakeIds())
-    lines = [line for tagged in tell(events) for line in dialect.feed(tagged)]
+    lines = [line for tagged in tag_events(events) for line in dialect.feed(tagged)]
     check_lines(lines, NESTED)
     for line in lines:
         if line["type"] not in ("conversation_reset", "command_lifecycle"):
@@ -51,7 +51,7 @@ def nested(*events: Event) -> list[Any]:
 
 def flat(*events: Event) -> list[Any]:
     dialect = FlatDialect("0.1.0", FakeIds())
-    return [line for tagged in tell(events) for line in dialect.feed(tagged)]
+    return [line for tagged in tag_events(events) for line in dialect.feed(tagged)]
 
 
 def test_compact_on_demand() -> None:
@@ -185,5 +185,5 @@ def test_illegal(events: tuple[Event, ...]) -> None:
 
 def check_order(events: tuple[Event, ...]) -> None:
     check = OrderCheck()
-    for tagged in tell((READY, *events)):
+    for tagged in tag_events((READY, *events)):
         check.feed(tagged)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.event_stories import CUT, INFO, SESSION, USAGE, ended, prompt, streamed, tell, uuid_of
+from tests.helpers.event_stories import CUT, INFO, SESSION, USAGE, ended, prompt, streamed, tag_events, uuid_of
 from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.flat import FlatDialect
@@ -97,7 +97,7 @@ RESULT: dict[str, Any] = {
 
 def lines(events: list[Event], parent: str | None = None, max_line: int = FLAT_LINE_BYTES) -> list[Any]:
     dialect = FlatDialect("9.9.9", FakeIds(), max_line)
-    out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
+    out = [line for tagged in tag_events(events, parent) for line in dialect.feed(tagged)]
     check_lines(out, FLAT)
     return out
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from claude_agent_sdk._internal.message_parser import parse_message
 
-from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, USAGE, ended, prompt, streamed, tell, uuid_of
+from tests.helpers.event_stories import CUT, INFO, SESSION, STAMP, USAGE, ended, prompt, streamed, tag_events, uuid_of
 from tests.helpers.fakes import FakeIds
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.nested import NestedDialect
@@ -189,8 +189,8 @@ def streaming(uuid: str, event: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def lines(events: list[Event], *, partial: bool = False, parent: str | None = None) -> list[Any]:
     dialect = NestedDialect("2.1.325", FakeIds(), partial=partial)
-    dialect.feed(tell([SessionReady(INFO)])[0])
-    out = [line for tagged in tell(events, parent) for line in dialect.feed(tagged)]
+    dialect.feed(tag_events([SessionReady(INFO)])[0])
+    out = [line for tagged in tag_events(events, parent) for line in dialect.feed(tagged)]
     check_lines(out, NESTED)
     for line in out:
         assert line["type"] in NOT_PARSED or parse_message(line) is not None
@@ -629,7 +629,7 @@ def test_warnings(event: Event, content: str, tag: str) -> None:
     assert lines([event]) == [line | {"session_id": SESSION, "uuid": uuid_of(1)}]
 
 
-def test_lines_after_a_clear_wear_the_new_id() -> None:
+def test_lines_after_a_clear_carry_the_new_id() -> None:
     out = lines([SessionChanged("new", SESSION), ModeChanged("plan")])
     assert [line["session_id"] for line in out] == [SESSION, "new"]
 

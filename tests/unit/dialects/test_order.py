@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.helpers.event_stories import AT, CUT, INFO, USAGE, ended, prompt, stories, streamed, tell
+from tests.helpers.event_stories import AT, CUT, INFO, USAGE, ended, prompt, stories, streamed, tag_events
 from yume_shim.dialects.order import OrderBroken, OrderCheck
 from yume_shim.types.blocks import Text, ToolCall, ToolResult
 from yume_shim.types.events import (
@@ -64,7 +64,7 @@ def feed_all(story: list[Tagged], concurrency: int = 1) -> None:
 
 
 def check(events: list[Event], concurrency: int = 1) -> None:
-    feed_all(tell(events), concurrency)
+    feed_all(tag_events(events), concurrency)
 
 
 @settings(max_examples=150, deadline=None)
@@ -196,7 +196,7 @@ def test_calls_side_by_side_when_allowed() -> None:
 
 def test_a_subagent_ends_before_its_call() -> None:
     order = OrderCheck()
-    for tagged in tell([*CALLED, ToolStarted(CALL)]):
+    for tagged in tag_events([*CALLED, ToolStarted(CALL)]):
         order.feed(tagged)
     inner = ToolCall("inner_1", "Read", {})
     child: list[Event] = [
@@ -207,7 +207,7 @@ def test_a_subagent_ends_before_its_call() -> None:
         ResponseEnded("tool_calls", "tool_use", USAGE),
         ToolStarted(inner),
     ]
-    for tagged in tell(child, parent=CALL.id):
+    for tagged in tag_events(child, parent=CALL.id):
         order.feed(tagged)
     with pytest.raises(OrderBroken, match="inner_1"):
         order.feed(Tagged(done(CALL), "u", AT))
@@ -215,7 +215,7 @@ def test_a_subagent_ends_before_its_call() -> None:
 
 def test_a_subagent_without_its_call() -> None:
     order = OrderCheck()
-    for tagged in tell(CALLED):
+    for tagged in tag_events(CALLED):
         order.feed(tagged)
     with pytest.raises(OrderBroken, match="call_1"):
         order.feed(Tagged(RequestStarted("m"), "u", AT, CALL.id))

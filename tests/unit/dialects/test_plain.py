@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.event_stories import INFO, ended, prompt, streamed, tell
+from tests.helpers.event_stories import INFO, ended, prompt, streamed, tag_events
 from tests.helpers.fakes import FakeIds
 from yume_shim.dialects.nested import NestedDialect
 from yume_shim.dialects.plain import JsonDialect, TextDialect
@@ -45,19 +45,19 @@ TURN: list[Event] = [
 )
 def test_text(changes: dict[str, Any], printed: str) -> None:
     dialect = TextDialect()
-    out = [line for tagged in tell([*TURN, ended(**changes)]) for line in dialect.feed(tagged)]
+    out = [line for tagged in tag_events([*TURN, ended(**changes)]) for line in dialect.feed(tagged)]
     assert out == [{"!text": printed}]
 
 
 def test_text_prints_nothing_after_a_shutdown() -> None:
     dialect = TextDialect()
     events: list[Event] = [*TURN, Interrupted("shutdown", "streaming"), ended(outcome="cancelled")]
-    assert [line for tagged in tell(events) for line in dialect.feed(tagged)] == []
+    assert [line for tagged in tag_events(events) for line in dialect.feed(tagged)] == []
 
 
 def test_json_is_only_the_result() -> None:
     inner, dialect = NestedDialect("2.1.325", FakeIds()), JsonDialect(NestedDialect("2.1.325", FakeIds()))
-    events = tell([*TURN, ended("Ho")])
+    events = tag_events([*TURN, ended("Ho")])
     expected = next(line for tagged in events for line in inner.feed(tagged) if line["type"] == "result")
     del expected["model_usage_since_last_result"]
     assert [line for tagged in events for line in dialect.feed(tagged)] == [expected]
@@ -66,7 +66,7 @@ def test_json_is_only_the_result() -> None:
 def test_verbose_json_is_one_array_of_messages() -> None:
     inner = NestedDialect("2.1.325", FakeIds())
     dialect = JsonDialect(NestedDialect("2.1.325", FakeIds()), verbose=True)
-    events = tell([*TURN, ended("Ho")])
+    events = tag_events([*TURN, ended("Ho")])
     expected = [line for tagged in events for line in inner.feed(tagged)]
     expected = [line for line in expected if line["type"] in ("system", "assistant", "result")]
     del expected[-1]["model_usage_since_last_result"]

@@ -120,7 +120,7 @@ def test_a_parent_is_a_field_of_every_flat_line() -> None:
 
 
 def functions(path: Path) -> Iterator[ast.AST]:
-    """Every node inside a function: tables of a module are no lines."""
+    """Every node inside a function: tables of a module are not lines."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef):
             yield from ast.walk(node)

@@ -158,8 +158,10 @@ def test_a_denied_call_does_not_run_and_has_no_after_hook() -> None:
 
 def test_input_changed_by_the_host_is_validated_again() -> None:
     made = bench(TableGate(Echo="ask"), ScriptedAsker(Answer("allow", {"x": 5})))
-    [finished] = run(made, CALL)
+    hooks = Hooks()
+    [finished] = run(made, CALL, hooks=hooks)
     assert finished.result.is_error
+    assert [step for step, _ in hooks.seen] == ["before"]  # it never ran
     assert "root.x: 5 is not of type 'string'" in str(finished.result.content)
 
 

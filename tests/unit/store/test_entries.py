@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.event_stories import AT, CUT, INFO, SESSION, STAMP, USAGE, ended, prompt, streamed, tell, uuid_of
+from tests.helpers.event_stories import (
+    AT,
+    CUT,
+    INFO,
+    SESSION,
+    STAMP,
+    USAGE,
+    ended,
+    prompt,
+    streamed,
+    tag_events,
+    uuid_of,
+)
 from yume_shim.store.entries import Entries, Entry
 from yume_shim.types.blocks import Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import (
@@ -51,7 +63,7 @@ def describe_failure(failure: Failure) -> tuple[str, str]:
 def entries_of(events: list[Event], leaf: str | None = None) -> list[Entry]:
     fresh = iter(f"fresh-{number}" for number in range(1, 100))
     entries = Entries("2.1.325", describe_failure, lambda: next(fresh), git_branch="main", leaf=leaf, price=price)
-    return [entry for tagged in tell(events) for entry in entries.feed(tagged)]
+    return [entry for tagged in tag_events(events) for entry in entries.feed(tagged)]
 
 
 def price(model: str, usage: Usage) -> float | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from claude_agent_sdk import get_session_messages, list_sessions
 
-from tests.helpers.event_stories import INFO, SESSION, USAGE, ended, prompt, streamed, tell
+from tests.helpers.event_stories import INFO, SESSION, USAGE, ended, prompt, streamed, tag_events
 from yume_shim.store.entries import Entries
 from yume_shim.store.jsonl import JsonlStore
 from yume_shim.store.layout import projects_dir, session_path
@@ -70,7 +70,7 @@ class Stored:
         )
 
     def feed(self, events: list[Event]) -> None:
-        for tagged in tell(events):
+        for tagged in tag_events(events):
             self.store.feed(tagged)
 
 
@@ -260,7 +260,7 @@ def test_the_mirror_gets_every_entry_in_the_order_of_the_file(tmp_path: Path) ->
         ended("", outcome="cancelled"),
     ]
     stored.feed(TURN)
-    for tagged in tell(interrupted, first=50):
+    for tagged in tag_events(interrupted, first=50):
         stored.store.feed(tagged)
     stored.store.close()
     assert stored.mirrored == [(str(path), loads(line)) for line in path.read_bytes().splitlines()]

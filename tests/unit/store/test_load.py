@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.event_stories import INFO, USAGE, ended, prompt, streamed, tell
+from tests.helpers.event_stories import INFO, USAGE, ended, prompt, streamed, tag_events
 from tests.helpers.timing import cheap
 from tests.helpers.transcripts import answer, chain, question, save
 from yume_shim.store.entries import Entries
@@ -50,7 +50,7 @@ def stored(path: Path, events: list[Event]) -> Path:
     fresh = (f"fresh-{number}" for number in range(1000))
     entries = Entries("2.1.325", lambda _: ("unknown", "no"), lambda: next(fresh), price=lambda *_: 0.5)
     store = JsonlStore(str(path), lambda *_: None, entries)
-    for tagged in tell(events):
+    for tagged in tag_events(events):
         store.feed(tagged)
     store.close()
     return path
@@ -158,11 +158,11 @@ def test_history_begins_at_the_last_compaction(tmp_path: Path) -> None:
     ]
     path = stored(tmp_path / "s.jsonl", events)
     assert read(path).history == (user(Text("Summary.")), *kept, user(Text("new")))
-    first = read(path, at=tell(events)[1].uuid)
+    first = read(path, at=tag_events(events)[1].uuid)
     assert first.history == (user(Text("old")),)
     # a branch from before the compaction is found, although its start was forgotten
     with path.open("ab") as file:
-        file.write(save(question("branch", "again", parent=tell(events)[1].uuid)))
+        file.write(save(question("branch", "again", parent=tag_events(events)[1].uuid)))
     assert read(path).history == (user(Text("old")), user(Text("again")))
 
 

@@ -1,4 +1,4 @@
-"""Keys are removed. The sample keys are assembled from parts, so that no scanner takes them for real ones."""
+"""Keys are removed. The sample keys are assembled from parts, so that secret scanners do not report them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short soak: many mixed calls in one session leave nothing behind (the long one is scripts/soak.py)."""
+"""A short soak: many mixed calls in one session leave no processes or open files (the long one is scripts/soak.py)."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Errors(Record):
 
 
 class ResultEnd(Record):
-    """The end of a `result` line."""
+    """The last fields of a `result` line."""
 
     terminal_reason: str | None = ABSENT
     local_command: str | None = ABSENT

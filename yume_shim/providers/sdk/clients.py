@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import WireRequest
 
 _NO_KEY = "none"
-HARMLESS = frozenset(
+PUBLIC_HEADERS = frozenset(
     {
         *("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"),
         "user-agent",
@@ -43,7 +43,7 @@ class Client:
         self.idle = limits.idle
         self.captured: list[_CopiedBody] = []
         self.sockets: list[Any] = []
-        self.harmless: frozenset[str] = HARMLESS
+        self.public_headers: frozenset[str] = PUBLIC_HEADERS
         """Headers of the current request that any server may see."""
         self._name = transport.endpoint.name
         self.http = httpx2.Client(
@@ -64,7 +64,7 @@ class Client:
             if (first[0], origin[0]) == ("https", "http"):
                 message = f"{first[1]} redirects to an unencrypted address ({origin[1]})"
                 raise ProviderFailed(failure_protocol(self._name, message, retryable=False))
-            for name in [name for name in request.headers if name.lower() not in self.harmless]:
+            for name in [name for name in request.headers if name.lower() not in self.public_headers]:
                 del request.headers[name]  # httpx2 itself removes only `Authorization`
         request.extensions["trace"] = self._trace
         request.extensions["timeout"] = self._limits.copy()  # google's client sets none

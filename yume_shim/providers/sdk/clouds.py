@@ -24,7 +24,7 @@ GOOGLE_PROJECT = ("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
 """Variables that name the project."""
 GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
-PARTS = {"bedrock": ("boto3", "bedrock"), "azure-ad": ("azure.identity", "azure")}
+EXTRAS = {"bedrock": ("boto3", "bedrock"), "azure-ad": ("azure.identity", "azure")}
 """Packages that only these sign-ins need, and the extra that installs them."""
 _NOT_SIGNED_IN = frozenset(
     {
@@ -49,7 +49,7 @@ def build_cloud(transport: SdkTransport, http: Any) -> Any:
         raise ProviderFailed(
             failure_config(endpoint.name, f"no sign-in '{endpoint.sign_in}' for {endpoint.api}; known: {known}")
         )
-    needed, extra = PARTS.get(endpoint.sign_in, ("", ""))
+    needed, extra = EXTRAS.get(endpoint.sign_in, ("", ""))
     if needed:
         try:
             __import__(needed)

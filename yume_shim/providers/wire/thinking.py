@@ -24,13 +24,13 @@ def thinks_now(request: Request) -> bool:
     return spec.thinking not in ("", "budget") or request.thinking != "default" or bool(request.thinking_budget)
 
 
-def asked_effort(request: Request) -> str | None:
-    """The effort asked for, or the nearest that the model takes; None = the model's own default."""
+def requested_effort(request: Request) -> str | None:
+    """The requested effort, or the nearest that the model accepts; None = the model's own default."""
     return nearest_effort(request.effort, request.model.efforts) if request.effort else None
 
 
 def least_effort(request: Request) -> str:
-    """What comes nearest to no thinking. "none" and "minimal" each fail at half of the models, so they are said only to
-    those that are known to take them; "low" is the least that all take."""
+    """The level nearest to no thinking. Half of the models refuse "none", half "minimal", so only models that are
+    known to accept one get it; "low" is the lowest that all accept."""
     taken = request.model.efforts
     return next((level for level in OFF_LEVELS if level in taken), None) or nearest_effort("low", taken)

@@ -78,18 +78,18 @@ def _plain(name: str) -> str:
 
 
 def _item(item: Any, field: Json, name: str, report_drift: Callable[[str, str], None]) -> Any:
-    wanted = field.get("type")
-    if isinstance(item, str) and wanted in ("array", "object"):
+    expected = field.get("type")
+    if isinstance(item, str) and expected in ("array", "object"):
         try:
             parsed = loads(item)
         except ValueError:
             return item
-        if not isinstance(parsed, list if wanted == "array" else dict):
+        if not isinstance(parsed, list if expected == "array" else dict):
             return item
-        report_drift(name, f"parsed from text to {wanted}")
+        report_drift(name, f"parsed from text to {expected}")
         item = parsed
     inner = field.get("items", {})
-    if wanted == "array" and isinstance(item, list) and "properties" in inner:
+    if expected == "array" and isinstance(item, list) and "properties" in inner:
         better = [fix_arguments(part, inner, report_drift) if isinstance(part, dict) else part for part in item]
         if any(new is not old for new, old in zip(better, item, strict=True)):
             return better

@@ -1,4 +1,4 @@
-"""The built-in tools as a tool source: which of them a session has, and name -> module on first use."""
+"""The built-in tools as a tool source: chooses those of a session and imports each at its first call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_builtin_tools(
     search: Search | None = None,
     on_task: Callable[[TaskStarted | TaskEnded], object] | None = None,
 ) -> BuiltinTools:
-    """The tools these settings ask for. `scratch_dir` takes outputs too long to show, `env` is what commands see.
+    """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
     `on_task` is called when a command starts or ends in the background."""
     state = ToolState(
@@ -66,26 +66,26 @@ def open_builtin_tools(
 
 
 def chosen_specs(
-    wanted: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
+    requested: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
 ) -> tuple[ToolSpec, ...]:
     """The specs in their stable order: the requested ones (None = all), without those whose bare name is denied and
     those that would not work here. The same arguments give what `open_builtin_tools` offers."""
-    every = wanted is None or DEFAULT_WORD in wanted
-    names = frozenset(wanted or ())
-    out = frozenset(denied)
+    every = requested is None or DEFAULT_WORD in requested
+    names = frozenset(requested or ())
+    hidden = frozenset(denied)
     return tuple(
         spec
         for spec in SPECS
         if (every or spec.name in names or names.intersection(spec.aliases))
-        and spec.name not in out
-        and not out.intersection(spec.aliases)
+        and spec.name not in hidden
+        and not hidden.intersection(spec.aliases)
         and (host_answers or not spec.needs_host)
         and (searches or spec.name != SEARCH_TOOL)
     )
 
 
 def module_name(tool: str) -> str:
-    """`MultiEdit` lives in `multi_edit`."""
+    """The module of a tool: `MultiEdit` is in `multi_edit`."""
     made = ""
     for place, char in enumerate(tool):
         hump = char.isupper() and tool[place - 1 : place].islower()
@@ -130,7 +130,7 @@ class BuiltinTools:
         from yume_shim.tools.dispatch.own_schemas import check_input
 
         check_input(spec, call.input, call.broken)
-        path, real_path = self._place(call, spec) if spec.path_field else ("", "")
+        path, real_path = self._resolved_path(call, spec) if spec.path_field else ("", "")
         return PreparedCall(call, spec, self, path, real_path)
 
     def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
@@ -148,7 +148,7 @@ class BuiltinTools:
         output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
 
-    def _place(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
+    def _resolved_path(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
         """(the path named in the call, where it leads)."""
         path = self._state.resolve(call.input.get(spec.path_field) or self._state.cwd)
         return path, os.path.realpath(path)

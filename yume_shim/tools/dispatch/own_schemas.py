@@ -99,14 +99,14 @@ def _issues(given: Json, schema: Json, place: Place, spec: ToolSpec) -> list[Jso
 
 
 def _item_issues(item: Any, field: Json, where: Place, spec: ToolSpec) -> list[Json]:
-    label, wanted = _label(where), field["type"]
-    if not _fits(item, wanted):
-        text = f"The parameter `{label}` type is expected as `{wanted}` but provided as `{_type_name(item)}`"
+    label, expected = _label(where), field["type"]
+    if not _fits(item, expected):
+        text = f"The parameter `{label}` type is expected as `{expected}` but provided as `{_type_name(item)}`"
         return [_issue("invalid_type", where, text)]
     if "enum" in field and item not in field["enum"]:
         choice = ", ".join(f"`{word}`" for word in field["enum"])
         return [_issue("invalid_value", where, f"The parameter `{label}` must be one of {choice}")]
-    if wanted == "array":
+    if expected == "array":
         inner = field.get("items")
         return [issue for place, part in enumerate(item) for issue in _part_issues(part, inner, (*where, place), spec)]
     if isinstance(item, str):
@@ -139,8 +139,8 @@ def _string_issues(item: str, where: Place, spec: ToolSpec) -> list[Json]:
     return [_issue("invalid_format", where, f"The parameter `{label}` {problem}")] if problem else []
 
 
-def _fits(item: Any, wanted: str) -> bool:
-    match wanted:
+def _fits(item: Any, expected: str) -> bool:
+    match expected:
         case "string":
             return isinstance(item, str)
         case "boolean":
@@ -152,7 +152,7 @@ def _fits(item: Any, wanted: str) -> bool:
                 item = float(item)
             if isinstance(item, bool) or not isinstance(item, (int, float)):
                 return False
-            return abs(item) < 1e15 and (wanted == "number" or float(item).is_integer())
+            return abs(item) < 1e15 and (expected == "number" or float(item).is_integer())
         case "array":
             return isinstance(item, list)
         case "object":

@@ -1,1 +1,1 @@
-"""What the file tools share: reading, atomic writing, diffs, checkpoints, notebooks."""
+"""Shared by the file tools: reading, atomic writing, diffs, checkpoints, notebooks."""

@@ -1,9 +1,9 @@
-"""Writing a file in one step: readers see the old content or the new, never half of it, even if we are killed.
+"""Writes a file in one step: readers see the old content or the new, never half of it, even if we are killed.
 
-The new content goes into a temporary file beside the old one, whose name is derived from the old name; its writer holds
-a lock on it. So the next writer finds what a killed one left, knows that it is abandoned, and removes it. Then the file
-is synced and renamed over the old one. All of this happens inside an open folder that was checked to be the one the
-gate judged: a folder that is swapped for a link meanwhile changes nothing.
+The new content is written to a temporary file next to the old one. Its name is derived from the old name. Its writer
+holds a lock on it: if a writer is killed, the next one finds the file unlocked and removes it. Then the file is synced
+and renamed over the old one. All of this happens inside an open folder that was checked to be the one that the gate
+judged: swapping that folder for a link meanwhile has no effect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from yume_shim.types.value import value
 
 ENDING = ".yume-tmp"
 MAX_NAME = 200
-"""Bytes of a file's name that are kept in the name beside it; file systems take 255."""
+"""Bytes of the file's name that are kept in the name of the temporary file; file systems allow 255."""
 CLAIM_S = 2.0
 CLAIM_STEP_S = 0.01
 """How long to wait for another writer of the same file."""
@@ -27,14 +27,14 @@ CLAIM_STEP_S = 0.01
 
 @value
 class Target:
-    """Where a write goes: the real path and, if a file is there, its facts."""
+    """The target of a write: the real path and, if a file exists there, its `stat` result."""
 
     path: str
     facts: os.stat_result | None
 
 
 def write_target(path: str, shown: str, may_enter: bool, judged: str = "") -> Target:
-    """Check the place first. A symlink is written through only if it leads to a file in the workspace (`may_enter`)."""
+    """Check the path. A symlink is written through only if it leads to a file in the workspace (`may_enter`)."""
     real = real_path(path, shown, judged)
     try:
         facts = os.lstat(path)
@@ -67,7 +67,7 @@ def write_file(target: Target, data: bytes, shown: str) -> None:
         if not folder.is_right():
             raise moved(shown)
         if target.facts is not None and target.facts.st_nlink > 1:
-            _write_in_place(folder, name, data)  # a replaced hard link would part from its other names
+            _write_in_place(folder, name, data)  # replacing the file would separate it from its other hard links
             return
         try:
             _replace(folder, name, data, target.facts)
@@ -82,14 +82,14 @@ def write_file(target: Target, data: bytes, shown: str) -> None:
 
 
 class _Folder:
-    """An open folder, and what is done inside it. Windows opens no folders: there it is just a path."""
+    """An open folder, and the operations inside it. Windows cannot open folders: there it is just a path."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._handle = -1 if WINDOWS else os.open(path, os.O_RDONLY | os.O_DIRECTORY | NO_FOLLOW)
 
     def is_right(self) -> bool:
-        """Is it the folder that its path names, with no link on the way?"""
+        """Is it the folder that its path names, with no link in the path?"""
         return WINDOWS or is_at(self._handle, self.path)
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
@@ -111,7 +111,7 @@ class _Folder:
             os.unlink(name, dir_fd=self._handle)
 
     def has(self, name: str, handle: int) -> bool:
-        """Is this open file still the one of that name?"""
+        """Is this open file still the one with that name?"""
         if WINDOWS:
             return True
         try:
@@ -120,20 +120,20 @@ class _Folder:
             return False
 
     def sync(self) -> None:
-        """Make the rename last."""
+        """Make the rename durable."""
         if not WINDOWS:
             try:
                 os.fsync(self._handle)
             except OSError:
-                pass  # some file systems sync no folders
+                pass  # some file systems cannot sync folders
 
     def close(self) -> None:
         if self._handle >= 0:
             os.close(self._handle)
 
 
-def beside_name(name: str) -> str:
-    """The name of the file that is written first."""
+def temporary_name(name: str) -> str:
+    """The name of the temporary file."""
     kept = os.fsencode(name)
     if len(kept) > MAX_NAME:
         from zlib import crc32
@@ -143,9 +143,9 @@ def beside_name(name: str) -> str:
 
 
 def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | None) -> None:
-    beside = beside_name(name)
+    temporary = temporary_name(name)
     # Until it has its final mode no other user may read it: it may hold a secret.
-    handle = _claim(folder, beside, 0o666 if facts is None else 0o600)
+    handle = _claim(folder, temporary, 0o666 if facts is None else 0o600)
     try:
         try:
             _write_all(handle, data)
@@ -155,12 +155,12 @@ def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | No
             if WINDOWS:  # where an open file cannot be renamed; elsewhere the lock is held until it has its new name
                 os.close(handle)
                 handle = -1
-            folder.rename(beside, name)
+            folder.rename(temporary, name)
         except BaseException:
             if handle >= 0 and WINDOWS:
                 os.close(handle)
                 handle = -1
-            folder.remove(beside)
+            folder.remove(temporary)
             raise
     finally:
         if handle >= 0:
@@ -168,52 +168,53 @@ def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | No
     folder.sync()
 
 
-def _claim(folder: _Folder, beside: str, mode: int) -> int:
-    """Create the file beside the target and lock it. Removes an abandoned one; waits for a living writer."""
+def _claim(folder: _Folder, temporary: str, mode: int) -> int:
+    """Create the temporary file and lock it. Removes an abandoned one; waits for a running writer."""
     deadline = time.monotonic() + CLAIM_S
     while True:
         try:
-            handle = folder.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            handle = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         except FileExistsError:
-            if not _remove_abandoned(folder, beside):
+            if not _remove_abandoned(folder, temporary):
                 if time.monotonic() > deadline:
                     raise OSError(errno.EBUSY, "another program is writing this file") from None
                 time.sleep(CLAIM_STEP_S)
             continue
-        if _lock(handle) and folder.has(beside, handle):
+        if _lock(handle) and folder.has(temporary, handle):
             return handle
-        os.close(handle)  # taken for an abandoned one in the instant before it was locked
+        os.close(handle)  # another writer took it for abandoned before it was locked
 
 
-def _remove_abandoned(folder: _Folder, beside: str) -> bool:
-    """True if it is gone. A writer that holds its lock is alive; anything but a plain file is not ours and removed."""
+def _remove_abandoned(folder: _Folder, temporary: str) -> bool:
+    """True if the file is gone. A locked file belongs to a running writer. Anything but a regular file is not ours,
+    and is removed."""
     if WINDOWS:
         try:
-            folder.remove(beside)  # refused while another process has it open
+            folder.remove(temporary)  # refused while another process has it open
         except PermissionError:
             return False
         return True
     try:
-        handle = folder.open(beside, os.O_RDONLY | os.O_NONBLOCK)
+        handle = folder.open(temporary, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
         return True
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
-            folder.remove(beside)
+            folder.remove(temporary)
             return True
         raise
     try:
         if not _lock(handle):
             return False
-        if folder.has(beside, handle):
-            folder.remove(beside)
+        if folder.has(temporary, handle):
+            folder.remove(temporary)
         return True
     finally:
         os.close(handle)
 
 
 def _lock(handle: int) -> bool:
-    """Ours now? The lock ends with the process, however that ends."""
+    """Try to lock the file; True on success. The system releases the lock when the process ends, however it ends."""
     if WINDOWS:
         return True
     from fcntl import LOCK_EX, LOCK_NB, flock

@@ -24,7 +24,6 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 """Larger files are not kept, and so not rewound."""
 MAX_BACKUPS = 10_000
 UNKNOWN = "No file checkpoint found for message {0}."
-NOT_ENABLED = "File rewinding is not enabled."
 
 
 @value
@@ -48,12 +47,12 @@ class Checkpoints:
         self._backups: list[Backup] = []
         self._load()
 
-    def begin(self, uuid: str) -> None:
+    def begin(self, prompt: str) -> None:
         """The prompt with this uuid begins: changes from here on belong to it."""
         with self._lock:
-            self._prompt = uuid
-            self._prompts.append(uuid)
-            self._note({"prompt": uuid})
+            self._prompt = prompt
+            self._prompts.append(prompt)
+            self._note({"prompt": prompt})
 
     def keep(self, path: str) -> None:
         """Called before a file is changed."""
@@ -65,12 +64,12 @@ class Checkpoints:
             self._backups.append(backup)
             self._note({"prompt": backup.prompt, "path": path, "kept": backup.kept})
 
-    def rewind(self, uuid: str, *, dry_run: bool) -> Json:
+    def rewind(self, prompt: str, *, dry_run: bool) -> Json:
         """Put every file back to what it was before this prompt. Raises ToolFailed if the prompt is not known."""
         with self._lock:
-            if uuid not in self._prompts:
-                raise ToolFailed(UNKNOWN.format(uuid))
-            later = set(self._prompts[self._prompts.index(uuid) :])
+            if prompt not in self._prompts:
+                raise ToolFailed(UNKNOWN.format(prompt))
+            later = set(self._prompts[self._prompts.index(prompt) :])
             first: dict[str, Backup] = {}
             for backup in self._backups:
                 if backup.prompt in later and backup.kept is not None:

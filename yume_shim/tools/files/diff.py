@@ -1,4 +1,4 @@
-"""What changed between two texts, as the hunks that hosts draw: `{oldStart, oldLines, newStart, newLines, lines}`."""
+"""Computes the hunks between two texts that hosts show: `{oldStart, oldLines, newStart, newLines, lines}`."""
 
 from __future__ import annotations
 

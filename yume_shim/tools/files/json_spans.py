@@ -1,4 +1,4 @@
-"""The positions of the parts of a JSON text, so that one can be replaced and every other byte stays as it is."""
+"""Finds the positions of the parts of a JSON text, so that one can be replaced and every other byte stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images and PDFs: recognised by their first bytes, turned into blocks for the model."""
+"""Recognises images and PDFs by their first bytes and turns them into blocks for the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks as the model reads them: cells as text, their outputs, their pictures."""
+"""Shows notebooks to the model: cells and their outputs as text, pictures as images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as the tools see them: failures in words, safe opening, encodings that survive an edit.
+"""Opens, reads and decodes files for the tools: error messages, safe opening, encodings that survive an edit.
 
 Writing is in `atomic_write.py`.
 """
@@ -21,14 +21,14 @@ CHUNK = 1 << 20
 MAX_TEXT_BYTES = 16 << 20
 """The largest file that is taken into memory to be read whole or edited."""
 MAX_NEIGHBOURS = 2_000
-"""How many names of a folder are compared to suggest what was meant."""
+"""Names of a folder that are compared to suggest another file."""
 BINARY_FLAG: int = getattr(os, "O_BINARY", 0)
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 WINDOWS = os.name == "nt"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
-# ---------------------------------------------------------------- failures in words
+# ---------------------------------------------------------------- error messages
 
 
 def os_failure(error: OSError, verb: str, shown: str) -> ToolFailed:
@@ -41,7 +41,7 @@ def os_failure(error: OSError, verb: str, shown: str) -> ToolFailed:
 
 
 def missing_file(path: str, cwd: str) -> ToolFailed:
-    """The file is not there; perhaps a neighbour was meant."""
+    """The error for a missing file; suggests a similar name."""
     text = f"File does not exist. Note: your current working directory is {cwd}."
     near = _neighbour(path)
     return ToolFailed(f"{text} Did you mean {near}?" if near else text)

@@ -1,1 +1,1 @@
-"""What the search tools share: patterns, walking folders, the fallback for ripgrep."""
+"""Shared by the search tools: patterns, walking folders, the search process, the fallback for ripgrep."""

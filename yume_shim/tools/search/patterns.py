@@ -1,4 +1,4 @@
-"""Path patterns: `*` and `?` inside a name, `[…]`, `{a,b}`, and `**` across folders.
+"""Matches path patterns: `*` and `?` inside a name, `[…]`, `{a,b}`, and `**` across folders.
 
 A pattern is a small automaton that is stepped along a path name by name: a folder below which nothing can match is not
 entered, and no pattern takes exponential time.

@@ -1,4 +1,4 @@
-"""Folders, walked without following links, without entering version-control folders, and never for too long."""
+"""Walks folders without following links, without entering version-control folders, and within a time limit."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def matching_files(top: str, pattern: PathPattern, budget: Budget) -> Iterator[s
 
 
 def files_below(top: str, skip: Callable[[str, bool], bool]) -> Iterator[str]:
-    """Full paths of all files below `top` in path order, but for what `skip(path, is_folder)` names."""
+    """Full paths of all files below `top` in path order, except those for which `skip(path, is_folder)` is true."""
     todo = [top]
     while todo:
         here = todo.pop()

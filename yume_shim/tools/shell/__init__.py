@@ -1,1 +1,1 @@
-"""What the shell tools share: processes, the orphan watcher, the sandbox."""
+"""Shared by the shell tools: processes, the shells of a session, the orphan watcher, the sandbox."""

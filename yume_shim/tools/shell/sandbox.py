@@ -1,4 +1,4 @@
-"""Bash in a sandbox, on Linux, by bubblewrap: what is outside the workspace can be read but not changed.
+"""Runs commands in a sandbox (bubblewrap, Linux only): files outside the workspace can be read but not changed.
 
 A command is never run without the sandbox that the settings request: where it is not available, nothing runs.
 """
@@ -61,5 +61,5 @@ def sandbox_argv(
             path = os.path.join(folder, name)
             made += ["--ro-bind-try", path, path]
     if note and not note.startswith("/dev/"):
-        made += ["--bind", note, note]  # where the shell writes its folder when it leaves
+        made += ["--bind", note, note]  # where the shell writes its working directory on exit
     return [*made, "--chdir", cwd, "--", *argv]

@@ -149,4 +149,4 @@ def shell_argv(command: str, cwd_file: str, shell: str, windows: bool, registers
     program = 'trap -- "$1" EXIT; eval "shift 2; $2"'
     if registers and not windows:
         program = REGISTER_GROUP + program
-    return [shell or "/bin/sh", "-c", program, "bash", f"pwd >{quoted(cwd_file)} 2>/dev/null", command]
+    return [shell or "/bin/sh", "-c", program, "bash", f"pwd 2>/dev/null >{quoted(cwd_file)}", command]

@@ -1,4 +1,4 @@
-"""Which IP addresses a page may be fetched from: public ones only, in whatever form they are written."""
+"""Decides which IP addresses pages may be fetched from: public ones only, in whatever form they are written."""
 
 from __future__ import annotations
 

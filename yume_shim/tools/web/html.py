@@ -1,4 +1,4 @@
-"""HTML as readable text: Markdown by a library in a process of its own, or the bare text where that takes too long."""
+"""Converts HTML to readable text: to Markdown in a separate process, or to bare text if that takes too long."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _by_worker(markup: str, cancel: Cancel) -> tuple[str, str] | None:
     import subprocess
 
     argv = [sys.executable, "-I", "-S", "-W", "ignore", "-c", _BOOT, *(path for path in sys.path if path)]
-    env = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # nothing that a page may learn
+    env = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # and no secrets
     try:
         process = subprocess.Popen(
             argv,

@@ -1,4 +1,4 @@
-"""Pages that were fetched lately, as text."""
+"""Caches recently fetched pages as text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Page:
 
 
 class PageCache:
-    """Pages of the last quarter of an hour, limited in number and size; the oldest goes first."""
+    """Pages of the last 15 minutes, limited in number and size; the oldest is dropped first. WebFetch calls run side by
+    side, on several threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -43,7 +44,7 @@ class PageCache:
             return kept[1] if kept is not None and self._clock() - kept[0] < CACHE_S else None
 
     def put(self, url: str, page: Page) -> None:
-        """Keep a page. Older ones go until the limits hold; one that exceeds them alone goes too."""
+        """Keep a page, and drop older ones until the limits hold. A page that alone exceeds them is dropped too."""
         with self._lock:
             self._pages.pop(url, None)
             self._pages[url] = (self._clock(), page)

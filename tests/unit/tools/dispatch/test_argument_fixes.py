@@ -1,4 +1,4 @@
-"""Models that know a tool only roughly."""
+"""Wrong arguments that are corrected, and those that are not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def box(folder: Path, logged: list[tuple[str, str]] | None = None) -> Toolbox:
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "meant"),
+    ("tool", "given", "corrected"),
     [
         ("Read", {"path": "a"}, {"file_path": "a"}),
         ("Read", {"filename": "a", "limit": 3}, {"file_path": "a", "limit": 3}),
@@ -48,12 +48,12 @@ def box(folder: Path, logged: list[tuple[str, str]] | None = None) -> Toolbox:
         ("LS", {"folder": "src", "ignore": '["*.o"]'}, {"path": "src", "ignore": ["*.o"]}),
     ],
 )
-def test_put_right(tmp_path: Path, tool: str, given: dict[str, Any], meant: dict[str, Any] | None) -> None:
+def test_corrections(tmp_path: Path, tool: str, given: dict[str, Any], corrected: dict[str, Any] | None) -> None:
     tools = box(tmp_path)
     call = tools.complete(ToolCall("1", tool, given), fix_arguments=True)
     tools.prepare(call)
-    if meant is not None:
-        assert call.input == meant
+    if corrected is not None:
+        assert call.input == corrected
 
 
 @pytest.mark.parametrize(

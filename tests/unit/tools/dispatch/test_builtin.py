@@ -1,4 +1,4 @@
-"""Which tools a session has, and how cheaply it knows."""
+"""Which tools a session has; listing them imports no tool module."""
 
 from __future__ import annotations
 

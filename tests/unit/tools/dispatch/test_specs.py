@@ -1,4 +1,4 @@
-"""The schemas of our own tools are plain: every endpoint takes them as they are."""
+"""The schemas of the built-in tools are plain: every endpoint accepts them unchanged."""
 
 from __future__ import annotations
 

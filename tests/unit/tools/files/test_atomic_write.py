@@ -72,7 +72,7 @@ def test_killed_writers_leave_whole_files(tmp_path: Path) -> None:
 
 
 def test_a_leftover_is_cleaned_and_never_taken_over(tmp_path: Path) -> None:
-    left = tmp_path / atomic_write.beside_name("f")
+    left = tmp_path / atomic_write.temporary_name("f")
     for make in (
         lambda: left.write_bytes(b"half"),
         lambda: left.symlink_to(tmp_path / "elsewhere"),
@@ -87,12 +87,12 @@ def test_a_leftover_is_cleaned_and_never_taken_over(tmp_path: Path) -> None:
 
 
 def test_a_write_waits_for_another_writer(tmp_path: Path) -> None:
-    beside = tmp_path / atomic_write.beside_name("f")
-    other = os.open(beside, os.O_WRONLY | os.O_CREAT)
+    temporary = tmp_path / atomic_write.temporary_name("f")
+    other = os.open(temporary, os.O_WRONLY | os.O_CREAT)
     fcntl.flock(other, fcntl.LOCK_EX)
 
     def finish() -> None:
-        os.replace(beside, tmp_path / "f")
+        os.replace(temporary, tmp_path / "f")
         os.close(other)
 
     timer = threading.Timer(0.2, finish)
@@ -103,8 +103,8 @@ def test_a_write_waits_for_another_writer(tmp_path: Path) -> None:
 
 
 def test_another_writer_that_never_ends(tmp_path: Path) -> None:
-    beside = tmp_path / atomic_write.beside_name("f")
-    other = os.open(beside, os.O_WRONLY | os.O_CREAT)
+    temporary = tmp_path / atomic_write.temporary_name("f")
+    other = os.open(temporary, os.O_WRONLY | os.O_CREAT)
     try:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(ToolFailed, match=r"^EBUSY: another program is writing this file, open 'f'$"):

@@ -1,4 +1,4 @@
-"""Encodings that survive, writes that are whole, links that are not followed."""
+"""Encodings that survive an edit, complete writes, links that are not followed."""
 
 from __future__ import annotations
 

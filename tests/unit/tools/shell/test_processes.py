@@ -323,7 +323,7 @@ def test_saving_ends_at_the_limit(tmp_path: Path) -> None:
 
 
 def test_shell_argv_on_each_platform() -> None:
-    note = "pwd >'C:/it'\\''s/cwd' 2>/dev/null"
+    note = "pwd 2>/dev/null >'C:/it'\\''s/cwd'"
     bare = 'trap -- "$1" EXIT; eval "shift 2; $2"'
     program = REGISTER_GROUP + bare
     assert shell_argv("ls", "C:\\it's\\cwd", "C:\\Git\\bash.exe", True) == [
@@ -335,7 +335,7 @@ def test_shell_argv_on_each_platform() -> None:
         "ls",
     ]
     assert shell_argv("dir", "x", "", True) == ["cmd", "/c", "dir"]
-    assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd >'/c' 2>/dev/null", "ls"]
+    assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd 2>/dev/null >'/c'", "ls"]
     assert shell_argv("ls", "/c", "", False, registers=False)[2] == bare
 
 
@@ -346,3 +346,9 @@ def test_plain_sh_works_too(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch", {"PATH": str(tmp_path / "bin")})
     assert call(tools, "Bash", {"command": "cd sub; echo [$#]"}).content == "[0]"
     assert call(tools, "Bash", {"command": "pwd"}).content == str(tmp_path / "sub")
+
+
+def test_a_command_that_deletes_the_scratch_folder_keeps_its_output(tmp_path: Path) -> None:
+    tools = toolbox(tmp_path, tmp_path / "scratch")
+    assert call(tools, "Bash", {"command": f"rm -rf '{tmp_path / 'scratch'}'; echo done"}).content == "done"
+    tools.close()

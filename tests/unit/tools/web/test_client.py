@@ -254,7 +254,7 @@ def test_loopback_needs_permission(tmp_path: Path, served: tuple[str, list[tuple
 
 
 class Names:
-    """Stands for the system's resolver: each lookup of a name gives the next of these answers."""
+    """Replaces the system's resolver: each lookup of a name gives the next of these answers."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
         self.lookups = 0

@@ -1,4 +1,4 @@
-"""Pages as text."""
+"""HTML pages converted to text."""
 
 from __future__ import annotations
 

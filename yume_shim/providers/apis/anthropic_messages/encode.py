@@ -7,7 +7,7 @@ import re
 
 from yume_shim.providers.fitting.schema import object_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
-from yume_shim.providers.wire.thinking import asked_effort, switched_off
+from yume_shim.providers.wire.thinking import requested_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import ANTHROPIC_MESSAGES, ANTHROPIC_VERSION, WireRequest
@@ -216,7 +216,7 @@ def _encode_effort(request: Request) -> str | None:
     """Models with budgets take no effort, unless they list some. Without thinking, "high" is the highest."""
     if request.model.thinking == "budget" and not request.model.efforts:
         return None
-    effort = asked_effort(request)
+    effort = requested_effort(request)
     if effort is None or request.model.always_thinks or not switched_off(request):
         return effort
     return nearest_effort(effort, _WITHOUT_THINKING)

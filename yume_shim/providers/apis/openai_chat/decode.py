@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Request, Stop
 
-FAILED = frozenset(("error", "insufficient_system_resource", "network_error"))
+FAILURE_REASONS = frozenset(("error", "insufficient_system_resource", "network_error"))
 """Finish reasons that are failures (OpenRouter, DeepSeek, Z.ai)."""
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 """Types of reasoning details that come in pieces, and the field with the text."""
@@ -143,7 +143,7 @@ class Decoder(OpenAiDecoder):
             out += self._untag() + self._call_piece(place, piece)
         self._usage = choice.get("usage") or self._usage
         word = choice.get("finish_reason")
-        if word in FAILED:
+        if word in FAILURE_REASONS:
             said = {"type": "server_error", "code": word, "message": f"the provider ended the answer with '{word}'"}
             return out + self._fail(choice.get("error") or said)
         self._finish = self._finish or word or ""  # OpenRouter sends it twice

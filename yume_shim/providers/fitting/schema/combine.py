@@ -46,7 +46,7 @@ KEYWORDS_OF: dict[str, tuple[str, ...]] = {
     ),
 }
 """Keywords that apply to values of one type only."""
-KINDS = ("string", "number", "integer", "boolean", "array", "object", "null")
+JSON_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 _GROUPS = (
     ("items", "prefixItems", "additionalItems"),
     ("contains", "minContains", "maxContains"),
@@ -63,12 +63,12 @@ def types_of(schema: Json) -> tuple[str, ...]:
     """The types of the values that a schema describes; () = any."""
     said = schema.get("type")
     if isinstance(said, str):
-        return (said,) if said in KINDS else ()
+        return (said,) if said in JSON_TYPES else ()
     if isinstance(said, list):
-        return tuple(kind for kind in KINDS if kind in said)
+        return tuple(kind for kind in JSON_TYPES if kind in said)
     values = values_of(schema)
     if values is not None:
-        return tuple(kind for kind in KINDS if any(kind_of(item) == kind for item in values))
+        return tuple(kind for kind in JSON_TYPES if any(kind_of(item) == kind for item in values))
     implied = tuple(kind for kind, words in KEYWORDS_OF.items() if any(word in schema for word in words))
     return implied if len(implied) == 1 else ()
 
@@ -185,7 +185,7 @@ def either(branches: list[Any], union: Union | None = None) -> Json:
     kinds = [types_of(branch) for branch in real]
     out: Json = {}
     if all(kinds):
-        together = [kind for kind in KINDS if any(kind in some for some in kinds)]
+        together = [kind for kind in JSON_TYPES if any(kind in some for some in kinds)]
         out["type"] = together[0] if len(together) == 1 else together
     values = [values_of(branch) for branch in real]
     if all(listed is not None for listed in values):

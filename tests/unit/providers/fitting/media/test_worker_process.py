@@ -185,12 +185,19 @@ def test_a_worker_without_a_parent_ends_itself() -> None:
 # ---------------------------------------------------------------- idle workers
 
 
-def test_an_idle_worker_gets_the_next_job_and_is_ended_when_there_is_none() -> None:
-    pool = WorkerPool(idle_seconds=0.3)
+def test_an_idle_worker_gets_the_next_job() -> None:
+    pool = WorkerPool()
     worker = pool.take()
     assert worker.page_count(pdf("x")) == 1
     pool.give_back(worker)
     assert pool.take() is worker
+    worker.end()
+
+
+def test_an_idle_worker_without_a_job_is_ended() -> None:
+    pool = WorkerPool(idle_seconds=0.05)
+    worker = pool.take()
+    assert worker.page_count(pdf("x")) == 1
     pool.give_back(worker)
     wait_until(lambda: is_reaped(pid_of(worker)), "the end of the worker")
     assert worker.ended
