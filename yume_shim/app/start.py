@@ -9,6 +9,7 @@ from yume_shim.app.output import Output, refusal_output
 from yume_shim.app.resume import NoConversation, open_session
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import secrets_of
+from yume_shim.config.setting_sources import SettingSources
 from yume_shim.host.clock import FixedClock, SystemClock
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.latch import Latch
@@ -52,7 +53,7 @@ def run(
         if errors:
             raise BadInvocation(errors[0])
         early_log = Log("-", env.get("YUME_LOG", "warning"))
-        settings = build_settings(values, words, flat=flat, env=env, cwd=os.getcwd(), log=early_log)
+        settings = build_settings(SettingSources(values, words, flat=flat, env=env, cwd=os.getcwd(), log=early_log))
         startup = Startup(settings, flat, listeners)
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)

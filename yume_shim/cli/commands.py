@@ -13,6 +13,7 @@ from yume_shim.cli.models_command import add_models
 from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_credential
+from yume_shim.config.setting_sources import SettingSources
 from yume_shim.host.log import Log
 from yume_shim.host.writer import STDOUT, LineWriter
 from yume_shim.text.redact import redact, shown_address
@@ -76,7 +77,7 @@ def _doctor(model: str, provider: str) -> None:
 
 
 def _settings() -> Settings:
-    return build_settings({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-"))
+    return build_settings(SettingSources({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-")))
 
 
 def _catalog(settings: Settings) -> Catalog:

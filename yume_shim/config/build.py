@@ -8,32 +8,20 @@ from yume_shim.config.instruction_settings import instruction_settings
 from yume_shim.config.key_settings import credential_settings
 from yume_shim.config.limit_settings import history_settings, limit_settings
 from yume_shim.config.model_settings import endpoint_settings, model_settings, network_settings
-from yume_shim.config.setting_sources import SettingSources
 from yume_shim.config.tool_settings import permission_settings, tool_settings
 from yume_shim.types.settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from yume_shim.config.setting_sources import Values
+    from yume_shim.config.setting_sources import SettingSources
 
 
-def build_settings(
-    values: Values,
-    words: tuple[str, ...],
-    *,
-    flat: bool,
-    env: Mapping[str, str],
-    cwd: str,
-    log: Callable[[str, str], None],
-) -> Settings:
+def build_settings(sources: SettingSources) -> Settings:
     """Resolve everything; raises BadInvocation."""
-    sources = SettingSources(values, words, flat=flat, env=env, cwd=cwd, log=log)
     host = host_settings(sources)
     _check_extensions(sources)
     return Settings(
-        cwd=cwd,
+        cwd=sources.cwd,
         env=sources.env,
         config_file=sources.config_path,
         setting_sources=sources.layer_names,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.models import TransportSettings
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -11,9 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.providers.pipeline import Adapter, Log, Tap
-    from yume_shim.types.models import Credential, ModelSpec
+    from yume_shim.types.models import Credential, Endpoint, ModelSpec
     from yume_shim.types.ports import Ids, Provider, Transport
-    from yume_shim.types.settings import Settings
+    from yume_shim.types.settings import Settings, Timeouts
 
 
 def load_provider(
@@ -70,16 +71,29 @@ def known_apis() -> tuple[str, ...]:
 def _load_transport(
     adapter: Adapter, spec: ModelSpec, credential: Credential, settings: Settings, log: Log
 ) -> Transport:
-    auth = adapter.auth_headers(credential)
-    endpoint = spec.endpoint
-    headers = settings.endpoint.custom_headers if endpoint.takes_custom_headers else {}
     timeouts = settings.limits.timeouts
-    if not (spec.streaming and endpoint.quirks.streaming):  # the first byte comes when the whole answer is written
+    if not (spec.streaming and spec.endpoint.quirks.streaming):  # the first byte comes when the whole answer is written
         timeouts = replace(timeouts, first_byte=timeouts.total)
-    if settings.network.transport == "sdk" or endpoint.sign_in:
+    given = transport_settings(adapter, spec.endpoint, credential, settings, timeouts, log)
+    if settings.network.transport == "sdk" or spec.endpoint.sign_in:
         from yume_shim.providers.sdk.transport import SdkTransport
 
-        return SdkTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)
+        return SdkTransport(given)
     from yume_shim.providers.http.transport import DirectTransport
 
-    return DirectTransport(endpoint, credential, auth, timeouts, settings.env, headers, log)
+    return DirectTransport(given)
+
+
+def transport_settings(
+    adapter: Adapter, endpoint: Endpoint, credential: Credential, settings: Settings, timeouts: Timeouts, log: Log
+) -> TransportSettings:
+    """The settings of a transport, with the adapter's headers for the key."""
+    return TransportSettings(
+        endpoint=endpoint,
+        credential=credential,
+        auth_headers=adapter.auth_headers(credential),
+        timeouts=timeouts,
+        env=settings.env,
+        extra_headers=settings.endpoint.custom_headers if endpoint.takes_custom_headers else {},
+        log=log,
+    )

@@ -7,11 +7,12 @@ from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.effort import Effort
+    from yume_shim.types.settings import Timeouts
 
     Stop = Literal["end", "tool_calls", "length", "window", "refusal", "pause", "stop_sequence", "other"]
     ThinkingMode = Literal["default", "adaptive", "enabled", "disabled"]
@@ -323,6 +324,24 @@ class Request:
     def native_tools(self) -> bool:
         """Tools are called through the API, not by a text protocol in the prompt."""
         return self.model.tools and self.model.endpoint.quirks.tools
+
+
+@value
+class TransportSettings:
+    """What a transport is built with. `extra_headers` are the user's; `log` takes level and message."""
+
+    endpoint: Endpoint
+    credential: Credential
+    auth_headers: Mapping[str, str]
+    timeouts: Timeouts
+    env: Mapping[str, str]
+    extra_headers: Mapping[str, str]
+    log: Callable[[str, str], None]
+
+    def __repr__(self) -> str:
+        return (
+            f"TransportSettings(endpoint={self.endpoint.name!r}, credential={self.credential!r})"  # headers hold keys
+        )
 
 
 @value

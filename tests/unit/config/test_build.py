@@ -9,6 +9,7 @@ import pytest
 
 from yume_shim.cli.argv import parse
 from yume_shim.config.build import build_settings
+from yume_shim.config.setting_sources import SettingSources
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import RetrySettings, Rules, Timeouts
 
@@ -33,12 +34,14 @@ class Start:
         parsed = parse(argv)
         assert parsed.errors == ()
         return build_settings(
-            parsed.values,
-            parsed.words,
-            flat=parsed.is_flat(),
-            env={"HOME": str(self.home), **env},
-            cwd=str(self.cwd),
-            log=lambda level, message: self.logged.append((level, message)),
+            SettingSources(
+                parsed.values,
+                parsed.words,
+                flat=parsed.is_flat(),
+                env={"HOME": str(self.home), **env},
+                cwd=str(self.cwd),
+                log=lambda level, message: self.logged.append((level, message)),
+            )
         )
 
     def config(self, text: str) -> None:

@@ -21,6 +21,7 @@ from yume_shim.config.credentials import (
     secrets_of,
     tool_environment,
 )
+from yume_shim.config.setting_sources import SettingSources
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Credential
 
@@ -55,12 +56,14 @@ class Home:
     def settings(self, *argv: str, **env: str) -> Settings:
         parsed = parse(argv)
         return build_settings(
-            parsed.values,
-            parsed.words,
-            flat=True,
-            env={"HOME": str(self.path), "PATH": os.environ["PATH"], **env},
-            cwd=str(self.path),
-            log=lambda level, message: None,
+            SettingSources(
+                parsed.values,
+                parsed.words,
+                flat=True,
+                env={"HOME": str(self.path), "PATH": os.environ["PATH"], **env},
+                cwd=str(self.path),
+                log=lambda level, message: None,
+            )
         )
 
     def endpoint(self, name: str, settings: Settings) -> Endpoint:

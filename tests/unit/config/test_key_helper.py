@@ -18,6 +18,7 @@ from yume_shim.catalog.resolve import Catalog
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_keys
 from yume_shim.config.key_helper import CommandKey, ttl_seconds
+from yume_shim.config.setting_sources import SettingSources
 from yume_shim.types.errors import BadInvocation, Cancelled
 from yume_shim.types.models import Credential
 
@@ -150,7 +151,9 @@ def test_only_trusted_files_may_set_a_command(tmp_path: Path, where: str, truste
     if trusted:
         (home / ".claude.json").write_text(json.dumps({"projects": {str(cwd): {"hasTrustDialogAccepted": True}}}))
     env = {"HOME": str(home), **PATH}
-    settings = build_settings(values, (), flat=True, env=env, cwd=str(cwd), log=lambda level, message: None)
+    settings = build_settings(
+        SettingSources(values, (), flat=True, env=env, cwd=str(cwd), log=lambda level, message: None)
+    )
     keys = find_keys(Catalog(settings, lambda _: True).endpoint("anthropic"), settings)
     expected = [Credential("of-helper", "key", "apiKeyHelper", also_bearer=True)] if found else []
     assert [key.get(cancel()) for key in keys] == expected

@@ -8,6 +8,7 @@ import pytest
 
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.config.build import build_settings
+from yume_shim.config.setting_sources import SettingSources
 from yume_shim.types.errors import BadInvocation
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ def settings(tmp_path: Path, text: str, **env: str) -> Settings:
     file = tmp_path / "config.toml"
     file.write_text(text, "utf-8")
     everything = {"HOME": str(tmp_path), "YUME_CONFIG": str(file), **env}
-    return build_settings({}, (), flat=True, env=everything, cwd=str(tmp_path), log=lambda level, text: None)
+    return build_settings(
+        SettingSources({}, (), flat=True, env=everything, cwd=str(tmp_path), log=lambda level, text: None)
+    )
 
 
 def spec(made: Settings, name: str) -> ModelSpec:

@@ -15,8 +15,8 @@ from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.providers.load import known_apis, load_adapter, load_provider
 from yume_shim.providers.sdk.transport import SdkTransport
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.models import Credential, Endpoint, ModelSpec
-from yume_shim.types.settings import Settings
+from yume_shim.types.models import Credential, Endpoint, ModelSpec, TransportSettings
+from yume_shim.types.settings import Timeouts
 
 KEY = Credential("k", "key", "test")
 
@@ -44,7 +44,7 @@ def test_the_transport_is_chosen_by_the_settings(transport: str, made: type) -> 
 
 def test_an_api_without_an_sdk() -> None:
     with pytest.raises(BadInvocation, match="direct transport"):
-        SdkTransport(Endpoint("p", "foo-bar", ""), KEY, {}, Settings().limits.timeouts, {}, {}, no_log)
+        SdkTransport(TransportSettings(Endpoint("p", "foo-bar", ""), KEY, {}, Timeouts(), {}, {}, no_log))
 
 
 def test_loading_is_light() -> None:

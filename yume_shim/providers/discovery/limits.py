@@ -38,12 +38,11 @@ MAX_LIMIT = 1_000_000_000
 def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log: Log) -> Transport:
     """A transport for the question: the direct one, with the adapter's headers and short timeouts."""
     from yume_shim.providers.http.transport import DirectTransport
-    from yume_shim.providers.load import load_adapter
+    from yume_shim.providers.load import load_adapter, transport_settings
 
-    endpoint = spec.endpoint
-    auth = load_adapter(endpoint.api).auth_headers(credential)
-    headers = settings.endpoint.custom_headers if endpoint.takes_custom_headers else {}
-    return DirectTransport(endpoint, credential, auth, TIMEOUTS, settings.env, headers, log, MAX_ANSWER_BYTES)
+    adapter = load_adapter(spec.endpoint.api)
+    given = transport_settings(adapter, spec.endpoint, credential, settings, TIMEOUTS, log)
+    return DirectTransport(given, MAX_ANSWER_BYTES)
 
 
 def ask_limits(spec: ModelSpec, transport: Transport, cancel: Cancel, log: Log) -> Json | None:

@@ -23,14 +23,13 @@ from yume_shim.types.errors import ProviderFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from yume_shim.net.message import Head
     from yume_shim.net.route import Connection
     from yume_shim.net.url import Url
-    from yume_shim.types.models import Credential, Endpoint, WireRequest
+    from yume_shim.types.models import TransportSettings, WireRequest
     from yume_shim.types.ports import Cancel
-    from yume_shim.types.settings import Timeouts
 
 MAX_REDIRECTS = 5
 MAX_IDLE_CONNECTIONS = 4
@@ -43,25 +42,11 @@ QUICK_ANSWER = 0.005
 class DirectTransport:
     """Implements `types.ports.Transport`. Safe for several threads, one request each."""
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        credential: Credential,
-        auth_headers: Mapping[str, str],
-        timeouts: Timeouts,
-        env: Mapping[str, str],
-        extra_headers: Mapping[str, str],
-        log: Callable[[str, str], None],
-        largest: int = MAX_EVENT_BYTES,
-    ) -> None:
-        self._endpoint = endpoint
-        self.name = endpoint.name
-        self._key_source = credential.source
-        self._auth = dict(auth_headers)
-        self._timeouts = timeouts
-        self._env = env
-        self._extra = dict(extra_headers)
-        self._log = log
+    def __init__(self, settings: TransportSettings, largest: int = MAX_EVENT_BYTES) -> None:
+        self.name = settings.endpoint.name
+        self._settings = settings
+        self._timeouts = settings.timeouts
+        self._log = settings.log
         self.largest = largest
         """The largest event, or whole answer that is not a stream, in bytes."""
         self._idle: list[Connection] = []
@@ -87,7 +72,7 @@ class DirectTransport:
 
     def _open(self, wire: WireRequest, cancel: Cancel) -> DirectStream:
         try:
-            url = join_url(self._endpoint.base_url, wire.path)
+            url = join_url(self._settings.endpoint.base_url, wire.path)
         except ValueError as exc:
             raise ProviderFailed(failure_config(self.name, f"base URL: {exc}")) from None
         headers = self._headers(wire)
@@ -119,7 +104,9 @@ class DirectTransport:
             if url.scheme == "https" and target.scheme == "http":
                 message = f"{url.place} redirects to an unencrypted address ({target.place})"
                 raise ProviderFailed(failure_protocol(self.name, message, retryable=False))
-            given = (*self._auth, *self._extra, *self._endpoint.headers)  # an endpoint's own headers may hold keys too
+            # An endpoint's own headers may hold keys too.
+            settings = self._settings
+            given = (*settings.auth_headers, *settings.extra_headers, *settings.endpoint.headers)
             secrets = {"authorization", "cookie", *(name.lower() for name in given)}
             for name in secrets & headers.keys():
                 del headers[name]
@@ -137,7 +124,7 @@ class DirectTransport:
             except ConnectionCut:
                 cancel.check()
                 self._log("debug", f"{self.name}: kept connection to {url.place} was gone")
-        fresh = open_route(url, self._env, deadline.seconds(self._timeouts.connect), cancel)
+        fresh = open_route(url, self._settings.env, deadline.seconds(self._timeouts.connect), cancel)
         return self._talk(fresh, url, headers, body, deadline, cancel)
 
     def _talk(
@@ -218,6 +205,7 @@ class DirectTransport:
 
     def _headers(self, wire: WireRequest) -> dict[str, tuple[str, str]]:
         """Lower-case name -> (name as sent, value). Later layers win; names are compared without case."""
+        settings = self._settings
         layers: tuple[Mapping[str, str], ...] = (
             {
                 "User-Agent": f"yume-shim/{__version__}",
@@ -226,15 +214,15 @@ class DirectTransport:
                 "Accept-Encoding": "identity",
             },
             wire.headers,
-            self._endpoint.headers,
-            self._auth,
-            self._extra,
+            settings.endpoint.headers,
+            settings.auth_headers,
+            settings.extra_headers,
         )
         merged: dict[str, tuple[str, str]] = {}
         for layer in layers:
             for name, text in layer.items():
                 if not is_sendable(name, text):
-                    source = self._key_source if layer is self._auth else ""
+                    source = settings.credential.source if layer is settings.auth_headers else ""
                     raise ProviderFailed(failure_header(self.name, name, source))
                 merged[name.lower()] = (name, text)
         return merged

@@ -26,15 +26,14 @@ from yume_shim.types.errors import BadInvocation, ProviderFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
     from typing import Any
 
     from yume_shim.providers.sdk.clients import Response
     from yume_shim.types.blocks import Json
-    from yume_shim.types.models import Credential, Endpoint, WireRequest
+    from yume_shim.types.models import TransportSettings, WireRequest
     from yume_shim.types.ports import Cancel
-    from yume_shim.types.settings import Timeouts
 
 MAX_IDLE_CLIENTS = 4
 _CONNECTION_ERRORS = frozenset({"RemoteProtocolError", "ReadError", "WriteError", "CloseError"})
@@ -44,25 +43,16 @@ _CONNECTION_ERRORS = frozenset({"RemoteProtocolError", "ReadError", "WriteError"
 class SdkTransport:
     """Implements `types.ports.Transport` with the SDK of the endpoint's API."""
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        credential: Credential,
-        auth_headers: Mapping[str, str],
-        timeouts: Timeouts,
-        env: Mapping[str, str],
-        extra_headers: Mapping[str, str],
-        log: Callable[[str, str], None],
-    ) -> None:
+    def __init__(self, settings: TransportSettings) -> None:
+        endpoint = settings.endpoint
         if endpoint.api not in OPENERS:
             raise BadInvocation(f"no SDK speaks {endpoint.api}: use the direct transport for {endpoint.name}")
         self.endpoint = endpoint
-        self.credential = credential
-        self.auth = dict(auth_headers)
-        self.timeouts = timeouts
-        self.env = env
-        self.extra = dict(extra_headers)
-        self._log = log
+        self.credential = settings.credential
+        self.timeouts = settings.timeouts
+        self.env = settings.env
+        self._auth = settings.auth_headers
+        self._extra = settings.extra_headers
         self._idle: list[Client] = []
 
     def open(self, wire: WireRequest, cancel: Cancel) -> SdkStream:
@@ -114,10 +104,10 @@ class SdkTransport:
         """Everything sent besides the SDK's own headers; later layers win. A header that cannot be sent is refused
         here: an SDK would quote it in its error, and it may be a key."""
         merged: dict[str, str] = {}
-        for layer in (wire.headers, self.endpoint.headers, self.auth, self.extra):
+        for layer in (wire.headers, self.endpoint.headers, self._auth, self._extra):
             for header, text in layer.items():
                 if not is_sendable(header, text):
-                    source = self.credential.source if layer is self.auth else ""
+                    source = self.credential.source if layer is self._auth else ""
                     raise ProviderFailed(failure_header(self.endpoint.name, header, source))
                 merged[header.lower()] = text
         return merged

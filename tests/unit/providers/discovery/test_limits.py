@@ -37,7 +37,7 @@ from yume_shim.providers.discovery.limits_cache import (
     LimitsCache,
 )
 from yume_shim.providers.http.transport import DirectTransport
-from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks
+from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, TransportSettings
 from yume_shim.types.settings import Settings, Timeouts
 from yume_shim.types.value import replace
 
@@ -247,7 +247,7 @@ def test_the_wait_for_an_answer_is_short(handle: Callable[[Exchange], bool]) -> 
     with LoopbackServer(handle) as server:
         made = spec(url=server.url)
         brief = Timeouts(connect=0.2, first_byte=0.2, idle=0.2, total=0.2)
-        transport = DirectTransport(made.endpoint, KEY, {}, brief, {}, {}, no_log)
+        transport = DirectTransport(TransportSettings(made.endpoint, KEY, {}, brief, {}, {}, no_log))
         with soon():
             assert ask_limits(made, transport, cancel(), no_log) is None
     assert {getattr(TIMEOUTS, name) for name in ("connect", "first_byte", "idle", "total")} == {ASK_SECONDS}

@@ -22,7 +22,7 @@ from yume_shim.providers.http.stream import MAX_ERROR_BODY
 from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.providers.wire.failures import StatusFailed
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.models import Credential, Endpoint, WireRequest
+from yume_shim.types.models import Credential, Endpoint, TransportSettings, WireRequest
 from yume_shim.types.settings import Timeouts
 from yume_shim.types.value import replace
 
@@ -50,7 +50,9 @@ def make(
 ) -> DirectTransport:
     endpoint = Endpoint("p", "anthropic-messages", url, headers=headers or {})
     credential = Credential("k", "key", "SOME_VAR")
-    made = DirectTransport(endpoint, credential, auth or {}, timeouts, env or {}, extra or {}, lambda *_: None)
+    made = DirectTransport(
+        TransportSettings(endpoint, credential, auth or {}, timeouts, env or {}, extra or {}, lambda *_: None)
+    )
     _made.append(made)
     return made
 

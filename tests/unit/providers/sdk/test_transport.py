@@ -15,7 +15,7 @@ from yume_shim.providers.load import load_adapter
 from yume_shim.providers.sdk.transport import SdkTransport
 from yume_shim.providers.wire.failures import StatusFailed
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.models import Credential, Endpoint, WireRequest
+from yume_shim.types.models import Credential, Endpoint, TransportSettings, WireRequest
 from yume_shim.types.settings import Timeouts
 from yume_shim.types.value import replace
 
@@ -53,7 +53,8 @@ def _closed() -> Iterator[None]:
 def make(api: str, url: str, timeouts: Timeouts = FAST, credential: Credential | None = None) -> SdkTransport:
     credential = credential or Credential("secret-key", "key", "test")
     auth = load_adapter(api).auth_headers(credential)
-    made = SdkTransport(Endpoint("p", api, url), credential, auth, timeouts, {}, {"x-more": "1"}, lambda *_: None)
+    endpoint = Endpoint("p", api, url)
+    made = SdkTransport(TransportSettings(endpoint, credential, auth, timeouts, {}, {"x-more": "1"}, lambda *_: None))
     _made.append(made)
     return made
 
