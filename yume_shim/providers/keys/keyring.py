@@ -77,6 +77,7 @@ class KeyringProvider:
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response, from the first key that works."""
         tried: set[int] = set()
+        """Numbers of the keys that failed in this request; negative: the source of that key was read again."""
         while True:
             slot = self._pick(tried)
             yield from self._notices()

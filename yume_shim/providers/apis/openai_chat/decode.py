@@ -32,11 +32,11 @@ _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 class _Call:
     """A tool call under construction at one `index`."""
 
-    __slots__ = ("early", "extra", "key", "name", "shown", "vendors_id")
+    __slots__ = ("early", "extra", "key", "name", "shown", "vendor_id")
 
     def __init__(self, key: int) -> None:
         self.key = key
-        self.vendors_id = ""
+        self.vendor_id = ""
         self.name = ""
         self.extra: Any = None
         self.early: list[str] = []
@@ -246,16 +246,16 @@ class Decoder:
         index = piece.get("index")
         slot = index if isinstance(index, int) else place
         function = piece.get("function") or {}
-        vendors_id, name = piece.get("id") or "", function.get("name") or ""
+        vendor_id, name = piece.get("id") or "", function.get("name") or ""
         arguments = function.get("arguments") or ""
         if not isinstance(arguments, str):
             arguments = codec.dumps(arguments).decode()
         call = self._calls.get(slot)
         out: list[ModelEvent] = []
-        if call is None or self._is_new(call, vendors_id, name, arguments):
+        if call is None or self._is_new(call, vendor_id, name, arguments):
             out = self._close_content() + self._end_complete(call)
             call = self._calls[slot] = _Call(self._next_key())
-        call.vendors_id = call.vendors_id or vendors_id
+        call.vendor_id = call.vendor_id or vendor_id
         call.name = call.name or name
         call.extra = call.extra or piece.get("extra_content")
         if call.name:
@@ -267,13 +267,13 @@ class Decoder:
             call.early.append(arguments)
         return out
 
-    def _is_new(self, call: _Call, vendors_id: str, name: str, arguments: str) -> bool:
+    def _is_new(self, call: _Call, vendor_id: str, name: str, arguments: str) -> bool:
         """Does this piece begin another call at a used index? (Ollama numbers all calls 0.)"""
-        if vendors_id and vendors_id != call.vendors_id:
-            return bool(call.vendors_id) or (call.shown and bool(name))
+        if vendor_id and vendor_id != call.vendor_id:
+            return bool(call.vendor_id) or (call.shown and bool(name))
         if not name or not call.shown:
             return False
-        if vendors_id and not arguments.strip():
+        if vendor_id and not arguments.strip():
             return False  # servers that repeat id and name in every piece
         return self._is_complete(call)
 
@@ -296,7 +296,7 @@ class Decoder:
         if call.shown:
             return []
         call.shown = True
-        own, private = self._ids.take(call.vendors_id)
+        own, private = self._ids.take(call.vendor_id)
         if call.extra:
             private["extra_content"] = call.extra
         out = self._blocks.start(call.key, ToolCall(own, self._names.get(call.name, call.name), {}))
