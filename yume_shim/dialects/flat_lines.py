@@ -130,7 +130,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         is_error=ending.is_error,
         result=event.text,
         session_id=session_id,
-        usage=_turn_usage(event.usage),
+        usage=_token_counts(event.usage),
         total_cost_usd=event.total_cost_usd,
         duration_ms=event.duration_ms,
         duration_api_ms=event.duration_api_ms,
@@ -146,17 +146,10 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
 
 def usage_line(usage: Usage) -> Json:
     """`usage`."""
-    return UsageLine(
-        input_tokens=usage.input,
-        output_tokens=usage.output,
-        cache_creation_input_tokens=usage.cache_write,
-        cache_read_input_tokens=usage.cache_read,
-        reasoning_tokens=usage.reasoning or None,
-        estimated=True if usage.estimated else None,
-    )
+    return UsageLine(**_token_counts(usage))
 
 
-def _turn_usage(usage: Usage) -> FlatUsage:
+def _token_counts(usage: Usage) -> FlatUsage:
     return FlatUsage(
         input_tokens=usage.input,
         output_tokens=usage.output,

@@ -104,17 +104,21 @@ class Response:
 # ---------------------------------------------------------------- anthropic, openai: the undecoded body
 
 
+def _client_options(transport: SdkTransport, http: Any) -> dict[str, Any]:
+    """What both SDKs are built with."""
+    return {
+        "api_key": transport.credential.key or _NO_KEY,
+        "base_url": _bare(transport.endpoint.base_url),
+        "default_query": _query(transport.endpoint.base_url),
+        "max_retries": 0,
+        "http_client": http,
+    }
+
+
 def _build_anthropic(transport: SdkTransport, http: Any) -> Any:
     import anthropic
 
-    return anthropic.Anthropic(
-        api_key=transport.credential.key or _NO_KEY,
-        base_url=_bare(transport.endpoint.base_url),
-        default_query=_query(transport.endpoint.base_url),
-        max_retries=0,
-        http_client=http,
-        open_telemetry=False,
-    )
+    return anthropic.Anthropic(**_client_options(transport, http), open_telemetry=False)
 
 
 def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
@@ -136,13 +140,7 @@ def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) 
 def _build_openai(transport: SdkTransport, http: Any) -> Any:
     import openai
 
-    return openai.OpenAI(
-        api_key=transport.credential.key or _NO_KEY,
-        base_url=_bare(transport.endpoint.base_url),
-        default_query=_query(transport.endpoint.base_url),
-        max_retries=0,
-        http_client=http,
-    )
+    return openai.OpenAI(**_client_options(transport, http))
 
 
 def _open_responses(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:

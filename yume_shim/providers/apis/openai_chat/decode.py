@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from yume_shim.providers.apis.openai_chat.encode import API, DETAILS
-from yume_shim.providers.wire.block_assembler import Assembler
-from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
 from yume_shim.providers.wire.openai_body import count
-from yume_shim.providers.wire.openai_ids import OwnIds
-from yume_shim.providers.wire.openai_tools import own_names, relax
+from yume_shim.providers.wire.openai_decoder import OpenAiDecoder
+from yume_shim.providers.wire.openai_tools import relax
 from yume_shim.text import codec
 from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
+from yume_shim.types.events import ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
 
 TYPE_CHECKING = False
@@ -44,22 +42,17 @@ class _Call:
         self.shown = False
 
 
-class Decoder:
+class Decoder(OpenAiDecoder):
     """Decodes the chunks of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
-        self._request = request
-        self._request_id = headers.get("x-request-id", "")
-        self._new_id = new_id
-        self._ids = OwnIds(request, new_id)
-        self._names = own_names(request.tools)
+        super().__init__(API, request, headers, new_id)
         self._strict = request.model.endpoint.quirks.strict_tools
         self._tags: ThinkTags | None = None
         if request.model.endpoint.quirks.think_tags:
             from yume_shim.providers.apis.openai_chat.think_tags import ThinkTags
 
             self._tags = ThinkTags()
-        self._blocks = Assembler(API)
         self._keys = 0
         self._last = 0
         """Key of the block that started last."""
@@ -70,8 +63,6 @@ class Decoder:
         self._usage: Json | None = None
         self._finish = ""
         self._refused = False
-        self._started = False
-        self._over = False
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one chunk."""
@@ -96,10 +87,7 @@ class Decoder:
         """The body ended. The answer is complete if there was a finish reason."""
         if self._over:
             return []
-        if self._finish:
-            return self._end()
-        self._over = True
-        return [ResponseFailed(failure_incomplete(self._request.model.endpoint.name))]
+        return self._end() if self._finish else self._cut_off()
 
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True
@@ -123,8 +111,7 @@ class Decoder:
 
             if call := failed_call(payload):
                 return self._call_anyway(*call)
-        self._over = True
-        return [ResponseFailed(failure_from_payload(payload, self._request.model.endpoint.name))]
+        return super()._fail(payload)
 
     def _call_anyway(self, name: str, arguments: str) -> list[ModelEvent]:
         """Groq stops at a call that does not fit its schema. Passed on, the call gets an error result, and the model
