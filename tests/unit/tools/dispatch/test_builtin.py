@@ -13,7 +13,8 @@ from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.dispatch import specs
-from yume_shim.tools.dispatch.builtin import chosen_specs, module_name, open_builtin_tools
+from yume_shim.tools.dispatch.builtin import module_name, open_builtin_tools
+from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.settings import Rules, Settings
