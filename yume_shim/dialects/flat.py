@@ -181,8 +181,8 @@ class FlatDialect:
                 self._info = event.info
                 return [init_line(event.info, self._version)]
             case Interrupted():
-                # A message sent with priority stops the turn on the user's behalf: the flat dialect has no reason for
-                # it.
+                # A priority message stops the turn on the user's behalf: the flat dialect has no reason of its own for
+                # that.
                 reason = "user" if event.reason == "priority" else event.reason
                 return [*self._answer(None).close_open(), InterruptLine(reason=reason)]
             case TurnEnded():

@@ -107,8 +107,7 @@ def system_line(event: SystemEvent) -> Json:
 
 
 def failure_line(failure: Failure, provider: str) -> Json:
-    """The `error` line of a turn that the provider made fail; `provider` is the session's, for a failure without
-    one."""
+    """The `error` line of a turn that failed at the provider; `provider` is used for a failure that names none."""
     return ErrorLine(
         message=failure.message,
         code=failure.kind,
@@ -131,7 +130,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         is_error=ending.is_error,
         result=event.text,
         session_id=session_id,
-        usage=_turn_usage(event.usage),
+        usage=_token_counts(event.usage),
         total_cost_usd=event.total_cost_usd,
         duration_ms=event.duration_ms,
         duration_api_ms=event.duration_api_ms,
@@ -147,17 +146,10 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
 
 def usage_line(usage: Usage) -> Json:
     """`usage`."""
-    return UsageLine(
-        input_tokens=usage.input,
-        output_tokens=usage.output,
-        cache_creation_input_tokens=usage.cache_write,
-        cache_read_input_tokens=usage.cache_read,
-        reasoning_tokens=usage.reasoning or None,
-        estimated=True if usage.estimated else None,
-    )
+    return UsageLine(**_token_counts(usage))
 
 
-def _turn_usage(usage: Usage) -> FlatUsage:
+def _token_counts(usage: Usage) -> FlatUsage:
     return FlatUsage(
         input_tokens=usage.input,
         output_tokens=usage.output,

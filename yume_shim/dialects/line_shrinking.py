@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-SHORTEST = 200
+MIN_CLIP = 200
 """Texts up to this many characters are not clipped, and none is clipped below it: ids, names and paths stay
 whole."""
-DEEPEST = 64
+MAX_DEPTH = 64
 """Values nested deeper than this are replaced by a mark."""
-MOST_HALVINGS = 200
+MAX_HALVINGS = 200
 TOO_DEEP = "…"
 
 # What identifies a line: the host cannot use it without these fields.
@@ -41,7 +41,7 @@ def shrink(obj: Json, limit: int, where: str = "") -> Json:
     """
     note = _note(where)
     lean = _without_binary(obj, 0)
-    low, high = SHORTEST, max(limit, SHORTEST)
+    low, high = MIN_CLIP, max(limit, MIN_CLIP)
     best = _clipped(lean, low, note)
     if _size(best) > limit:
         return _marked(obj, _halved(best, limit))
@@ -81,19 +81,19 @@ def _marked(before: Json, after: Json) -> Json:
 
 
 def _without_binary(value: Any, depth: int) -> Any:
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         return TOO_DEEP
     if isinstance(value, list):
         return [_without_binary(item, depth + 1) for item in value]
     if not isinstance(value, dict):
         return value
     source = value.get("source")
-    if isinstance(source, dict) and source.get("type") == "base64" and len(source.get("data") or "") > SHORTEST:
+    if isinstance(source, dict) and source.get("type") == "base64" and len(source.get("data") or "") > MIN_CLIP:
         kind = f"{value.get('type')}: {source.get('media_type')}"
         return TextBlock(text=f"[{kind}, left out of this line]")
     return {
         key: ""
-        if key == "base64" and isinstance(item, str) and len(item) > SHORTEST
+        if key == "base64" and isinstance(item, str) and len(item) > MIN_CLIP
         else _without_binary(item, depth + 1)
         for key, item in value.items()
     }
@@ -117,7 +117,7 @@ def _clipped(value: Any, length: int, note: str) -> Any:
 
 def _halved(line: Json, limit: int) -> Json:
     marks = sum(len(key) + len('"_truncated":true,') for key in line)  # bytes that the marks may add
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         if _size(line) + marks <= limit:
             break
         free = {key: item for key, item in line.items() if key not in _IDENTITY}

@@ -186,7 +186,7 @@ class NestedDialect:
             case ToolStarted() | ResponseFailed() | StartFailed():
                 return []
             case CallDenied(reason_type="deniedPath"):
-                return []  # the Claude CLI refuses a path that rules hide like a wrong input: only the result says so
+                return []  # the Claude CLI treats a path that rules hide as invalid input: only the result says so
             case (
                 RequestStarted()
                 | Compacting()
@@ -295,7 +295,7 @@ class NestedDialect:
 
     def _session_changed(self, event: SessionChanged, tagged: Tagged) -> Json:
         self._messages.session_id = event.session_id
-        self._reported = {}  # the figures start anew with the conversation
+        self._reported = {}  # the counts restart with the new conversation
         return ConversationResetLine(
             new_conversation_id=event.session_id,
             session_id=event.previous_session_id,
@@ -331,7 +331,7 @@ class NestedDialect:
         else:
             before, messages.model = messages.model, event.model
         if event.reason == "resume":
-            return []  # init says it
+            return []  # the next init line reports it
         if event.reason == BY_HOST:
             return [messages.command_output(f"Set model to {event.model}", tagged)]
         return [fallback_line(event, before, parent, messages.session_id, messages.uuid_of(tagged))]

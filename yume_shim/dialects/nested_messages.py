@@ -94,7 +94,7 @@ class Messages:
         return self.assistant(_synthetic_message(text, tagged), tagged)
 
     def api_error(self, failure: Failure, tagged: Tagged) -> Json:
-        """The `assistant` line of a turn that the provider made fail."""
+        """The `assistant` line of a turn that failed at the provider."""
         from yume_shim.dialects.results import error_text, nested_error_category
 
         return ApiErrorLine(

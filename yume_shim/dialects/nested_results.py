@@ -5,6 +5,7 @@ from __future__ import annotations
 from yume_shim.dialects.records.result_records import (
     FailureLine,
     OutputTokensDetails,
+    ResultFields,
     ResultUsage,
     ResumeFailedLine,
     ServerToolUse,
@@ -19,8 +20,8 @@ from yume_shim.dialects.results import (
     model_usage_since,
     terminal_reason,
 )
-from yume_shim.types.message_records import CacheCreation
 from yume_shim.types.models import Usage
+from yume_shim.types.shapes import message_usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,32 +34,9 @@ if TYPE_CHECKING:
 def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], session: str, uuid: str) -> Json:
     """`result`; `index` counts the results of this process, `before` is what the models had used at the last one."""
     ending = ENDINGS[event.outcome]
+    failure = event.failure if ending.is_error and ending.nested == "success" else None
     user_uuids = event.user_uuids
-    if ending.nested != "success":
-        return FailureLine(
-            subtype=ending.nested,
-            is_error=ending.is_error,
-            duration_ms=event.duration_ms,
-            duration_api_ms=event.duration_api_ms,
-            num_turns=event.num_turns,
-            stop_reason=event.stop_reason,
-            total_cost_usd=event.total_cost_usd,
-            usage=_turn_usage(event.usage),
-            modelUsage=model_usage(event.model_usage),
-            permission_denials=denial_list(event.denials),
-            result_index=index,
-            model_usage_since_last_result=model_usage_since(event.model_usage, before),
-            errors=error_list(event),
-            terminal_reason=terminal_reason(event) or None,
-            local_command=event.local_command or None,
-            structured_output=event.structured_output,
-            user_message_uuid=user_uuids[-1] if user_uuids else None,
-            user_message_uuids=list(user_uuids) or None,
-            session_id=session,
-            uuid=uuid,
-        )
-    failure = event.failure if ending.is_error else None
-    return SuccessLine(
+    shared = ResultFields(
         is_error=ending.is_error,
         duration_ms=event.duration_ms,
         duration_api_ms=event.duration_api_ms,
@@ -70,9 +48,6 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
         permission_denials=denial_list(event.denials),
         result_index=index,
         model_usage_since_last_result=model_usage_since(event.model_usage, before),
-        result=event.text if failure is None else error_text(failure),
-        api_error_status=None if failure is None else failure.status,
-        api_error_type=None if failure is None else failure.provider_code or None,
         terminal_reason=terminal_reason(event) or None,
         local_command=event.local_command or None,
         structured_output=event.structured_output,
@@ -80,6 +55,14 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
         user_message_uuids=list(user_uuids) or None,
         session_id=session,
         uuid=uuid,
+    )
+    if ending.nested != "success":
+        return FailureLine(subtype=ending.nested, errors=error_list(event), **shared)
+    return SuccessLine(
+        result=event.text if failure is None else error_text(failure),
+        api_error_status=None if failure is None else failure.status,
+        api_error_type=None if failure is None else failure.provider_code or None,
+        **shared,
     )
 
 
@@ -97,14 +80,7 @@ def resume_failed_line(event: ResumeFailed, uuid: str) -> Json:
 
 def _turn_usage(usage: Usage) -> ResultUsage:
     return ResultUsage(
-        input_tokens=usage.input,
-        cache_creation_input_tokens=usage.cache_write,
-        cache_read_input_tokens=usage.cache_read,
-        cache_creation=CacheCreation(
-            ephemeral_5m_input_tokens=usage.cache_write - usage.cache_write_1h,
-            ephemeral_1h_input_tokens=usage.cache_write_1h,
-        ),
-        output_tokens=usage.output,
+        **message_usage(usage),
         output_tokens_details=OutputTokensDetails(thinking_tokens=usage.reasoning),
         server_tool_use=ServerToolUse(web_search_requests=usage.web_searches),
         iterations=[],

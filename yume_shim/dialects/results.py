@@ -1,6 +1,6 @@
 """How a turn ends, and the texts for failures: one table for both dialects.
 
-Only this module words a Failure. The store receives `nested_error_category` and `error_text` from `app`.
+Only this module writes the texts for a Failure. The store receives `nested_error_category` and `error_text` from `app`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Host names to sockets to TLS. Every wait is sliced or guarded, so that a cancel takes effect at once."""
+"""Resolves host names, connects sockets, adds TLS. Every wait is sliced or guarded: a cancel takes effect at
+once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong between us and a peer. Protocol errors are apart from I/O errors, as in h11.
+"""What can go wrong between us and a peer. Protocol errors are separate from I/O errors, as in h11.
 
     NetError
     ├── ProtocolError    the peer sent what HTTP/1.1 does not allow, or more than we accept
@@ -9,7 +9,7 @@
     ├── ProxyRefused     a proxy answered CONNECT with an error
     └── ProxyUnusable    the environment names a proxy that we cannot use
 
-The classes carry facts; each user of `net` words them for its own readers (`providers/wire/failures.py` for people,
+The classes carry facts; each user of `net` writes its own message (`providers/wire/failures.py` for people,
 `tools/web/client.py` for the model). `str(error)` is a sentence for logs.
 """
 

@@ -27,7 +27,7 @@ def inflater(coding: str, limit: int) -> Callable[[bytes], bytes]:
         except zlib.error:
             raise ProtocolError("the answer's compression is broken") from None
         if state[0].unconsumed_tail:
-            raise TooLarge("the answer unpacks to more than can be taken")
+            raise TooLarge("the answer unpacks to more than is accepted")
         return content
 
     return inflate

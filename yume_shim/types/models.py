@@ -162,7 +162,7 @@ class Quirks:
 
 @value
 class Endpoint:
-    """Where a wire API is spoken: rows of `catalog/endpoints.json`."""
+    """An address that speaks a wire API: a row of `catalog/endpoints.json`."""
 
     name: str
     api: str
@@ -176,25 +176,25 @@ class Endpoint:
     token_vars: tuple[str, ...] = ()
     """Variables that hold a bearer token instead of a key."""
     takes_custom_headers: bool = False
-    """The custom headers of the environment are meant for it; they may carry a key, so no other endpoint gets them."""
+    """It gets the headers of ANTHROPIC_CUSTOM_HEADERS; they may carry a key, so no other endpoint gets them."""
     sign_in: str = ""
     """A cloud's own sign-in, done by the vendor's SDK: "bedrock", "vertex", "azure-ad"; "" = by key or token."""
     tells_limits: str = ""
-    """How it can be asked for the limits of its models (providers/discovery/limits.py); "" = not at all."""
+    """How it reports the limits of its models (a form of providers/discovery/limits.py); "" = not at all."""
     key_files: tuple[Mapping[str, str], ...] = ()
     """Where the vendor's programs keep API keys: `root_var`, `root`, `file`, `format` (json, env, text), `field`."""
     takes_key_helper: bool = False
-    """`apiKeyHelper` of the settings files is meant for it."""
+    """`apiKeyHelper` of the settings files provides its key."""
     env_first: bool = False
     """Variables are checked before helper and files, as in the vendor's own program."""
     hint_missing_model: str = ""
-    """What to do about a model that it does not have; `{model}` is replaced by its name."""
+    """Advice to the user when it does not have the model; `{model}` is replaced by its name."""
     hint_unreachable: str = ""
-    """What to do when its address does not answer."""
+    """Advice to the user when its address does not answer."""
     address_by_sign_in: bool = False
     """Without a base URL the SDK of the sign-in derives the address from region and project."""
     names: tuple[str, ...] = ()
-    """Other names that people know it by."""
+    """Other names by which it can be selected."""
 
 
 @value

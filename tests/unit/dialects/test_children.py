@@ -411,7 +411,7 @@ def test_illegal(events: list[tuple[Event, str | None]]) -> None:
         check(*events)
 
 
-def test_the_end_of_a_call_ends_what_is_known_of_its_child() -> None:
+def test_the_state_of_a_child_is_dropped_with_its_call() -> None:
     """A later call of the same id starts anew."""
     again: list[tuple[Event, str | None]] = [
         *of("agent_1", *ASKED, PartialKept(Text("a"), 0, interrupted=False)),

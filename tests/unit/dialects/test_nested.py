@@ -629,7 +629,7 @@ def test_warnings(event: Event, content: str, tag: str) -> None:
     assert lines([event]) == [line | {"session_id": SESSION, "uuid": uuid_of(1)}]
 
 
-def test_lines_after_a_clear_wear_the_new_id() -> None:
+def test_lines_after_a_clear_carry_the_new_id() -> None:
     out = lines([SessionChanged("new", SESSION), ModeChanged("plan")])
     assert [line["session_id"] for line in out] == [SESSION, "new"]
 

@@ -1,4 +1,4 @@
-"""Addresses."""
+"""URLs: parsed, joined, redirected, invalid ones refused."""
 
 from __future__ import annotations
 

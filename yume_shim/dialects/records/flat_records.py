@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FlatLine(Record):
-    """The end of every line: the call whose subagent caused it, left out for the main conversation."""
+    """The last field of every line: the call whose subagent caused it, left out for the main conversation."""
 
     parent_tool_use_id: str | None = ABSENT
 

@@ -88,7 +88,7 @@ class AssistantMessage(Record):
 
 @record
 class UserLine(Record):
-    """A message on the user's side: a tool result (`tool_use_result` is its structured form), the mark of an interrupt,
+    """A message on the user's side: a tool result (`tool_use_result` is its structured form), the interrupt marker,
     a note from this program to the model (`isSynthetic`), the echo of a prompt or the output of a command
     (`isReplay`), or the prompt of a subagent."""
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class SystemLine(Record):
-    """The end of every `system` line."""
+    """The last fields of every `system` line."""
 
     session_id: str
     uuid: str
 
 
 class ChildSystemLine(Record):
-    """The end of a `system` line that a subagent can cause: the call that runs the subagent is left out for the main
+    """The last fields of a `system` line that a subagent can cause; `parent_tool_use_id` is left out for the main
     conversation."""
 
     parent_tool_use_id: str | None = ABSENT

@@ -78,8 +78,38 @@ class ServerToolUse(Record):
     web_fetch_requests: Literal[0] = 0
 
 
+class TurnFigures(Record):
+    """What a turn took."""
+
+    is_error: bool
+    duration_ms: int
+    duration_api_ms: int
+    num_turns: int
+    stop_reason: str | None
+    total_cost_usd: float
+    usage: ResultUsage
+    modelUsage: dict[str, ModelFigures]
+    permission_denials: list[PermissionDenial]
+    result_index: int
+    model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
+
+
+class Answer(Record):
+    """The text that the turn ended with, and how the provider failed if the text reports that."""
+
+    result: str
+    api_error_status: int | None
+    api_error_type: str | None = ABSENT
+
+
+class Errors(Record):
+    """Why a turn ended without an answer."""
+
+    errors: list[str]
+
+
 class ResultEnd(Record):
-    """The end of a `result` line."""
+    """The last fields of a `result` line."""
 
     terminal_reason: str | None = ABSENT
     local_command: str | None = ABSENT
@@ -91,46 +121,25 @@ class ResultEnd(Record):
 
 
 @record
-class SuccessLine(ResultEnd):
+class ResultFields(TurnFigures, ResultEnd):
+    """The fields that both lines at the end of a turn have."""
+
+
+@record
+class SuccessLine(TurnFigures, Answer, ResultEnd):
     """The turn has ended with a text. A failure of the provider is reported here too, with `is_error` true and its
     message as `result`. `model_usage_since_last_result` is left out in JSON print mode."""
 
     type: Literal["result"] = "result"
     subtype: Literal["success"] = "success"
-    is_error: bool
-    duration_ms: int
-    duration_api_ms: int
-    num_turns: int
-    stop_reason: str | None
-    total_cost_usd: float
-    usage: ResultUsage
-    modelUsage: dict[str, ModelFigures]
-    permission_denials: list[PermissionDenial]
-    result_index: int
-    model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
-    result: str
-    api_error_status: int | None
-    api_error_type: str | None = ABSENT
 
 
 @record
-class FailureLine(ResultEnd):
+class FailureLine(TurnFigures, Errors, ResultEnd):
     """The turn has ended without an answer: it was stopped, a limit was reached, or the program failed."""
 
     type: Literal["result"] = "result"
     subtype: FailureSubtype
-    is_error: bool
-    duration_ms: int
-    duration_api_ms: int
-    num_turns: int
-    stop_reason: str | None
-    total_cost_usd: float
-    usage: ResultUsage
-    modelUsage: dict[str, ModelFigures]
-    permission_denials: list[PermissionDenial]
-    result_index: int
-    model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
-    errors: list[str]
 
 
 @record

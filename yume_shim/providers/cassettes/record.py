@@ -1,4 +1,4 @@
-"""Records a model's answers as a cassette for replay. It is a tap of the pipeline, and its errors never reach that.
+"""Records a model's answers as a cassette for replay. It is a tap on the pipeline; its errors never reach the pipeline.
 
 Secrets are removed twice: the keys in use and strings in the form of well-known keys are replaced, and a line that
 still looks like a key is replaced by a mark. Folders have mode 0700, files 0600.
@@ -33,7 +33,7 @@ _SECRET = re.compile(
     r"|hf_[A-Za-z0-9]{20,}|org-[A-Za-z0-9]{12,}|proj_[A-Za-z0-9]{12,})"
     r"|(?i:bearer)\s+[A-Za-z0-9._~+/-]{12,}=*"
 )
-_CUTS = frozenset(("network", "stream_interrupted", "timeout", "dns", "tls"))
+_CONNECTION_FAILURES = frozenset(("network", "stream_interrupted", "timeout", "dns", "tls"))
 
 
 class Recorder:
@@ -112,7 +112,7 @@ class Recorder:
             return
         if failure.kind == "cancelled":
             self._line({"!hold": True})
-        elif failure.kind in _CUTS:
+        elif failure.kind in _CONNECTION_FAILURES:
             self._line({"!drop": True})
 
     def _line(self, frame: Any) -> None:

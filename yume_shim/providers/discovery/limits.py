@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 ASK_SECONDS = 3.0
 MAX_ANSWER_BYTES = 4_194_304
-"""A list of 400 models takes one megabyte. Parsing 30 MB takes a second, in which no stop is noticed, and a
-gigabyte."""
+"""A list of 400 models takes one megabyte. Parsing 30 MB takes a gigabyte of memory and a second in which a cancel
+has no effect."""
 TIMEOUTS = Timeouts(connect=ASK_SECONDS, first_byte=ASK_SECONDS, idle=ASK_SECONDS, total=ASK_SECONDS)
-LEAST = {"window": 1_024, "max_output": 1}
-"""Smaller numbers are not limits …"""
-MOST_TOKENS = 1_000_000_000
-"""… and neither are larger ones."""
+MIN_LIMITS = {"window": 1_024, "max_output": 1}
+"""Smaller numbers are not limits and are ignored."""
+MAX_LIMIT = 1_000_000_000
+"""Larger numbers are ignored too."""
 
 
 def load_asker(spec: ModelSpec, credential: Credential, settings: Settings, log: Log) -> Transport:
@@ -87,7 +87,7 @@ def valid_limits(limits: Json) -> Json:
 def _is_valid(name: str, item: Any) -> bool:
     match name:
         case "window" | "max_output":
-            return type(item) is int and LEAST[name] <= item <= MOST_TOKENS
+            return type(item) is int and MIN_LIMITS[name] <= item <= MAX_LIMIT
         case "tools" | "images" | "sampling":
             return isinstance(item, bool)
         case "thinking":
@@ -206,5 +206,5 @@ def _numbers(**figures: Any) -> Json:
     return {
         name: int(item)
         for name, item in figures.items()
-        if isinstance(item, int | float) and not isinstance(item, bool) and LEAST[name] <= item <= MOST_TOKENS
+        if isinstance(item, int | float) and not isinstance(item, bool) and MIN_LIMITS[name] <= item <= MAX_LIMIT
     }

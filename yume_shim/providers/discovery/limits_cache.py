@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 KEPT_SECONDS = 86_400
 SILENCE_SECONDS = 600
-"""How long an endpoint that did not answer in time is not asked again."""
-PATIENCE = 1.0
-"""Seconds after which a missing answer is cached; a quick failure may be gone in the next moment."""
+"""How long an endpoint that timed out is not asked again."""
+SLOW_SECONDS = 1.0
+"""A missing answer is cached only if the request took longer: a quick failure may be gone a moment later."""
 MAX_KEPT = 200
 """Models that are cached on disk."""
 MAX_FILE_BYTES = 1_048_576
@@ -66,19 +66,19 @@ class LimitsCache:
             transport.close()
         if limits:
             self._log("debug", f"{spec.endpoint.name} reports about {spec.id}: {codec.dumps(limits).decode()}")
-        if limits or (self._now() - began > PATIENCE and not cancel.is_set()):
+        if limits or (self._now() - began > SLOW_SECONDS and not cancel.is_set()):
             self._to_disk(key, limits or {})
         return limits
 
     def _from_disk(self, key: str) -> Json | None:
         """The cached limits; {} = the endpoint did not answer lately; None = not cached."""
         entry = self._read().get(key)
-        if entry is None or not entry["told"]:
+        if entry is None or not entry["limits"]:
             return None if entry is None else {}
-        return valid_limits(entry["told"]) or None
+        return valid_limits(entry["limits"]) or None
 
     def _read(self) -> dict[str, Json]:
-        """The entries that are still valid: {key: {"at": seconds, "told": {…}}}."""
+        """The entries that are still valid: {key: {"at": seconds, "limits": {…}}}."""
         try:
             with open(self._path, "rb") as file:
                 loaded = codec.loads(file.read(MAX_FILE_BYTES))
@@ -90,7 +90,7 @@ class LimitsCache:
 
     def _to_disk(self, key: str, limits: Json) -> None:
         kept = self._read()
-        kept[key] = {"at": int(self._now()), "told": limits}
+        kept[key] = {"at": int(self._now()), "limits": limits}
         newest = sorted(kept.items(), key=lambda item: item[1]["at"])[-MAX_KEPT:]
         part = f"{self._path}.{os.getpid()}"
         try:
@@ -99,13 +99,13 @@ class LimitsCache:
                 file.write(codec.dumps(dict(newest)))
             os.replace(part, self._path)
         except OSError as error:
-            self._log("debug", f"limits are not kept: {error}")
+            self._log("debug", f"limits are not cached: {error}")
             with suppress(OSError):
                 os.remove(part)
 
 
 def _is_good(entry: object, now: float) -> bool:
-    if not isinstance(entry, dict) or not isinstance(entry.get("told"), dict):
+    if not isinstance(entry, dict) or not isinstance(entry.get("limits"), dict):
         return False
     at = entry.get("at")
-    return isinstance(at, int) and 0 <= now - at < (KEPT_SECONDS if entry["told"] else SILENCE_SECONDS)
+    return isinstance(at, int) and 0 <= now - at < (KEPT_SECONDS if entry["limits"] else SILENCE_SECONDS)

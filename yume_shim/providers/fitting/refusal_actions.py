@@ -6,8 +6,8 @@ from __future__ import annotations
 from yume_shim.providers.fitting.body_edits import has_path
 from yume_shim.providers.fitting.history_edits import chain_lacks_reasoning, fingerprint, has_private_data, older_media
 from yume_shim.providers.fitting.refusal_rules import (
+    DECLARATION_FORMS,
     NOTICES,
-    VARIANTS,
     allowed_efforts,
     matching_rules,
     named_parameters,
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     Action = Callable[[Adaptations, Request, Failure], "Changed | None"]
 
-NAMING = (400, 422, None)
+NAMING_STATUSES = (400, 422, None)
 """Statuses of refusals that may name a parameter; None = the refusal came inside a stream."""
-REFUSED = "{model} at {endpoint} refuses {name}: it is left out."
+PARAMETER_NOTICE = "{model} at {endpoint} refuses {name}: it is left out."
 
 
 @value
@@ -45,7 +45,7 @@ class Changed:
 def adapt(adaptations: Adaptations, request: Request, failure: Failure, body: Json) -> Changed | None:
     """The adaptations with the first change that this refusal asks for. `body` is what was refused."""
     changed = _by_rule(adaptations, request, failure)
-    if changed is None and failure.kind == "bad_request" and failure.status in NAMING:
+    if changed is None and failure.kind == "bad_request" and failure.status in NAMING_STATUSES:
         changed = _by_name(adaptations, request, failure, body) or _send_without_tools(adaptations, request)
     return changed
 
@@ -73,7 +73,7 @@ def _by_name(adaptations: Adaptations, request: Request, failure: Failure, body:
                 changed = _set_quirk(adaptations, request, "forced_choice", False)
             if changed is None:
                 made = replace(adaptations, omitted=(*adaptations.omitted, named.path))
-                made = _with_notice(made, request, "parameter_left_out", REFUSED.replace("{name}", named.name))
+                made = _with_notice(made, request, "parameter_left_out", PARAMETER_NOTICE.replace("{name}", named.name))
                 changed = Changed(made, f"without {'.'.join(named.path)}")
         if changed is not None:
             return changed
@@ -135,7 +135,7 @@ def _postpone_thinking(adaptations: Adaptations, request: Request, failure: Fail
 def _declare(adaptations: Adaptations, request: Request, failure: Failure) -> Changed | None:
     """The next form of function declarations."""
     tried = adaptations.tried_declarations | {adaptations.quirk(request, "declarations")}
-    return _declare_as(adaptations, tried, next((form for form in VARIANTS if form not in tried), None))
+    return _declare_as(adaptations, tried, next((form for form in DECLARATION_FORMS if form not in tried), None))
 
 
 def _declare_parameters(adaptations: Adaptations, request: Request, failure: Failure) -> Changed | None:

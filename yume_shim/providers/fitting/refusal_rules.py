@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.errors import Failure
 
-VARIANTS = ("", "snake", "parameters", "openai")
+DECLARATION_FORMS = ("", "snake", "parameters", "openai")
 """Forms of function declarations, in the order in which they are tried (see Quirks.declarations)."""
 
 
@@ -92,7 +92,7 @@ NOTICES: dict[str, tuple[str, str]] = {
 }
 """Code and text of the notice when a quirk is set. Other quirks change nothing that the user could notice."""
 
-REFUSING = re.compile(
+REFUSING_WORDS = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra[ _](?:inputs|forbidden|fields)|not permitted"
     r"|not allowed|deprecated|cannot find field|cannot both|invalid|not available|no longer|can't be"
     r"|only (?:works|enabled)",
@@ -207,7 +207,7 @@ def named_parameters(api: str, failure: Failure) -> Iterator[NamedParameter]:
     yield from _named(api, at_fault)
     if _about_content(at_fault):
         return  # the rest of the sentence may quote the conversation
-    if not REFUSING.search(failure.message):
+    if not REFUSING_WORDS.search(failure.message):
         return
     for phrase, name in _PHRASES:
         if phrase.search(failure.message):

@@ -63,7 +63,7 @@ class DirectTransport:
         self._extra = dict(extra_headers)
         self._log = log
         self.largest = largest
-        """Most bytes of one event, or of a whole answer that is not a stream."""
+        """The largest event, or whole answer that is not a stream, in bytes."""
         self._idle: list[Connection] = []
 
     def open(self, wire: WireRequest, cancel: Cancel) -> DirectStream:

@@ -77,6 +77,7 @@ class KeyringProvider:
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response, from the first key that works."""
         tried: set[int] = set()
+        """Numbers of the keys that failed in this request; negative: the source of that key was read again."""
         while True:
             slot = self._pick(tried)
             yield from self._notices()
@@ -157,7 +158,7 @@ class KeyringProvider:
             return failure_expired(failure) if begun else None
         if len(self._slots) == 1:
             return failure
-        self._rest(slot, failure)
+        self._suspend(slot, failure)
         following = self._pick(tried)
         if following is None:
             return failure if begun else self._none_left()
@@ -177,8 +178,8 @@ class KeyringProvider:
         self._log("info", f"the key from {slot.place} was refused; its source has another one now")
         return True
 
-    def _rest(self, slot: _Slot, failure: Failure) -> None:
-        """Do not use a key for as long as its failure says."""
+    def _suspend(self, slot: _Slot, failure: Failure) -> None:
+        """Suspend a key for as long as its failure says."""
         backoff = self._backoff
         with self._lock:
             slot.failure = failure
@@ -201,8 +202,8 @@ class KeyringProvider:
         now = self._clock.monotonic()
         places = ", ".join(slot.place for slot in self._slots)
         with self._lock:
-            resting = [slot for slot in self._slots if not slot.bad and slot.failure is not None]
-            soonest = min(resting, key=lambda slot: slot.until, default=None)
+            limited = [slot for slot in self._slots if not slot.bad and slot.failure is not None]
+            soonest = min(limited, key=lambda slot: slot.until, default=None)
             failures = [slot.failure for slot in self._slots if slot.failure is not None]
         if soonest is None or soonest.failure is None:
             return failure_all_refused(self._name, places, failures[-1])

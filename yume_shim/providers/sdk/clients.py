@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import WireRequest
 
 _NO_KEY = "none"
-HARMLESS = frozenset(
+PUBLIC_HEADERS = frozenset(
     {
         *("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"),
         "user-agent",
@@ -43,7 +43,7 @@ class Client:
         self.idle = limits.idle
         self.captured: list[_CopiedBody] = []
         self.sockets: list[Any] = []
-        self.harmless: frozenset[str] = HARMLESS
+        self.public_headers: frozenset[str] = PUBLIC_HEADERS
         """Headers of the current request that any server may see."""
         self._name = transport.endpoint.name
         self.http = httpx2.Client(
@@ -64,7 +64,7 @@ class Client:
             if (first[0], origin[0]) == ("https", "http"):
                 message = f"{first[1]} redirects to an unencrypted address ({origin[1]})"
                 raise ProviderFailed(failure_protocol(self._name, message, retryable=False))
-            for name in [name for name in request.headers if name.lower() not in self.harmless]:
+            for name in [name for name in request.headers if name.lower() not in self.public_headers]:
                 del request.headers[name]  # httpx2 itself removes only `Authorization`
         request.extensions["trace"] = self._trace
         request.extensions["timeout"] = self._limits.copy()  # google's client sets none
@@ -104,17 +104,21 @@ class Response:
 # ---------------------------------------------------------------- anthropic, openai: the undecoded body
 
 
+def _client_options(transport: SdkTransport, http: Any) -> dict[str, Any]:
+    """What both SDKs are built with."""
+    return {
+        "api_key": transport.credential.key or _NO_KEY,
+        "base_url": _bare(transport.endpoint.base_url),
+        "default_query": _query(transport.endpoint.base_url),
+        "max_retries": 0,
+        "http_client": http,
+    }
+
+
 def _build_anthropic(transport: SdkTransport, http: Any) -> Any:
     import anthropic
 
-    return anthropic.Anthropic(
-        api_key=transport.credential.key or _NO_KEY,
-        base_url=_bare(transport.endpoint.base_url),
-        default_query=_query(transport.endpoint.base_url),
-        max_retries=0,
-        http_client=http,
-        open_telemetry=False,
-    )
+    return anthropic.Anthropic(**_client_options(transport, http), open_telemetry=False)
 
 
 def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
@@ -136,13 +140,7 @@ def _open_anthropic(transport: SdkTransport, client: Client, wire: WireRequest) 
 def _build_openai(transport: SdkTransport, http: Any) -> Any:
     import openai
 
-    return openai.OpenAI(
-        api_key=transport.credential.key or _NO_KEY,
-        base_url=_bare(transport.endpoint.base_url),
-        default_query=_query(transport.endpoint.base_url),
-        max_retries=0,
-        http_client=http,
-    )
+    return openai.OpenAI(**_client_options(transport, http))
 
 
 def _open_responses(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 AWS_REGION = "us-east-1"
 """The Claude CLI's default region."""
 VERTEX_REGION = "us-east5"
+GOOGLE_PROJECT = ("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
+"""Variables that name the project."""
 GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
-PARTS = {"bedrock": ("boto3", "bedrock"), "azure-ad": ("azure.identity", "azure")}
+EXTRAS = {"bedrock": ("boto3", "bedrock"), "azure-ad": ("azure.identity", "azure")}
 """Packages that only these sign-ins need, and the extra that installs them."""
 _NOT_SIGNED_IN = frozenset(
     {
@@ -47,7 +49,7 @@ def build_cloud(transport: SdkTransport, http: Any) -> Any:
         raise ProviderFailed(
             failure_config(endpoint.name, f"no sign-in '{endpoint.sign_in}' for {endpoint.api}; known: {known}")
         )
-    needed, extra = PARTS.get(endpoint.sign_in, ("", ""))
+    needed, extra = EXTRAS.get(endpoint.sign_in, ("", ""))
     if needed:
         try:
             __import__(needed)
@@ -93,45 +95,42 @@ def _build_bedrock(transport: SdkTransport, http: Any) -> Any:
         aws_profile=signing.get("AWS_PROFILE"),
         api_key=token,
         aws_region=_region(transport.endpoint, _first(env, "AWS_REGION", "AWS_DEFAULT_REGION") or AWS_REGION),
-        base_url=transport.endpoint.base_url or None,
-        max_retries=0,
-        http_client=http,
-        open_telemetry=False,
+        **_anthropic_options(transport, http),
     )
 
 
 def _build_vertex(transport: SdkTransport, http: Any) -> Any:
     from anthropic.lib.vertex import AnthropicVertex
 
-    env = transport.env
-    credentials, project = _google_credentials(env)
-    project = _first(env, "ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT") or project
-    if not project:
-        raise _no_project(transport.endpoint)
+    credentials, project = _google_account(transport, "ANTHROPIC_VERTEX_PROJECT_ID", *GOOGLE_PROJECT)
     return AnthropicVertex(
-        region=_region(transport.endpoint, env.get("CLOUD_ML_REGION") or VERTEX_REGION),
+        region=_region(transport.endpoint, transport.env.get("CLOUD_ML_REGION") or VERTEX_REGION),
         project_id=project,
         credentials=credentials,
-        base_url=transport.endpoint.base_url or None,
-        max_retries=0,
-        http_client=http,
-        open_telemetry=False,
+        **_anthropic_options(transport, http),
     )
+
+
+def _anthropic_options(transport: SdkTransport, http: Any) -> dict[str, Any]:
+    """What the clients of Anthropic's SDK for both clouds are built with."""
+    return {
+        "base_url": transport.endpoint.base_url or None,
+        "max_retries": 0,
+        "http_client": http,
+        "open_telemetry": False,
+    }
 
 
 def _build_vertex_gemini(transport: SdkTransport, http: Any) -> Any:
     from google import genai
     from google.genai import types
 
-    env = transport.env
-    credentials, project = _google_credentials(env)
-    project = _first(env, "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT") or project
-    if not project:
-        raise _no_project(transport.endpoint)
+    credentials, project = _google_account(transport, *GOOGLE_PROJECT)
+    region = _first(transport.env, "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION") or "global"
     return genai.Client(
         vertexai=True,
         project=project,
-        location=_region(transport.endpoint, _first(env, "GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION") or "global"),
+        location=_region(transport.endpoint, region),
         credentials=credentials,
         http_options=types.HttpOptions(base_url=transport.endpoint.base_url or None, httpx_client=http),
     )
@@ -158,16 +157,20 @@ _BUILDERS: dict[tuple[str, str], Callable[[SdkTransport, Any], Any]] = {
 }
 
 
-def _google_credentials(env: Mapping[str, str]) -> tuple[Any, str]:
-    """Google's default credentials, and the project they belong to."""
+def _google_account(transport: SdkTransport, *variables: str) -> tuple[Any, str]:
+    """Google's default credentials, and the project: the one that a variable names, else that of the credentials."""
     import os
 
     import google.auth
 
-    if path := env.get("GOOGLE_APPLICATION_CREDENTIALS"):
+    if path := transport.env.get("GOOGLE_APPLICATION_CREDENTIALS"):
         os.environ["GOOGLE_APPLICATION_CREDENTIALS"] = path  # the only way to name the file that is not deprecated
     credentials, project = google.auth.default(scopes=[GOOGLE_SCOPE])
-    return credentials, project or ""
+    project = _first(transport.env, *variables) or project
+    if not project:
+        message = "no Google Cloud project is named: set GOOGLE_CLOUD_PROJECT"
+        raise ProviderFailed(failure_config(transport.endpoint.name, message))
+    return credentials, project
 
 
 def _region(endpoint: Endpoint, name: str) -> str:
@@ -175,10 +178,6 @@ def _region(endpoint: Endpoint, name: str) -> str:
     if not name.isascii() or not name.replace("-", "").isalnum():
         raise ProviderFailed(failure_config(endpoint.name, f"'{name}' is not the name of a region"))
     return name
-
-
-def _no_project(endpoint: Endpoint) -> ProviderFailed:
-    return ProviderFailed(failure_config(endpoint.name, "no Google Cloud project is named: set GOOGLE_CLOUD_PROJECT"))
 
 
 def _first(env: Mapping[str, str], *names: str) -> str:

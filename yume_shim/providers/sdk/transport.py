@@ -13,7 +13,7 @@ import time
 from yume_shim.net.message import is_sendable
 from yume_shim.net.url import parse_url
 from yume_shim.providers.http.frames import FrameParser
-from yume_shim.providers.sdk.clients import HARMLESS, OPENERS, Client, class_names, lower, set_read_timeout
+from yume_shim.providers.sdk.clients import OPENERS, PUBLIC_HEADERS, Client, class_names, lower, set_read_timeout
 from yume_shim.providers.sdk.clouds import not_signed_in
 from yume_shim.providers.wire.failures import (
     failure_cut,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Timeouts
 
 MAX_IDLE_CLIENTS = 4
-_BROKEN = frozenset({"RemoteProtocolError", "ReadError", "WriteError", "CloseError"})
+_CONNECTION_ERRORS = frozenset({"RemoteProtocolError", "ReadError", "WriteError", "CloseError"})
 """httpx2's errors for a connection that ended during a request."""
 
 
@@ -105,7 +105,7 @@ class SdkTransport:
         if isinstance(status, int) and status >= 300:
             return status_failed(status, lower(response.headers), _content(response), name)
         names = class_names(exc)
-        if names & _BROKEN:
+        if names & _CONNECTION_ERRORS:
             return ProviderFailed(failure_cut(name, started=False))
         place = parse_url(self.endpoint.base_url).place if self.endpoint.base_url else ""
         return not_signed_in(exc, names, self.endpoint) or ProviderFailed(failure_from_exception(exc, name, place))
@@ -138,7 +138,7 @@ class _Opening:
     def run(self) -> None:
         try:
             self.client = self._transport.take_client()
-            self.client.harmless = HARMLESS | {name.lower() for name in self._wire.headers}
+            self.client.public_headers = PUBLIC_HEADERS | {name.lower() for name in self._wire.headers}
             opener = OPENERS[self._transport.endpoint.api]
             self.response = opener(self._transport, self.client, self._wire)
         except Exception as exc:  # `_failed` translates whatever the SDK raises
@@ -189,7 +189,7 @@ class SdkStream:
             self._cancel.check()
             if "TimeoutException" in class_names(exc):
                 raise ProviderFailed(failure_timeout(name, "further part of the answer", limits.idle)) from None
-            if class_names(exc) & _BROKEN:
+            if class_names(exc) & _CONNECTION_ERRORS:
                 raise ProviderFailed(failure_cut(name, started=started)) from None
             raise
         self._cancel.check()

@@ -66,7 +66,7 @@ _TEXT_MATTERS = frozenset({400, 404, 413, 422, 500, None})
 """Statuses whose real reason vendors give only in the message."""
 
 # The messages, by vendor: Anthropic; OpenAI; DeepSeek, vLLM, OpenRouter; Gemini; Ollama cloud; xAI; Groq; llama.cpp;
-# Ollama (three; for the last it had dropped all user messages); LM Studio; Mistral; Kimi; Bedrock.
+# Ollama (three; it sends the last when it has dropped all user messages); LM Studio; Mistral; Kimi; Bedrock.
 _OVERFLOW = re.compile(
     r"prompt is too long"
     r"|exceeds the context window"
@@ -234,7 +234,7 @@ def failure_protocol(provider: str, message: str, *, retryable: bool = True) -> 
 
 
 def failure_proxy(provider: str, message: str, *, retryable: bool) -> Failure:
-    """A proxy before the provider refused the request; its status is not the provider's, and not about the key."""
+    """A proxy in front of the provider refused the request; its status is not the provider's, and not about the key."""
     return Failure(kind="network", message=message, retryable=retryable, provider=provider)
 
 

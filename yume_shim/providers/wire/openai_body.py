@@ -1,8 +1,8 @@
-"""The rest of a request and answer that the OpenAI APIs and Ollama share: key header, effort, extra fields, counts."""
+"""Parts of requests and answers that the OpenAI APIs and Ollama share: key header, effort, extra fields, counts."""
 
 from __future__ import annotations
 
-from yume_shim.providers.wire.thinking import asked_effort, least_effort, switched_off
+from yume_shim.providers.wire.thinking import least_effort, requested_effort, switched_off
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def effort_of(request: Request) -> str | None:
     """The effort to send; None = the model's default."""
     if not thinks(request):
         return None
-    return least_effort(request) if switched_off(request) else asked_effort(request)
+    return least_effort(request) if switched_off(request) else requested_effort(request)
 
 
 def with_extra(body: Json, extra: Mapping[str, Any]) -> Json:

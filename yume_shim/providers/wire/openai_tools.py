@@ -36,6 +36,16 @@ def own_names(tools: tuple[ToolSpec, ...]) -> dict[str, str]:
     return {wire: tool.name for tool in tools if (wire := wire_name(tool.name)) != tool.name}
 
 
+def names_of_calls(request: Request) -> dict[str, str]:
+    """Call id -> wire name of the tool called."""
+    return {
+        block.id: wire_name(block.name)
+        for message in request.messages
+        for block in message.blocks
+        if isinstance(block, ToolCall)
+    }
+
+
 def parameters(tool: ToolSpec, quirks: Quirks) -> tuple[Json, bool]:
     """A tool's schema as the endpoint takes it, and whether it is in the strict form."""
     schema = reduce_schema(tool.schema, quirks.schema_drop)

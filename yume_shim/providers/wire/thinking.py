@@ -22,8 +22,8 @@ def thinks_now(request: Request) -> bool:
     return spec.thinking not in ("", "budget") or request.thinking != "default" or bool(request.thinking_budget)
 
 
-def asked_effort(request: Request) -> str | None:
-    """The effort asked for, or the nearest that the model takes; None = the model's own default."""
+def requested_effort(request: Request) -> str | None:
+    """The requested effort, or the nearest that the model accepts; None = the model's own default."""
     if not request.effort:
         return None
     from yume_shim.types.effort import nearest_effort
@@ -32,8 +32,8 @@ def asked_effort(request: Request) -> str | None:
 
 
 def least_effort(request: Request) -> str:
-    """What comes nearest to no thinking. "none" and "minimal" each fail at half of the models, so they are said only to
-    those that are known to take them; "low" is the least that all take."""
+    """The level nearest to no thinking. Half of the models refuse "none", half "minimal", so only models that are
+    known to accept one get it; "low" is the lowest that all accept."""
     from yume_shim.types.effort import OFF_LEVELS, nearest_effort
 
     taken = request.model.efforts

@@ -29,7 +29,13 @@ from yume_shim.providers.discovery.limits import (
     read_vllm,
     with_limits,
 )
-from yume_shim.providers.discovery.limits_cache import KEPT_SECONDS, MAX_KEPT, PATIENCE, SILENCE_SECONDS, LimitsCache
+from yume_shim.providers.discovery.limits_cache import (
+    KEPT_SECONDS,
+    MAX_KEPT,
+    SILENCE_SECONDS,
+    SLOW_SECONDS,
+    LimitsCache,
+)
 from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks
 from yume_shim.types.settings import Settings, Timeouts
@@ -313,7 +319,7 @@ def test_an_endpoint_that_timed_out_is_not_asked_for_a_while(tmp_path: Path) -> 
     kept = Kept(tmp_path)
 
     def slow(exchange: Exchange) -> bool:
-        kept.clock.time += PATIENCE + 1
+        kept.clock.time += SLOW_SECONDS + 1
         exchange.reply(404, {"Content-Type": "application/json"}, b'{"error": "no"}')
         return True
 
@@ -353,7 +359,7 @@ def test_what_the_config_file_says_is_not_overwritten(tmp_path: Path, name: str)
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b'{"k": 1}', b'{"k": {"at": 1700000000, "told": []}}', b'{"k": {"at": "x", "told": {}}}'],
+    [b"", b"{", b"[]", b'{"k": 1}', b'{"k": {"at": 1700000000, "limits": []}}', b'{"k": {"at": "x", "limits": {}}}'],
 )
 def test_a_broken_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     kept = Kept(tmp_path)
@@ -383,7 +389,7 @@ def test_impossible_limits_are_ignored(tmp_path: Path, limits: Json) -> None:
     kept.file.parent.mkdir()
     with LoopbackServer(answering(SHOWN)) as server:
         made = spec(url=server.url)
-        kept.file.write_text(json.dumps({f"{server.url} m": {"at": int(kept.clock.now()), "told": limits}}))
+        kept.file.write_text(json.dumps({f"{server.url} m": {"at": int(kept.clock.now()), "limits": limits}}))
         assert kept.refine(made) == with_limits(made, read_ollama(SHOWN, made))
         assert len(server.requests) == 1
 
@@ -414,13 +420,13 @@ def test_no_temporary_file_is_left_if_the_file_cannot_be_replaced(tmp_path: Path
 def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.file.parent.mkdir()
-    old = {f"http://x m{n}": {"at": int(kept.clock.now()) - 1, "told": {"window": 9_999}} for n in range(MAX_KEPT)}
+    old = {f"http://x m{n}": {"at": int(kept.clock.now()) - 1, "limits": {"window": 9_999}} for n in range(MAX_KEPT)}
     kept.file.write_text(json.dumps(old))
     with LoopbackServer(answering(SHOWN)) as server:
         kept.refine(spec(url=server.url))
         entries = json.loads(kept.file.read_text())
         assert len(entries) == MAX_KEPT
-        assert entries[f"{server.url} m"]["told"]["window"] == 131_072
+        assert entries[f"{server.url} m"]["limits"]["window"] == 131_072
 
 
 # ---------------------------------------------------------------- the program
@@ -479,7 +485,7 @@ def test_neither_the_first_line_nor_a_stop_waits_for_the_answer(tmp_path: Path) 
             env = child.clean_environment(home, OLLAMA_HOST=server.url.removeprefix("http://"))
             program = child.start(["--provider", "ollama", "--model", "m"], cwd=home, env=env)
             try:
-                with soon(ASK_SECONDS):  # the answer would have been waited for
+                with soon(ASK_SECONDS):  # less than the wait for the limits
                     program.send({"type": "user", "content": "Hello?"})
                     program.wait_for("init")
                 wait_until(lambda: server.requests, "the question for the limits")

@@ -152,7 +152,7 @@ def test_when_all_are_limited_the_shortest_wait_is_reported_and_that_key_used_ag
     assert last == ResponseFailed(
         Failure("rate_limit", message + "slow down", 429, retryable=True, retry_after_ms=60_000)
     )
-    assert ring.fails().retry_after_ms == 60_000, "nothing is asked while all rest"
+    assert ring.fails().retry_after_ms == 60_000, "no request is sent while all keys are limited"
     ring.clock.time += 60
     assert ring.ask() == GOOD
     assert ring.asked == ["a", "b", "c", "b"]
@@ -179,7 +179,7 @@ def test_without_a_wait_of_the_server_pauses_grow_by_the_endpoints_backoff() -> 
         ring.clock.time += wait / 1000
     assert waits == [2_000, 6_000, 10_000]
     assert ring.ask() == GOOD
-    assert ring.fails().retry_after_ms == 2_000, "a good answer forgives"
+    assert ring.fails().retry_after_ms == 2_000, "a good answer resets the pause"
 
 
 def test_a_key_without_credit_is_not_used_for_an_hour() -> None:
@@ -267,7 +267,7 @@ def test_the_failure_of_a_single_key_is_passed_on() -> None:
     assert [ring.fails(), ring.fails()] == [REFUSED, REFUSED]
     ring = Ring(Source("a", fixed=False), a=[limited(), GOOD])
     assert ring.fails() == limited()
-    assert ring.ask() == GOOD, "a single key does not rest: the engine waits by itself"
+    assert ring.ask() == GOOD, "a single key is never suspended: the engine waits"
 
 
 def test_an_expiry_in_the_middle_of_an_answer_interrupts_it_and_the_new_key_continues() -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-NOBODY = Credential("", "none", "none")
+NO_CREDENTIAL = Credential("", "none", "none")
 FAST = Timeouts(connect=5.0, first_byte=20.0, idle=10.0, total=60.0)
 AWS = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "made-up", "AWS_REGION": "us-west-2"}
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -47,7 +47,7 @@ ANSWER: list[Json] = [
 ]
 
 
-def ask(endpoint: Endpoint, model: str, env: dict[str, str], credential: Credential = NOBODY) -> list[Any]:
+def ask(endpoint: Endpoint, model: str, env: dict[str, str], credential: Credential = NO_CREDENTIAL) -> list[Any]:
     """All events of one request. The transport is chosen by the sign-in, not by the settings."""
     spec = ModelSpec(model, endpoint)
     settings = settings_with(env=env, timeouts=FAST, transport="direct")

@@ -52,7 +52,7 @@ def test_ids_are_legal_unique_and_the_same_for_call_and_result(pattern: str, ids
     sent = [wire[call_id] for call_id in ids]
     assert sent == [wire[call_id] for call_id in ids]
     assert len(set(sent)) == len(ids)
-    if not pattern.startswith("^tool"):  # no hash looks like that: such ids go out as they are
+    if not pattern.startswith("^tool"):  # no hash looks like that: such ids are sent unchanged
         assert all(re.fullmatch(pattern or CALL_ID.pattern, one) for one in sent)
 
 

@@ -10,7 +10,7 @@ from yume_shim.providers.apis.anthropic_messages.encode import encode_request as
 from yume_shim.providers.apis.google_genai.encode import encode_request as google
 from yume_shim.providers.apis.openai_chat.encode import encode_request as chat
 from yume_shim.providers.apis.openai_responses.encode import encode_request as responses
-from yume_shim.providers.wire.thinking import asked_effort, least_effort, thinks_now
+from yume_shim.providers.wire.thinking import least_effort, requested_effort, thinks_now
 from yume_shim.types.blocks import Message, Text, Thinking
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request
 
@@ -21,7 +21,7 @@ def request(api: str = "openai-chat", quirks: Any = None, model: Any = None, **s
 
 
 def test_no_requested_effort_sends_none() -> None:
-    assert asked_effort(request(model={"efforts": ("low",)})) is None
+    assert requested_effort(request(model={"efforts": ("low",)})) is None
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_listing_imports_no_tool() -> None:
         "print(sorted(rooms), sorted({'subprocess', 'difflib', 'pathspec', 'shutil', 'base64'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "['builtin', 'dispatch', 'files', 'read_ledger', 'session_state', 'specs'] []\n"
+    assert done.stdout == "['builtin', 'dispatch', 'session_state', 'specs'] []\n"
 
 
 def test_complete_adds_defaults_and_nothing_else(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def map_stop(reason: str, *, calls: bool) -> tuple[Stop, str]:
 
 
 def map_usage(usage: Json) -> Usage:
-    """Our counts are Anthropic's."""
+    """Our counts mean the same as Anthropic's."""
     return Usage(
         input=_count(usage, "input_tokens"),
         output=_count(usage, "output_tokens"),

@@ -53,7 +53,7 @@ NUDGES = {
     "MALFORMED_RESPONSE": "Your last answer could not be read. Answer again.",
 }
 """The model's own output was invalid; asking again usually helps, especially with a note about the mistake."""
-REFUSED: tuple[Stop, str] = ("refusal", "refusal")
+REFUSAL_ENDING: tuple[Stop, str] = ("refusal", "refusal")
 
 
 class Decoder:
@@ -120,7 +120,7 @@ class Decoder:
         reason = self._blocked or self._reason
         if not reason:
             return [ResponseFailed(failure_incomplete(self._provider))]
-        ending = REFUSED if self._blocked else map_stop(reason, self._blocks.calls, self._count)
+        ending = REFUSAL_ENDING if self._blocked else map_stop(reason, self._blocks.calls, self._count)
         if ending is None:
             said = self._message or f"the model ended its answer with {reason}"
             payload = {"error": {"status": reason, "message": said}}
@@ -237,7 +237,7 @@ def map_stop(reason: str, calls: int, blocks: int) -> tuple[Stop, str] | None:
     if reason == "MAX_TOKENS":
         return "length", "max_tokens"
     if reason in _REFUSALS:
-        return REFUSED
+        return REFUSAL_ENDING
     if reason == "CONTINUATION":
         return "pause", "pause_turn"
     if reason in NUDGES or not blocks:

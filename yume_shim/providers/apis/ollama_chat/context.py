@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 USUAL_SIZE = 32_768
 """`num_ctx` if the endpoint's row has none. The server's own default is 4,096 below 24 GiB of video memory."""
-CERTAIN = 1.25
-"""An estimate must be above the context by this factor to prove a truncation: it is too high for English."""
+CUT_FACTOR = 1.25
+"""An estimate proves a truncation only if it exceeds the context by this factor: estimates of English are too high."""
 
 
 def context_size(request: Request) -> int:
@@ -41,4 +41,4 @@ def was_cut(request: Request, counted: int) -> bool:
     if counted >= size - 1:
         return True
     sent = estimate(request)
-    return sent > size * CERTAIN and counted * CERTAIN < sent
+    return sent > size * CUT_FACTOR and counted * CUT_FACTOR < sent

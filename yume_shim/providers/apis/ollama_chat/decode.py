@@ -5,14 +5,11 @@ from __future__ import annotations
 from yume_shim.providers.apis.ollama_chat.context import context_size, was_cut
 from yume_shim.providers.apis.ollama_chat.encode import API
 from yume_shim.providers.fitting.estimate import estimate
-from yume_shim.providers.wire.block_assembler import Assembler
-from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
 from yume_shim.providers.wire.openai_body import count
-from yume_shim.providers.wire.openai_ids import OwnIds
-from yume_shim.providers.wire.openai_tools import own_names
+from yume_shim.providers.wire.openai_decoder import OpenAiDecoder
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed, ResponseStarted
+from yume_shim.types.events import Notice, ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace
 
@@ -26,29 +23,21 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Request, Stop
 
 
-class Decoder:
+class Decoder(OpenAiDecoder):
     """Decodes the lines of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
-        self._request = request
-        self._request_id = headers.get("x-request-id", "")
-        self._new_id = new_id
-        self._ids = OwnIds(request, new_id)
-        self._names = own_names(request.tools)
-        self._blocks = Assembler(API)
+        super().__init__(API, request, headers, new_id)
         self._key = 0
         self._content: Literal["text", "thinking"] | None = None
         """The kind of the open block."""
-        self._started = False
-        self._over = False
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one line."""
         if self._over:
             return []
         if frame.get("error"):
-            self._over = True
-            return [ResponseFailed(failure_from_payload(frame, self._request.model.endpoint.name))]
+            return self._fail(frame)
         out = [] if self._started else self._start(frame)
         message = frame.get("message") or {}
         if thought := message.get("thinking"):
@@ -61,10 +50,7 @@ class Decoder:
 
     def finish(self) -> list[ModelEvent]:
         """The body ended: an answer without a `done` line was cut off."""
-        if self._over:
-            return []
-        self._over = True
-        return [ResponseFailed(failure_incomplete(self._request.model.endpoint.name))]
+        return [] if self._over else self._cut_off()
 
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True

@@ -7,7 +7,7 @@ from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.openai_body import bearer, with_extra
 from yume_shim.providers.wire.openai_content import document_text, split_result
 from yume_shim.providers.wire.openai_ids import WireIds
-from yume_shim.providers.wire.openai_tools import arguments_text, parameters, wire_name
+from yume_shim.providers.wire.openai_tools import arguments_text, names_of_calls, parameters, wire_name
 from yume_shim.providers.wire.thinking import switched_off
 from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
@@ -86,7 +86,7 @@ def encode_messages(request: Request) -> list[Json]:
     """System prompt and history as messages."""
     quirks = request.model.endpoint.quirks
     ids = WireIds(request, API)
-    names = _names_of_calls(request)
+    names = names_of_calls(request)
     messages: list[Json] = []
     if request.system:
         messages.append({"role": "system", "content": "\n\n".join(request.system)})
@@ -162,16 +162,6 @@ def _add_media(block: Image | Document, words: list[str], images: list[str]) -> 
         images.append(block.data)
     else:
         words.append(f"[the image at {block.url} is left out: this endpoint takes no addresses]")
-
-
-def _names_of_calls(request: Request) -> dict[str, str]:
-    """Call id -> wire name of the tool called."""
-    return {
-        block.id: wire_name(block.name)
-        for message in request.messages
-        for block in message.blocks
-        if isinstance(block, ToolCall)
-    }
 
 
 def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:

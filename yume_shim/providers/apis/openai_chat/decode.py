@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from yume_shim.providers.apis.openai_chat.encode import API, DETAILS
-from yume_shim.providers.wire.block_assembler import Assembler
-from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
 from yume_shim.providers.wire.openai_body import count
-from yume_shim.providers.wire.openai_ids import OwnIds
-from yume_shim.providers.wire.openai_tools import own_names, relax
+from yume_shim.providers.wire.openai_decoder import OpenAiDecoder
+from yume_shim.providers.wire.openai_tools import relax
 from yume_shim.text import codec
 from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
+from yume_shim.types.events import ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
 
 TYPE_CHECKING = False
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Request, Stop
 
-FAILED = frozenset(("error", "insufficient_system_resource", "network_error"))
+FAILURE_REASONS = frozenset(("error", "insufficient_system_resource", "network_error"))
 """Finish reasons that are failures (OpenRouter, DeepSeek, Z.ai)."""
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 """Types of reasoning details that come in pieces, and the field with the text."""
@@ -32,11 +30,11 @@ _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 class _Call:
     """A tool call under construction at one `index`."""
 
-    __slots__ = ("early", "extra", "key", "name", "shown", "vendors_id")
+    __slots__ = ("early", "extra", "key", "name", "shown", "vendor_id")
 
     def __init__(self, key: int) -> None:
         self.key = key
-        self.vendors_id = ""
+        self.vendor_id = ""
         self.name = ""
         self.extra: Any = None
         self.early: list[str] = []
@@ -44,22 +42,17 @@ class _Call:
         self.shown = False
 
 
-class Decoder:
+class Decoder(OpenAiDecoder):
     """Decodes the chunks of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
-        self._request = request
-        self._request_id = headers.get("x-request-id", "")
-        self._new_id = new_id
-        self._ids = OwnIds(request, new_id)
-        self._names = own_names(request.tools)
+        super().__init__(API, request, headers, new_id)
         self._strict = request.model.endpoint.quirks.strict_tools
         self._tags: ThinkTags | None = None
         if request.model.endpoint.quirks.think_tags:
             from yume_shim.providers.apis.openai_chat.think_tags import ThinkTags
 
             self._tags = ThinkTags()
-        self._blocks = Assembler(API)
         self._keys = 0
         self._last = 0
         """Key of the block that started last."""
@@ -70,8 +63,6 @@ class Decoder:
         self._usage: Json | None = None
         self._finish = ""
         self._refused = False
-        self._started = False
-        self._over = False
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one chunk."""
@@ -96,10 +87,7 @@ class Decoder:
         """The body ended. The answer is complete if there was a finish reason."""
         if self._over:
             return []
-        if self._finish:
-            return self._end()
-        self._over = True
-        return [ResponseFailed(failure_incomplete(self._request.model.endpoint.name))]
+        return self._end() if self._finish else self._cut_off()
 
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True
@@ -123,8 +111,7 @@ class Decoder:
 
             if call := failed_call(payload):
                 return self._call_anyway(*call)
-        self._over = True
-        return [ResponseFailed(failure_from_payload(payload, self._request.model.endpoint.name))]
+        return super()._fail(payload)
 
     def _call_anyway(self, name: str, arguments: str) -> list[ModelEvent]:
         """Groq stops at a call that does not fit its schema. Passed on, the call gets an error result, and the model
@@ -156,7 +143,7 @@ class Decoder:
             out += self._untag() + self._call_piece(place, piece)
         self._usage = choice.get("usage") or self._usage
         word = choice.get("finish_reason")
-        if word in FAILED:
+        if word in FAILURE_REASONS:
             said = {"type": "server_error", "code": word, "message": f"the provider ended the answer with '{word}'"}
             return out + self._fail(choice.get("error") or said)
         self._finish = self._finish or word or ""  # OpenRouter sends it twice
@@ -246,16 +233,16 @@ class Decoder:
         index = piece.get("index")
         slot = index if isinstance(index, int) else place
         function = piece.get("function") or {}
-        vendors_id, name = piece.get("id") or "", function.get("name") or ""
+        vendor_id, name = piece.get("id") or "", function.get("name") or ""
         arguments = function.get("arguments") or ""
         if not isinstance(arguments, str):
             arguments = codec.dumps(arguments).decode()
         call = self._calls.get(slot)
         out: list[ModelEvent] = []
-        if call is None or self._is_new(call, vendors_id, name, arguments):
+        if call is None or self._is_new(call, vendor_id, name, arguments):
             out = self._close_content() + self._end_complete(call)
             call = self._calls[slot] = _Call(self._next_key())
-        call.vendors_id = call.vendors_id or vendors_id
+        call.vendor_id = call.vendor_id or vendor_id
         call.name = call.name or name
         call.extra = call.extra or piece.get("extra_content")
         if call.name:
@@ -267,13 +254,13 @@ class Decoder:
             call.early.append(arguments)
         return out
 
-    def _is_new(self, call: _Call, vendors_id: str, name: str, arguments: str) -> bool:
+    def _is_new(self, call: _Call, vendor_id: str, name: str, arguments: str) -> bool:
         """Does this piece begin another call at a used index? (Ollama numbers all calls 0.)"""
-        if vendors_id and vendors_id != call.vendors_id:
-            return bool(call.vendors_id) or (call.shown and bool(name))
+        if vendor_id and vendor_id != call.vendor_id:
+            return bool(call.vendor_id) or (call.shown and bool(name))
         if not name or not call.shown:
             return False
-        if vendors_id and not arguments.strip():
+        if vendor_id and not arguments.strip():
             return False  # servers that repeat id and name in every piece
         return self._is_complete(call)
 
@@ -296,7 +283,7 @@ class Decoder:
         if call.shown:
             return []
         call.shown = True
-        own, private = self._ids.take(call.vendors_id)
+        own, private = self._ids.take(call.vendor_id)
         if call.extra:
             private["extra_content"] = call.extra
         out = self._blocks.start(call.key, ToolCall(own, self._names.get(call.name, call.name), {}))

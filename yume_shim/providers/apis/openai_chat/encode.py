@@ -7,7 +7,13 @@ from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.openai_body import bearer, with_extra
 from yume_shim.providers.wire.openai_content import data_url, document_text, file_name, is_plain, split_result
 from yume_shim.providers.wire.openai_ids import WireIds
-from yume_shim.providers.wire.openai_tools import arguments_object, arguments_text, parameters, wire_name
+from yume_shim.providers.wire.openai_tools import (
+    arguments_object,
+    arguments_text,
+    names_of_calls,
+    parameters,
+    wire_name,
+)
 from yume_shim.types.blocks import Document, Image, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import WireRequest
 
@@ -58,7 +64,7 @@ def encode_messages(request: Request) -> list[Json]:
     """System prompt and history as chat messages."""
     quirks = request.model.endpoint.quirks
     ids = WireIds(request, API)
-    names = _names_of_calls(request) if quirks.tool_result_name else {}
+    names = names_of_calls(request) if quirks.tool_result_name else {}
     messages: list[Json] = []
     if request.system:
         messages.append({"role": quirks.system_role, "content": "\n\n".join(request.system)})
@@ -159,16 +165,6 @@ def _encode_media(block: Image | Document, quirks: Quirks) -> Json:
     if is_plain(block) or not quirks.documents:
         return {"type": "text", "text": document_text(block)}
     return {"type": "file", "file": {"filename": file_name(block), "file_data": data_url(block)}}
-
-
-def _names_of_calls(request: Request) -> dict[str, str]:
-    """Call id -> wire name of the tool called."""
-    return {
-        block.id: wire_name(block.name)
-        for message in request.messages
-        for block in message.blocks
-        if isinstance(block, ToolCall)
-    }
 
 
 def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:

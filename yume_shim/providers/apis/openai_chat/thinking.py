@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from yume_shim.providers.wire.openai_body import effort_of
-from yume_shim.providers.wire.thinking import asked_effort, switched_off
+from yume_shim.providers.wire.thinking import requested_effort, switched_off
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import Request
 
-PLAIN = "reasoning_effort"
+OPENAI_FIELD = "reasoning_effort"
 
 
 def thinking_fields(request: Request) -> Json:
     """Fields of the body. Without a setting the model's own default applies."""
     quirks = request.model.endpoint.quirks
     field = quirks.effort_field
-    if field == PLAIN:
+    if field == OPENAI_FIELD:
         effort = effort_of(request)
         return {field: effort} if effort else {}
     if not quirks.thinking or not field:
@@ -42,5 +42,5 @@ def _reasoning(request: Request, off: bool) -> Json:
         return {"enabled": False}
     if request.thinking_budget:
         return {"max_tokens": request.thinking_budget}
-    effort = asked_effort(request)
+    effort = requested_effort(request)
     return {"effort": effort} if effort else {"enabled": True}

@@ -6,14 +6,12 @@ Output items become blocks, identified by `output_index`: GitHub Copilot changes
 from __future__ import annotations
 
 from yume_shim.providers.apis.openai_responses.encode import API
-from yume_shim.providers.wire.block_assembler import Assembler
-from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
 from yume_shim.providers.wire.openai_body import count
-from yume_shim.providers.wire.openai_ids import OwnIds
-from yume_shim.providers.wire.openai_tools import own_names, relax
+from yume_shim.providers.wire.openai_decoder import OpenAiDecoder
+from yume_shim.providers.wire.openai_tools import relax
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
+from yume_shim.types.events import ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
 
 TYPE_CHECKING = False
@@ -28,16 +26,11 @@ if TYPE_CHECKING:
     Handler = Callable[["Decoder", Json], list[ModelEvent]]
 
 
-class Decoder:
+class Decoder(OpenAiDecoder):
     """Decodes the frames of one response."""
 
     def __init__(self, request: Request, headers: Mapping[str, str], new_id: Callable[[], str]) -> None:
-        self._request = request
-        self._request_id = headers.get("x-request-id", "")
-        self._new_id = new_id
-        self._ids = OwnIds(request, new_id)
-        self._names = own_names(request.tools)
-        self._blocks = Assembler(API)
+        super().__init__(API, request, headers, new_id)
         self._phases: dict[int, str] = {}
         self._parts: dict[int, list[Any]] = {}
         """Parts of each item in the order they came; a server's `content_index` need not be the index in the list."""
@@ -47,8 +40,6 @@ class Decoder:
         """The part of each reasoning item that came last."""
         self._items: set[int] = set()
         self._strict = request.model.endpoint.quirks.strict_tools
-        self._started = False
-        self._over = False
         self._refused = False
 
     def feed(self, frame: Json) -> list[ModelEvent]:
@@ -69,20 +60,13 @@ class Decoder:
 
     def finish(self) -> list[ModelEvent]:
         """The body ended."""
-        if self._over:
-            return []
-        self._over = True
-        return [ResponseFailed(failure_incomplete(self._request.model.endpoint.name))]
+        return [] if self._over else self._cut_off()
 
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True
         response = frame.get("response") or {}
         model = response.get("model") or self._request.model.id
         return [ResponseStarted(response.get("id") or self._new_id(), model, request_id=self._request_id)]
-
-    def _fail(self, payload: Any) -> list[ModelEvent]:
-        self._over = True
-        return [ResponseFailed(failure_from_payload(payload, self._request.model.endpoint.name))]
 
     # ------------------------------------------------ the response
 

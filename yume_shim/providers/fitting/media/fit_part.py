@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Part = Text | Image | Document
 
 PDF = "application/pdf"
-FETCHED = ("https://", "http://", "gs://")
+FETCHABLE = ("https://", "http://", "gs://")
 """Addresses that an endpoint could fetch something from."""
 
 
@@ -58,7 +58,7 @@ def _fit_image(image: Image, accepted: Accepted, limits: Limits, worker: WorkerP
         inline = _inline(image.url)
         if inline is not None:
             return _fit_image(inline, accepted, limits, worker)
-        if not image.url.lower().startswith(FETCHED):
+        if not image.url.lower().startswith(FETCHABLE):
             return left_out(image, "its address cannot be fetched")
         return Fitted(image) if accepted.urls else left_out(image, "this endpoint does not fetch images by address")
     return Fitted(fit_image(image, limits, worker.convert_image))
@@ -135,7 +135,7 @@ def _unseen(image: Image) -> Fitted:
 
 def _place_of(image: Image) -> str:
     """The address, if there is one to show: a `data:` URL is the image itself."""
-    return f" at {image.url}" if image.url.lower().startswith(FETCHED) else ""
+    return f" at {image.url}" if image.url.lower().startswith(FETCHABLE) else ""
 
 
 def left_out(part: Image | Document, why: str) -> Fitted:

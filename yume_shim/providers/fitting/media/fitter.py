@@ -38,11 +38,11 @@ MAX_KEPT_CHARS = 256 << 20
 """… and the size of all of them. Those of the last request are kept beyond both limits: the request holds them anyway,
 and if they were forgotten in turn, each request would decode all of them again."""
 MAX_SECONDS = 30.0
-"""The longest that one image or document may take."""
-POLL = 0.02
-"""Seconds between two looks at the stop signal while one is decoded."""
+"""The longest time that one image or document may take."""
+POLL_SECONDS = 0.02
+"""Seconds between two checks of the cancel signal while one is decoded."""
 WORKERS = 4
-"""How many are fitted at a time: a resumed conversation may hold hundreds, and each may take 320 MB meanwhile."""
+"""How many are fitted at a time: a resumed conversation may hold hundreds, and decoding one may take 320 MB."""
 MEDIA_SHARE = 0.75
 """The part of the longest request that media may fill; the rest is for text."""
 TOO_LARGE = "Older images and documents are left out: together they are too large."
@@ -104,7 +104,7 @@ class MediaFitter:
         try:
             while waiting or running:
                 if cancel is not None:
-                    cancel.check()  # each may be done before `result` looks at the signal
+                    cancel.check()  # each may be done before `result` checks the signal
                 while waiting and len(running) < most:
                     running.append(_Job(waiting.pop(0), self._workers.take(), self._max_seconds))
                 fitted, job = running[0].result(cancel), running[0]
@@ -126,7 +126,7 @@ class MediaFitter:
 
 
 class _Job:
-    """One image or document, fitted on its own thread: the thread that waits for it looks at the stop signal. What may
+    """One image or document, fitted on its own thread: the thread that waits for it checks the cancel signal. What may
     take long runs in the worker process, and ending that ends the thread."""
 
     def __init__(self, key: Key, worker: WorkerProcess, seconds: float) -> None:
@@ -138,7 +138,7 @@ class _Job:
 
     def result(self, cancel: Cancel | None) -> Fitted:
         """What is sent for it. Raises Cancelled."""
-        while not self._done.wait(POLL):
+        while not self._done.wait(POLL_SECONDS):
             if cancel is not None:
                 cancel.check()
             if time.monotonic() > self._until:

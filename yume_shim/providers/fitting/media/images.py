@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     Convert = Callable[[bytes, str, "Limits"], tuple[str, bytes]]
     """(file, its media type, limits) -> media type and bytes within the limits. Raises MediaRefused."""
 
-TAIL = 4_096
-"""The end mark of a file is looked for in so many bytes: cameras and editors append data after it."""
+TAIL_BYTES = 4_096
+"""The end mark is searched in the last bytes of a file, this many: cameras and editors append data after it."""
 PNG, JPEG = "image/png", "image/jpeg"
 
 
@@ -87,9 +87,9 @@ def is_whole(kind: str, data: bytes) -> bool:
     every later request of the conversation."""
     match kind:
         case "image/png":
-            return b"IEND\xaeB`\x82" in data[-TAIL:]
+            return b"IEND\xaeB`\x82" in data[-TAIL_BYTES:]
         case "image/jpeg":
-            return b"\xff\xd9" in data[-TAIL:]
+            return b"\xff\xd9" in data[-TAIL_BYTES:]
         case "image/gif":
             return data.rstrip(b"\0").endswith(b";")  # one byte: any 4,096 bytes may contain it
         case "image/webp":

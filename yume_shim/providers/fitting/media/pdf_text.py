@@ -17,8 +17,8 @@ MAX_PAGES = 300
 MAX_CHARACTERS = 400_000
 """About 100,000 tokens."""
 MAX_SECONDS = 20.0
-HEAD = 1_024
-"""A PDF's mark may be anywhere in the first so many bytes (readers accept that, says ISO 32000)."""
+HEAD_BYTES = 1_024
+"""The `%PDF-` mark may be anywhere in the first bytes, this many (ISO 32000)."""
 
 
 @value
@@ -31,7 +31,7 @@ class PdfText:
 
 def is_pdf(data: bytes) -> bool:
     """Is it a PDF, by its first bytes?"""
-    return b"%PDF-" in data[:HEAD]
+    return b"%PDF-" in data[:HEAD_BYTES]
 
 
 def is_encrypted(data: bytes) -> bool:

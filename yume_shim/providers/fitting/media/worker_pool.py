@@ -8,9 +8,9 @@ import time
 from yume_shim.providers.fitting.media.worker_process import WorkerProcess
 
 IDLE_SECONDS = 20.0
-"""A worker that had no job for so long is ended."""
+"""A worker is ended after this idle time."""
 MAX_IDLE = 4
-"""Further ones are ended as soon as their job is done."""
+"""Workers beyond this number are ended when their job is done."""
 
 
 class WorkerPool:
@@ -65,4 +65,4 @@ class WorkerPool:
 
 
 POOL = WorkerPool()
-"""The one of the program."""
+"""The one pool of the program."""

@@ -27,7 +27,7 @@ MAX_HEAD = 64 << 10
 MAX_REPLY = 512 << 20
 """Bytes of a file or text that a worker returns."""
 END_SECONDS = 5.0
-"""How long a killed process is waited for."""
+"""How long to wait for a killed process."""
 ENVIRONMENT = ("SYSTEMROOT", "WINDIR", "PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TEMP", "TMP", "TMPDIR")
 """The variables that a worker gets: decoders of hostile files do not need keys."""
 CRASHED = "it cannot be read (its reader crashed)"
@@ -46,12 +46,12 @@ class WorkerProcess:
 
     @property
     def started(self) -> bool:
-        """Did it have a job?"""
+        """Has it been given a job?"""
         return self._process is not None
 
     @property
     def ended(self) -> bool:
-        """Was it killed, or did it crash? Then it does no further job."""
+        """Was it killed, or did it crash? Then it accepts no further job."""
         return self._ended
 
     def convert_image(self, data: bytes, kind: str, limits: Limits) -> tuple[str, bytes]:

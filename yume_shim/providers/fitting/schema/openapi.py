@@ -31,7 +31,7 @@ FORMATS = {
     "number": ("float", "double"),
     "integer": ("int32", "int64"),
 }
-SIZES = {
+SIZE_KEYWORDS = {
     "string": ("minLength", "maxLength"),
     "array": ("minItems", "maxItems"),
     "object": ("minProperties", "maxProperties"),
@@ -102,7 +102,7 @@ class _Writer:
         out: Json = {"type": kind.upper(), **_described(schema)}
         if schema.get("format") in FORMATS.get(kind, ()):
             out["format"] = schema["format"]
-        for size in SIZES.get(kind, ()):
+        for size in SIZE_KEYWORDS.get(kind, ()):
             if _is_whole(schema.get(size)):
                 out[size] = int(schema[size])
         match kind:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-TAKEN = frozenset(
+ACCEPTED_KEYWORDS = frozenset(
     [
         "$defs",
         "$ref",
@@ -43,7 +43,9 @@ TAKEN = frozenset(
         "type",
     ]
 )
-NAMELESS = frozenset(("patternProperties", "dependentSchemas", "dependencies", "if", "$dynamicRef", "$recursiveRef"))
+OPEN_KEYWORDS = frozenset(
+    ("patternProperties", "dependentSchemas", "dependencies", "if", "$dynamicRef", "$recursiveRef")
+)
 """Keywords that allow properties without listing them: a closed object would refuse those."""
 UNIONS = ("anyOf", "oneOf", "allOf", "if", "$ref")
 """At the top they are merged into one object, which may accept properties that it does not list."""
@@ -67,10 +69,10 @@ def strict_form(schema: Json) -> Json | None:
 
     def takes(key: str) -> bool:
         met.add(key)
-        return key in TAKEN
+        return key in ACCEPTED_KEYWORDS
 
     reduced = Reducer(top, takes).whole()
-    if not isinstance(reduced, dict) or met & NAMELESS:
+    if not isinstance(reduced, dict) or met & OPEN_KEYWORDS:
         return None
     try:
         strict: Json = _Strict().close(reduced, 0)

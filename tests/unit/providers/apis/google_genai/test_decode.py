@@ -153,7 +153,7 @@ FRAME = st.fixed_dictionaries(
 
 
 @given(st.lists(FRAME, max_size=5))
-def test_no_shape_breaks_it(frames: list[Json]) -> None:
+def test_no_frame_makes_the_decoder_raise(frames: list[Json]) -> None:
     """Whatever comes: one start first, one end last, every block that starts ends, one at a time, in order."""
     events = decode(*frames, parts(reason="STOP"))
     assert isinstance(events[0], ResponseStarted)

@@ -127,7 +127,7 @@ def test_text_and_thoughts_keep_their_order(said: list[tuple[str, str]]) -> None
         pytest.param(
             [piece(0, "a", "X", "{}", extra_content={"google": {"thought_signature": "s"}})],
             [ToolCall("a", "X", {}, opaque={API: {"extra_content": {"google": {"thought_signature": "s"}}}})],
-            id="what Gemini's compatible endpoint wants back",
+            id="data that Gemini's compatible endpoint expects back",
         ),
     ],
 )

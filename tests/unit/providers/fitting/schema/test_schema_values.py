@@ -376,7 +376,7 @@ def test_gemini_parameters_keep_their_rules_and_accept_what_the_original_accepts
     assert fits(item, as_json_schema(made))
 
 
-@settings(SLOW, max_examples=50)  # most schemas cannot be said strictly
+@settings(SLOW, max_examples=50)  # most schemas have no strict form
 @given(pairs())
 def test_the_strict_form_keeps_its_rules_and_accepts_the_value_with_nulls(pair: tuple[Any, Any]) -> None:
     root, item = pair
