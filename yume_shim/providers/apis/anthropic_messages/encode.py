@@ -9,7 +9,6 @@ from yume_shim.providers.fitting.schema import object_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.thinking import requested_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
-from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import ANTHROPIC_MESSAGES, ANTHROPIC_VERSION, WireRequest
 from yume_shim.types.shapes import NO_CONTENT
 
@@ -219,6 +218,8 @@ def _encode_effort(request: Request) -> str | None:
     effort = requested_effort(request)
     if effort is None or request.model.always_thinks or not switched_off(request):
         return effort
+    from yume_shim.types.effort import nearest_effort
+
     return nearest_effort(effort, _WITHOUT_THINKING)
 
 
