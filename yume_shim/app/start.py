@@ -15,7 +15,7 @@ from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.latch import Latch
 from yume_shim.host.log import Log
 from yume_shim.store.layout import projects_dir
-from yume_shim.tools.dispatch.builtin import chosen_specs
+from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import ResumeFailed, SessionInfo, SessionReady, StartFailed
 from yume_shim.types.shapes import timestamp

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from yume_shim.types.effort import EFFORTS
 from yume_shim.types.settings import EndpointSettings, ModelSettings, NetworkSettings, RetrySettings
 from yume_shim.types.value import fields
 
@@ -46,7 +45,11 @@ def _model(sources: SettingSources) -> str:
 
 def _effort(sources: SettingSources) -> str | None:
     asked = sources.text("effort")
-    if asked is not None and asked not in EFFORTS:
+    if asked is None:
+        return None
+    from yume_shim.types.effort import EFFORTS
+
+    if asked not in EFFORTS:
         sources.log("warning", f"--effort '{asked}' is not one of {', '.join(EFFORTS)}: the default is used")
         return None
     return asked

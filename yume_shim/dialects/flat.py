@@ -17,7 +17,6 @@ from yume_shim.dialects.flat_lines import (
     tool_result_line,
     usage_line,
 )
-from yume_shim.dialects.host_lines import control_response
 from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     InterruptLine,
@@ -28,8 +27,6 @@ from yume_shim.dialects.records.flat_records import (
     text_line,
     thinking_line,
 )
-from yume_shim.dialects.records.shared_records import Pong as PongLine
-from yume_shim.dialects.records.shared_records import echo
 from yume_shim.types.blocks import Text, Thinking
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -194,6 +191,10 @@ class FlatDialect:
                 return [result_line(event, session_id), MessageStopLine()]
 
     def _host_line(self, event: InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed) -> Json:
+        from yume_shim.dialects.host_lines import control_response
+        from yume_shim.dialects.records.shared_records import Pong as PongLine
+        from yume_shim.dialects.records.shared_records import echo
+
         match event:
             case InputRejected():
                 quoted = f"{event.message} [{event.quote}]" if event.quote else event.message

@@ -137,7 +137,7 @@ class NestedDialect:
             case ResponseStarted() | BlockStarted() | BlockEnded() | ResponseEnded() | ResponseDropped():
                 return self._answers.feed(event, tagged)
             case SessionReady():
-                self._learn(event.info)
+                self._remember_session(event.info)
                 return []
             case TurnStarted():
                 return self._turn_started(event, tagged)
@@ -245,12 +245,12 @@ class NestedDialect:
 
     # ------------------------------------------------------------ turns
 
-    def _learn(self, info: SessionInfo) -> None:
+    def _remember_session(self, info: SessionInfo) -> None:
         self._messages.session_id = info.session_id
         self._messages.model = info.model
 
     def _turn_started(self, event: TurnStarted, tagged: Tagged) -> list[Json]:
-        self._learn(event.info)
+        self._remember_session(event.info)
         self._in_turn, self._muted = True, False
         self._answers.user_uuids = event.user_uuids
         self._beats.clear()
@@ -264,7 +264,7 @@ class NestedDialect:
     def _turn_ended(self, event: TurnEnded, tagged: Tagged) -> list[Json]:
         self._in_turn = False
         if event.info is not None:
-            self._learn(event.info)
+            self._remember_session(event.info)
         if self._muted:
             return []
         from yume_shim.dialects.nested_results import result_line

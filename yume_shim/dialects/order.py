@@ -1,4 +1,4 @@
-"""Checks a stream of events against the rules of `order_table.py`."""
+"""Checks a stream of events against the rules of `order_table.py`. Only tests use it."""
 
 from __future__ import annotations
 

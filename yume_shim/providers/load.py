@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def load_provider(
     spec: ModelSpec, credential: Credential, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
 ) -> Provider:
-    """The provider for a model. Raises BadInvocation for an API without an adapter."""
+    """The provider for a model and one key; tests use it. Raises BadInvocation for an API without an adapter."""
     return provider_maker(spec, settings, ids, log, tap)(credential)
 
 

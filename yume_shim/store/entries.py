@@ -16,7 +16,6 @@ from __future__ import annotations
 from yume_shim.store.answer_lines import AnswerLines, is_empty
 from yume_shim.store.cost_state import cost_state_line
 from yume_shim.store.line_chain import LineChain
-from yume_shim.store.message_entries import answer_fields, user_content
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.events import (
     BlockEnded,
@@ -218,6 +217,8 @@ class Entries:
 
     def _compacted(self, event: Compacted, tagged: Tagged) -> list[Entry]:
         """The boundary, which is a new root; the summary; and copies of the messages that were kept."""
+        from yume_shim.store.message_entries import answer_fields, user_content
+
         before, self._chain.leaf = self._chain.leaf, None
         boundary = self._line("system", event.boundary_uuid, tagged.at) | {
             "subtype": "compact_boundary",

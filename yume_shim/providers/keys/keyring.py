@@ -41,15 +41,15 @@ _WHY = {"rate_limit": "is at its limit", "billing": "has no credit", "auth": "wa
 class _Slot:
     """One key: its source, its provider, and its state."""
 
-    __slots__ = ("bad", "credential", "failure", "number", "provider", "source", "strikes", "until")
+    __slots__ = ("credential", "failure", "number", "provider", "refused", "source", "strikes", "suspended_until")
 
     def __init__(self, number: int, source: KeySource) -> None:
         self.number, self.source = number, source
         self.credential: Credential | None = None
         self.provider: Provider | None = None
-        self.until = 0.0
+        self.suspended_until = 0.0
         self.strikes = 0
-        self.bad = False
+        self.refused = False
         self.failure: Failure | None = None
 
     @property
@@ -77,6 +77,7 @@ class KeyringProvider:
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response, from the first key that works."""
         tried: set[int] = set()
+        """Numbers of the keys that failed in this request; negative: the source of that key was read again."""
         while True:
             slot = self._pick(tried)
             yield from self._notices()
@@ -120,8 +121,8 @@ class KeyringProvider:
         now."""
         now = self._clock.monotonic()
         with self._lock:
-            fresh = [slot for slot in self._slots if slot.number not in tried and slot.until <= now]
-            good = next((slot for slot in fresh if not slot.bad), None)
+            fresh = [slot for slot in self._slots if slot.number not in tried and slot.suspended_until <= now]
+            good = next((slot for slot in fresh if not slot.refused), None)
             return good or next((slot for slot in fresh if not slot.source.fixed), None)
 
     def _provider(self, slot: _Slot, cancel: Cancel) -> Provider:
@@ -182,7 +183,7 @@ class KeyringProvider:
         backoff = self._backoff
         with self._lock:
             slot.failure = failure
-            slot.bad = failure.kind == "auth"
+            slot.refused = failure.kind == "auth"
             if failure.kind == "billing":
                 seconds = NO_CREDIT_SECONDS
             elif failure.retry_after_ms is not None:
@@ -190,23 +191,23 @@ class KeyringProvider:
             else:
                 seconds = min(backoff.initial * backoff.multiplier ** min(slot.strikes, MAX_STRIKES), backoff.cap)
             slot.strikes += 1
-            if not slot.bad:
-                slot.until = self._clock.monotonic() + seconds
+            if not slot.refused:
+                slot.suspended_until = self._clock.monotonic() + seconds
 
     def _worked(self, slot: _Slot) -> None:
         with self._lock:
-            slot.strikes, slot.bad, slot.until = 0, False, 0.0
+            slot.strikes, slot.refused, slot.suspended_until = 0, False, 0.0
 
     def _none_left(self) -> Failure:
         now = self._clock.monotonic()
         places = ", ".join(slot.place for slot in self._slots)
         with self._lock:
-            limited = [slot for slot in self._slots if not slot.bad and slot.failure is not None]
-            soonest = min(limited, key=lambda slot: slot.until, default=None)
+            limited = [slot for slot in self._slots if not slot.refused and slot.failure is not None]
+            soonest = min(limited, key=lambda slot: slot.suspended_until, default=None)
             failures = [slot.failure for slot in self._slots if slot.failure is not None]
         if soonest is None or soonest.failure is None:
             return failure_all_refused(self._name, places, failures[-1])
-        return failure_all_limited(places, max(0.0, soonest.until - now), soonest.failure)
+        return failure_all_limited(places, max(0.0, soonest.suspended_until - now), soonest.failure)
 
     def _unavailable(self, error: BadInvocation | Cancelled) -> Failure:
         return failure_cancelled(self._name) if isinstance(error, Cancelled) else failure_setup(self._name, error)

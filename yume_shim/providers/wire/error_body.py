@@ -139,10 +139,10 @@ def _wrapped(text: str) -> ErrorBody | None:
 
 def _message(fields: dict[str, Any]) -> str:
     """The message for people. OpenRouter has the real one in `metadata.raw`; FastAPI servers send a list."""
-    said = next((fields[name] for name in ("message", "detail", "error_description", "msg") if fields.get(name)), "")
-    if isinstance(said, list):
-        said = "; ".join(str(item.get("msg", item)) if isinstance(item, dict) else str(item) for item in said)
-    text = said if isinstance(said, str) else codec.dumps(said).decode()
+    found = next((fields[name] for name in ("message", "detail", "error_description", "msg") if fields.get(name)), "")
+    if isinstance(found, list):
+        found = "; ".join(str(item.get("msg", item)) if isinstance(item, dict) else str(item) for item in found)
+    text = found if isinstance(found, str) else codec.dumps(found).decode()
     metadata = fields.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     return f"{text}: {raw}" if isinstance(raw, str) and raw.strip() else text
@@ -175,8 +175,8 @@ def _param(fields: dict[str, Any]) -> str:
     named = fields.get("param")
     if isinstance(named, str) and named:
         return named
-    for said in (fields.get("detail"), fields.get("message")):
-        listed = said.get("detail") if isinstance(said, dict) else said
+    for found in (fields.get("detail"), fields.get("message")):
+        listed = found.get("detail") if isinstance(found, dict) else found
         for item in listed if isinstance(listed, list) else ():
             if isinstance(item, dict) and isinstance(item.get("loc"), list):
                 return ".".join(str(step) for step in item["loc"] if step != "body")

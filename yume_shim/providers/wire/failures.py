@@ -113,10 +113,10 @@ def failure_from_status(
     status: int, headers: Mapping[str, str], body: bytes | Any, provider: str, *, now: float | None = None
 ) -> Failure:
     """The failure of a response that was not 2xx. Header names must be lower case."""
-    said = read_body(body)
-    kind = _kind_of(status, said)
-    message = said.message
-    if said.html:
+    error = read_body(body)
+    kind = _kind_of(status, error)
+    message = error.message
+    if error.html:
         message = f"the answer was a web page ({message or 'no title'}), not the API: check the address and any proxy"
     elif not message and status == 400:
         # Cerebras refuses prompts that are too long with 400 and no body.
@@ -127,31 +127,31 @@ def failure_from_status(
         kind=kind,
         message=message or f"the provider answered with status {status} and no message",
         status=status,
-        retryable=_asked_to_retry(headers, default=_may_help(kind, said)),
-        retry_after_ms=said.wait_ms if wait_ms is None else wait_ms,
+        retryable=_asked_to_retry(headers, default=_may_help(kind, error)),
+        retry_after_ms=error.wait_ms if wait_ms is None else wait_ms,
         provider=provider,
-        provider_code=said.code,
-        param=said.param,
-        token_quota=said.token_quota,
-        nudge=_nudge(said),
+        provider_code=error.code,
+        param=error.param,
+        token_quota=error.token_quota,
+        nudge=_nudge(error),
     )
 
 
 def failure_from_payload(payload: Any, provider: str) -> Failure:
     """The failure of an error object inside a 200 stream: the whole event, or the error in it."""
-    said = read_body(payload)
-    kind = _kind_of(said.number, said)
+    error = read_body(payload)
+    kind = _kind_of(error.number, error)
     return Failure(
         kind=kind,
-        message=said.message or "the provider reported an error inside its answer, without a message",
-        status=said.number,
-        retryable=_may_help(kind, said),
-        retry_after_ms=said.wait_ms,
+        message=error.message or "the provider reported an error inside its answer, without a message",
+        status=error.number,
+        retryable=_may_help(kind, error),
+        retry_after_ms=error.wait_ms,
         provider=provider,
-        provider_code=said.code,
-        param=said.param,
-        token_quota=said.token_quota,
-        nudge=_nudge(said),
+        provider_code=error.code,
+        param=error.param,
+        token_quota=error.token_quota,
+        nudge=_nudge(error),
     )
 
 
@@ -286,21 +286,21 @@ def failure_internal(exc: BaseException, provider: str) -> Failure:
     return Failure(kind="internal", message=f"internal error: {type(exc).__name__}: {exc}", provider=provider)
 
 
-def _kind_of(status: int | None, said: ErrorBody) -> ErrorKind:
+def _kind_of(status: int | None, error: ErrorBody) -> ErrorKind:
     for kind, words in _SPECIFIC_CODES:
-        if said.words & words:
+        if error.words & words:
             return kind
     if status in _TEXT_MATTERS:
-        if _OVERFLOW.search(said.message) or _too_large_for_window(said.message):
+        if _OVERFLOW.search(error.message) or _too_large_for_window(error.message):
             return "context_length"
-        if status in (500, None) and _OVERLOADED.search(said.message):
+        if status in (500, None) and _OVERLOADED.search(error.message):
             return "overloaded"
-        if status != 500 and _NO_MONEY.search(said.message):
+        if status != 500 and _NO_MONEY.search(error.message):
             return "billing"
-        if status == 400 and _BAD_KEY.search(said.message):
+        if status == 400 and _BAD_KEY.search(error.message):
             return "auth"
     if status is None:
-        return _kind_in_stream(said)
+        return _kind_in_stream(error)
     if status in _STATUS_KINDS:
         return _STATUS_KINDS[status]
     if status >= 500:
@@ -308,21 +308,21 @@ def _kind_of(status: int | None, said: ErrorBody) -> ErrorKind:
     return "bad_request" if status >= 400 else "protocol"
 
 
-def _kind_in_stream(said: ErrorBody) -> ErrorKind:
+def _kind_in_stream(error: ErrorBody) -> ErrorKind:
     for kind, words in _STREAM_CODES:
-        if said.words & words:
+        if error.words & words:
             return kind
     return "server"
 
 
-def _may_help(kind: ErrorKind, said: ErrorBody) -> bool:
+def _may_help(kind: ErrorKind, error: ErrorBody) -> bool:
     """Could the same request succeed later?"""
-    return kind in _RETRYABLE or bool(said.words & _REFUSED_OUTPUT)
+    return kind in _RETRYABLE or bool(error.words & _REFUSED_OUTPUT)
 
 
-def _nudge(said: ErrorBody) -> str:
+def _nudge(error: ErrorBody) -> str:
     """The note to the model when it is asked again because its own output was refused."""
-    return f"Your last tool call was refused. {said.message}" if said.words & _REFUSED_OUTPUT else ""
+    return f"Your last tool call was refused. {error.message}" if error.words & _REFUSED_OUTPUT else ""
 
 
 def _too_large_for_window(message: str) -> bool:

@@ -39,10 +39,10 @@ class WireIds:
     def __getitem__(self, call_id: str) -> str:
         return self._map.get(call_id) or self._take(call_id, "")
 
-    def _take(self, call_id: str, vendors: str) -> str:
+    def _take(self, call_id: str, vendor_id: str) -> str:
         wire = call_id
-        if vendors and vendors not in self._used:
-            wire = vendors
+        if vendor_id and vendor_id not in self._used:
+            wire = vendor_id
         elif not self._legal.fullmatch(call_id) or call_id in self._used:
             wire = self._derived(call_id)
         self._used.add(wire)
@@ -68,16 +68,16 @@ class OwnIds:
         self._new_id = new_id
         self._used: set[str] | None = None
 
-    def take(self, vendors: str) -> tuple[str, Json]:
+    def take(self, vendor_id: str) -> tuple[str, Json]:
         """Our id for a call, and the private data to keep if the provider's differs."""
         if self._used is None:  # computed only for answers with calls
             self._used = {
                 block.id for message in self._messages for block in message.blocks if isinstance(block, ToolCall)
             }
-        own = without_thought(vendors)
+        own = without_thought(vendor_id)
         for _ in range(MINT_TRIES):
             if CALL_ID.fullmatch(own) and own not in self._used:
                 break
             own = self._new_id()
         self._used.add(own)
-        return own, {"id": vendors} if vendors and vendors != own else {}
+        return own, {"id": vendor_id} if vendor_id and vendor_id != own else {}

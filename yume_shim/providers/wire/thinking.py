@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from yume_shim.types.effort import OFF_LEVELS, nearest_effort
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.models import Request
@@ -26,11 +24,17 @@ def thinks_now(request: Request) -> bool:
 
 def requested_effort(request: Request) -> str | None:
     """The requested effort, or the nearest that the model accepts; None = the model's own default."""
-    return nearest_effort(request.effort, request.model.efforts) if request.effort else None
+    if not request.effort:
+        return None
+    from yume_shim.types.effort import nearest_effort
+
+    return nearest_effort(request.effort, request.model.efforts)
 
 
 def least_effort(request: Request) -> str:
     """The level nearest to no thinking. Half of the models refuse "none", half "minimal", so only models that are
     known to accept one get it; "low" is the lowest that all accept."""
+    from yume_shim.types.effort import OFF_LEVELS, nearest_effort
+
     taken = request.model.efforts
     return next((level for level in OFF_LEVELS if level in taken), None) or nearest_effort("low", taken)

@@ -7,6 +7,6 @@ THOUGHT = "__thought__"
 such ids (characters, length); the model itself needs them back unchanged."""
 
 
-def without_thought(vendors: str) -> str:
+def without_thought(vendor_id: str) -> str:
     """The id without the signature."""
-    return vendors.partition(THOUGHT)[0] or vendors
+    return vendor_id.partition(THOUGHT)[0] or vendor_id

@@ -7,8 +7,7 @@ import sys
 import threading
 
 from yume_shim.tools.dispatch.session_state import ToolState
-from yume_shim.tools.dispatch.specs import SPECS
-from yume_shim.types.calls import PreparedCall
+from yume_shim.tools.dispatch.specs import SPECS, chosen_specs
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.value import replace
 
@@ -18,15 +17,13 @@ if TYPE_CHECKING:
 
     from yume_shim.tools.dispatch.session_state import Search
     from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.calls import PreparedCall
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
     from yume_shim.types.ports import FileCheckpoints
     from yume_shim.types.settings import Settings
 
-DEFAULT_WORD = "default"
-SEARCH_TOOL = "WebSearch"
-"""The tool that is offered only where a search function is given."""
 MAX_DRIFTS = 1_000
 NO_ARGUMENTS = ("", "null", '""')
 
@@ -63,25 +60,6 @@ def open_builtin_tools(
         settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers, searches=search is not None
     )
     return BuiltinTools(specs, state)
-
-
-def chosen_specs(
-    requested: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
-) -> tuple[ToolSpec, ...]:
-    """The specs in their stable order: the requested ones (None = all), without those whose bare name is denied and
-    those that would not work here. The same arguments give what `open_builtin_tools` offers."""
-    every = requested is None or DEFAULT_WORD in requested
-    names = frozenset(requested or ())
-    hidden = frozenset(denied)
-    return tuple(
-        spec
-        for spec in SPECS
-        if (every or spec.name in names or names.intersection(spec.aliases))
-        and spec.name not in hidden
-        and not hidden.intersection(spec.aliases)
-        and (host_answers or not spec.needs_host)
-        and (searches or spec.name != SEARCH_TOOL)
-    )
 
 
 def module_name(tool: str) -> str:
@@ -128,6 +106,7 @@ class BuiltinTools:
     def prepare(self, call: ToolCall, spec: ToolSpec) -> PreparedCall:
         """Validates the input and notes where its path leads now, just before the gate decides on it."""
         from yume_shim.tools.dispatch.own_schemas import check_input
+        from yume_shim.types.calls import PreparedCall
 
         check_input(spec, call.input, call.broken)
         path, real_path = self._resolved_path(call, spec) if spec.path_field else ("", "")

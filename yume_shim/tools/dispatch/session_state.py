@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 
-from yume_shim.tools.files.read_ledger import ReadLedger
 from yume_shim.types.blocks import NOTHING
 
 TYPE_CHECKING = False
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.tools.files.checkpoints import Checkpoints
+    from yume_shim.tools.files.read_ledger import ReadLedger
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.shell_session import ShellSession
     from yume_shim.tools.web.pages import PageCache
@@ -72,7 +72,7 @@ class ToolState:
         self.session_env = session_env
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
         self.log = log
-        self.ledger = ReadLedger()
+        self._ledger: ReadLedger | None = None
         self.scratch = Scratch(scratch_dir)
         self.todos: list[Json] = []
         self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
@@ -102,6 +102,16 @@ class ToolState:
         """Is the path, with links resolved, inside the working directory or an added one? Compares whole components."""
         real = os.path.realpath(path)
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
+
+    @property
+    def ledger(self) -> ReadLedger:
+        """What the model has seen of which file, created on first use."""
+        with self._lock:
+            if self._ledger is None:
+                from yume_shim.tools.files.read_ledger import ReadLedger
+
+                self._ledger = ReadLedger()
+            return self._ledger
 
     def env_setting(self, name: str) -> str:
         """A setting from the environment; "" if there is none."""

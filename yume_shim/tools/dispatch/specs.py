@@ -11,6 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
+DEFAULT_WORD = "default"
+SEARCH_TOOL = "WebSearch"
+"""The tool that is offered only where a search function is given."""
+
 
 def _field(kind: str, text: str = "", **more: object) -> Json:
     made: Json = {"type": kind}
@@ -289,3 +293,22 @@ SPECS: tuple[ToolSpec, ...] = (
         needs_host=True,
     ),
 )
+
+
+def chosen_specs(
+    requested: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
+) -> tuple[ToolSpec, ...]:
+    """The specs in their stable order: the requested ones (None = all), without those whose bare name is denied and
+    those that would not work here. The same arguments give what `open_builtin_tools` offers."""
+    every = requested is None or DEFAULT_WORD in requested
+    names = frozenset(requested or ())
+    hidden = frozenset(denied)
+    return tuple(
+        spec
+        for spec in SPECS
+        if (every or spec.name in names or names.intersection(spec.aliases))
+        and spec.name not in hidden
+        and not hidden.intersection(spec.aliases)
+        and (host_answers or not spec.needs_host)
+        and (searches or spec.name != SEARCH_TOOL)
+    )

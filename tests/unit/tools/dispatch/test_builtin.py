@@ -13,7 +13,8 @@ from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.dispatch import specs
-from yume_shim.tools.dispatch.builtin import chosen_specs, module_name, open_builtin_tools
+from yume_shim.tools.dispatch.builtin import module_name, open_builtin_tools
+from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.settings import Rules, Settings
@@ -141,7 +142,7 @@ def test_listing_imports_no_tool() -> None:
         "print(sorted(rooms), sorted({'subprocess', 'difflib', 'pathspec', 'shutil', 'base64'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "['builtin', 'dispatch', 'files', 'read_ledger', 'session_state', 'specs'] []\n"
+    assert done.stdout == "['builtin', 'dispatch', 'session_state', 'specs'] []\n"
 
 
 def test_complete_adds_defaults_and_nothing_else(tmp_path: Path) -> None:

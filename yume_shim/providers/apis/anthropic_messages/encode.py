@@ -9,7 +9,6 @@ from yume_shim.providers.fitting.schema import object_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.thinking import requested_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
-from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import ANTHROPIC_MESSAGES, ANTHROPIC_VERSION, WireRequest
 from yume_shim.types.shapes import NO_CONTENT
 
@@ -89,8 +88,8 @@ def _encode_message(message: Message, request: Request, ids: _Ids, names: dict[s
                 results.append(_encode_result(block, ids, quirks, rest))
             case ToolCall():
                 name = names.get(block.name) or _wire_name(block.name)
-                vendors = block.opaque.get(API, {}).get("id", "") if own else ""
-                wire_id = ids.call(block.id, vendors)
+                vendor_id = block.opaque.get(API, {}).get("id", "") if own else ""
+                wire_id = ids.call(block.id, vendor_id)
                 rest.append({"type": "tool_use", "id": wire_id, "name": name, "input": block.input})
             case Other():
                 if block.api == API:
@@ -219,6 +218,8 @@ def _encode_effort(request: Request) -> str | None:
     effort = requested_effort(request)
     if effort is None or request.model.always_thinks or not switched_off(request):
         return effort
+    from yume_shim.types.effort import nearest_effort
+
     return nearest_effort(effort, _WITHOUT_THINKING)
 
 
@@ -250,9 +251,9 @@ class _Ids:
         self._used: set[str] = set()
         self._latest: dict[str, str] = {}
 
-    def call(self, call_id: str, vendors: str = "") -> str:
-        """`vendors` is the endpoint's own id, if it differs from ours; the endpoint expects it back."""
-        wire = vendors if vendors and vendors not in self._used else ""
+    def call(self, call_id: str, vendor_id: str = "") -> str:
+        """`vendor_id` is the endpoint's own id, if it differs from ours; the endpoint expects it back."""
+        wire = vendor_id if vendor_id and vendor_id not in self._used else ""
         wire = wire or _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_NAME)
         self._used.add(wire)
         self._latest[call_id] = wire

@@ -122,8 +122,8 @@ class Decoder:
             return [ResponseFailed(failure_incomplete(self._provider))]
         ending = REFUSAL_ENDING if self._blocked else map_stop(reason, self._blocks.calls, self._count)
         if ending is None:
-            said = self._message or f"the model ended its answer with {reason}"
-            payload = {"error": {"status": reason, "message": said}}
+            message = self._message or f"the model ended its answer with {reason}"
+            payload = {"error": {"status": reason, "message": message}}
             failure = failure_from_payload(payload, self._provider)
             return [ResponseFailed(replace(failure, nudge=NUDGES.get(reason, "")))]
         stop, word = ending

@@ -41,9 +41,9 @@ class Decoder(OpenAiDecoder):
         out = [] if self._started else self._start(frame)
         message = frame.get("message") or {}
         if thought := message.get("thinking"):
-            out += self._say("thinking", thought)
+            out += self._add_text("thinking", thought)
         if text := message.get("content"):
-            out += self._say("text", text)
+            out += self._add_text("text", text)
         for call in message.get("tool_calls") or ():
             out += self._call(call)
         return out + self._end(frame) if frame.get("done") else out
@@ -57,7 +57,7 @@ class Decoder(OpenAiDecoder):
         model = frame.get("model") or self._request.model.id
         return [ResponseStarted(self._new_id(), model, request_id=self._request_id)]
 
-    def _say(self, kind: Literal["text", "thinking"], text: str) -> list[ModelEvent]:
+    def _add_text(self, kind: Literal["text", "thinking"], text: str) -> list[ModelEvent]:
         """A piece of text or thinking, in the open block of that kind or a new one."""
         out: list[ModelEvent] = []
         if self._content != kind:

@@ -30,11 +30,11 @@ _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 class _Call:
     """A tool call under construction at one `index`."""
 
-    __slots__ = ("early", "extra", "key", "name", "shown", "vendors_id")
+    __slots__ = ("early", "extra", "key", "name", "shown", "vendor_id")
 
     def __init__(self, key: int) -> None:
         self.key = key
-        self.vendors_id = ""
+        self.vendor_id = ""
         self.name = ""
         self.extra: Any = None
         self.early: list[str] = []
@@ -95,7 +95,7 @@ class Decoder(OpenAiDecoder):
         return [ResponseStarted(frame.get("id") or self._new_id(), model, request_id=self._request_id)]
 
     def _end(self) -> list[ModelEvent]:
-        out = self._untag()
+        out = self._flush_tags()
         for call in self._calls.values():
             out += self._show(call)
         out += self._blocks.end_all()
@@ -110,10 +110,10 @@ class Decoder(OpenAiDecoder):
             from yume_shim.providers.apis.openai_chat.failed_call import failed_call
 
             if call := failed_call(payload):
-                return self._call_anyway(*call)
+                return self._pass_on_call(*call)
         return super()._fail(payload)
 
-    def _call_anyway(self, name: str, arguments: str) -> list[ModelEvent]:
+    def _pass_on_call(self, name: str, arguments: str) -> list[ModelEvent]:
         """Groq stops at a call that does not fit its schema. Passed on, the call gets an error result, and the model
         can correct it."""
         out = [] if self._started else self._start({})
@@ -138,20 +138,20 @@ class Decoder(OpenAiDecoder):
             out += self._content_text(content) if isinstance(content, str) else self._parts(content)
         if refusal := delta.get("refusal"):
             self._refused = True
-            out += self._say("text", refusal)
+            out += self._add_text("text", refusal)
         for place, piece in enumerate(delta.get("tool_calls") or ()):
-            out += self._untag() + self._call_piece(place, piece)
+            out += self._flush_tags() + self._call_piece(place, piece)
         self._usage = choice.get("usage") or self._usage
         word = choice.get("finish_reason")
         if word in FAILURE_REASONS:
-            said = {"type": "server_error", "code": word, "message": f"the provider ended the answer with '{word}'"}
-            return out + self._fail(choice.get("error") or said)
+            error = {"type": "server_error", "code": word, "message": f"the provider ended the answer with '{word}'"}
+            return out + self._fail(choice.get("error") or error)
         self._finish = self._finish or word or ""  # OpenRouter sends it twice
         return out
 
     # ------------------------------------------------ text and thoughts
 
-    def _say(self, kind: Literal["text", "thinking"], text: str) -> list[ModelEvent]:
+    def _add_text(self, kind: Literal["text", "thinking"], text: str) -> list[ModelEvent]:
         """A piece of text or thinking, in the open block of that kind or a new one."""
         if self._content == kind:
             return self._blocks.delta(self._last, kind, text)
@@ -160,14 +160,14 @@ class Decoder(OpenAiDecoder):
 
     def _content_text(self, text: str) -> list[ModelEvent]:
         if self._tags is None:
-            return self._say("text", text)
-        return [event for kind, piece in self._tags.feed(text) for event in self._say(kind, piece)]
+            return self._add_text("text", text)
+        return [event for kind, piece in self._tags.feed(text) for event in self._add_text(kind, piece)]
 
-    def _untag(self) -> list[ModelEvent]:
+    def _flush_tags(self) -> list[ModelEvent]:
         """Emit text that was held back because it could have become a tag."""
         if self._tags is None:
             return []
-        return [event for kind, piece in self._tags.finish() for event in self._say(kind, piece)]
+        return [event for kind, piece in self._tags.finish() for event in self._add_text(kind, piece)]
 
     def _open(self, kind: Literal["text", "thinking"]) -> list[ModelEvent]:
         out = self._close_content()
@@ -192,9 +192,9 @@ class Decoder(OpenAiDecoder):
             if part.get("type") == "thinking":
                 inner = part.get("thinking") or ()
                 text = inner if isinstance(inner, str) else "".join(piece.get("text") or "" for piece in inner)
-                out += self._say("thinking", text) if text else []
+                out += self._add_text("thinking", text) if text else []
             elif text := part.get("text"):
-                out += self._say("text", text)
+                out += self._add_text("text", text)
         return out
 
     def _thoughts(self, delta: Json) -> list[ModelEvent]:
@@ -203,7 +203,7 @@ class Decoder(OpenAiDecoder):
         text = delta.get("reasoning_content") or delta.get("reasoning")
         if not isinstance(text, str) or not text:
             text = "".join(detail.get(_GROWING.get(str(detail.get("type")), "")) or "" for detail in details)
-        out = self._say("thinking", text) if text else []
+        out = self._add_text("thinking", text) if text else []
         if details:
             if not self._blocks.is_open(self._last):
                 out += self._open("thinking")
@@ -233,16 +233,16 @@ class Decoder(OpenAiDecoder):
         index = piece.get("index")
         slot = index if isinstance(index, int) else place
         function = piece.get("function") or {}
-        vendors_id, name = piece.get("id") or "", function.get("name") or ""
+        vendor_id, name = piece.get("id") or "", function.get("name") or ""
         arguments = function.get("arguments") or ""
         if not isinstance(arguments, str):
             arguments = codec.dumps(arguments).decode()
         call = self._calls.get(slot)
         out: list[ModelEvent] = []
-        if call is None or self._is_new(call, vendors_id, name, arguments):
+        if call is None or self._is_new(call, vendor_id, name, arguments):
             out = self._close_content() + self._end_complete(call)
             call = self._calls[slot] = _Call(self._next_key())
-        call.vendors_id = call.vendors_id or vendors_id
+        call.vendor_id = call.vendor_id or vendor_id
         call.name = call.name or name
         call.extra = call.extra or piece.get("extra_content")
         if call.name:
@@ -254,13 +254,13 @@ class Decoder(OpenAiDecoder):
             call.early.append(arguments)
         return out
 
-    def _is_new(self, call: _Call, vendors_id: str, name: str, arguments: str) -> bool:
+    def _is_new(self, call: _Call, vendor_id: str, name: str, arguments: str) -> bool:
         """Does this piece begin another call at a used index? (Ollama numbers all calls 0.)"""
-        if vendors_id and vendors_id != call.vendors_id:
-            return bool(call.vendors_id) or (call.shown and bool(name))
+        if vendor_id and vendor_id != call.vendor_id:
+            return bool(call.vendor_id) or (call.shown and bool(name))
         if not name or not call.shown:
             return False
-        if vendors_id and not arguments.strip():
+        if vendor_id and not arguments.strip():
             return False  # servers that repeat id and name in every piece
         return self._is_complete(call)
 
@@ -283,7 +283,7 @@ class Decoder(OpenAiDecoder):
         if call.shown:
             return []
         call.shown = True
-        own, private = self._ids.take(call.vendors_id)
+        own, private = self._ids.take(call.vendor_id)
         if call.extra:
             private["extra_content"] = call.extra
         out = self._blocks.start(call.key, ToolCall(own, self._names.get(call.name, call.name), {}))

@@ -63,8 +63,8 @@ def encode_messages(request: Request) -> list[Json]:
     items: list[Json] = []
     for message in request.messages:
         if message.role == "assistant":
-            said = _encode_assistant(message, ids, own=message.origin == request.model.origin)
-            items += _calls_last(said) if request.model.endpoint.quirks.calls_together else said
+            encoded = _encode_assistant(message, ids, own=message.origin == request.model.origin)
+            items += _calls_last(encoded) if request.model.endpoint.quirks.calls_together else encoded
         else:
             items += _encode_user(message, ids, request.model.endpoint.quirks)
     return items

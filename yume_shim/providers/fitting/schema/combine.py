@@ -61,11 +61,11 @@ MAX_TARGET_STEPS = 64
 
 def types_of(schema: Json) -> tuple[str, ...]:
     """The types of the values that a schema describes; () = any."""
-    said = schema.get("type")
-    if isinstance(said, str):
-        return (said,) if said in JSON_TYPES else ()
-    if isinstance(said, list):
-        return tuple(kind for kind in JSON_TYPES if kind in said)
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return (declared,) if declared in JSON_TYPES else ()
+    if isinstance(declared, list):
+        return tuple(kind for kind in JSON_TYPES if kind in declared)
     values = values_of(schema)
     if values is not None:
         return tuple(kind for kind in JSON_TYPES if any(kind_of(item) == kind for item in values))
@@ -176,7 +176,7 @@ def same(one: Any, other: Any) -> bool:
 
 def either(branches: list[Any], union: Union | None = None) -> Json:
     """One schema, without a union at its top, for values that fit any of the branches."""
-    say = union or either
+    union_of = union or either
     real = [branch for branch in branches if branch is not False]
     if not real or not all(isinstance(branch, dict) for branch in real):
         return {}
@@ -195,9 +195,9 @@ def either(branches: list[Any], union: Union | None = None) -> Json:
         if len(holders) == 1:
             out.update((word, holders[0][word]) for word in words if word in holders[0])
         elif kind == "object":
-            out.update(_either_object(holders, say))
+            out.update(_either_object(holders, union_of))
         elif kind == "array":
-            out.update(_either_array(holders, say))
+            out.update(_either_array(holders, union_of))
         elif holders:
             out.update((w, holders[0][w]) for w in words if all(w in h and h[w] == holders[0][w] for h in holders))
     if len(texts := _unique([branch["description"] for branch in real if "description" in branch])) == 1:
@@ -209,7 +209,7 @@ def _may_be(kind: str, kinds: tuple[str, ...]) -> bool:
     return not kinds or kind in kinds or (kind == "number" and "integer" in kinds)
 
 
-def _either_object(holders: list[Json], say: Union) -> Json:
+def _either_object(holders: list[Json], union_of: Union) -> Json:
     named: dict[str, list[Any]] = {}
     for branch in holders:
         properties = branch.get("properties")
@@ -219,10 +219,10 @@ def _either_object(holders: list[Json], say: Union) -> Json:
         parts.extend(_unnamed(branch) for branch in holders if name not in (branch.get("properties") or ()))
     out: Json = {}
     if named and all("properties" in branch or branch.get("additionalProperties") is False for branch in holders):
-        out["properties"] = {name: _choice(parts, say) for name, parts in named.items()}
-    wanted = [branch.get("required") for branch in holders]
-    if wanted and all(isinstance(names, list) for names in wanted):
-        always = [name for name in wanted[0] or () if all(name in (names or ()) for names in wanted)]
+        out["properties"] = {name: _choice(parts, union_of) for name, parts in named.items()}
+    required = [branch.get("required") for branch in holders]
+    if required and all(isinstance(names, list) for names in required):
+        always = [name for name in required[0] or () if all(name in (names or ()) for names in required)]
         if always:
             out["required"] = always
     if holders and all(b.get("additionalProperties") is False and "patternProperties" not in b for b in holders):
@@ -235,14 +235,14 @@ def _unnamed(branch: Json) -> Any:
     return True if "patternProperties" in branch else branch.get("additionalProperties", False)
 
 
-def _either_array(holders: list[Json], say: Union) -> Json:
+def _either_array(holders: list[Json], union_of: Union) -> Json:
     parts = [branch.get("items") for branch in holders]
     if not parts or any("prefixItems" in branch for branch in holders) or not all(isinstance(p, dict) for p in parts):
         return {}
-    return {"items": _choice(parts, say)}
+    return {"items": _choice(parts, union_of)}
 
 
-def _choice(parts: list[Any], say: Union) -> Any:
+def _choice(parts: list[Any], union_of: Union) -> Any:
     if any(part is True or part == {} for part in parts):
         return {}
     distinct: list[Any] = []
@@ -251,7 +251,7 @@ def _choice(parts: list[Any], say: Union) -> Any:
             distinct.append(part)
     if not distinct:
         return False
-    return distinct[0] if len(distinct) == 1 else say(distinct)
+    return distinct[0] if len(distinct) == 1 else union_of(distinct)
 
 
 def _unique(items: list[Any]) -> list[Any]:

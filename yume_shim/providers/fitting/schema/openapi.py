@@ -159,11 +159,11 @@ def _union(written: list[Json], *, nullable: bool) -> Json:
 
 def _anything(schema: Json, *, inside: bool = False) -> Json:
     """Any value. Every schema must have a type, so the nesting of arrays ends at the third level."""
-    said = _described(schema)
-    plain: list[Json] = [{"type": kind, "nullable": True, **said} for kind in _PLAIN]
+    description = _described(schema)
+    plain: list[Json] = [{"type": kind, "nullable": True, **description} for kind in _PLAIN]
     if inside:
         return {"anyOf": plain}
-    return {"anyOf": [*plain, {"type": "ARRAY", "items": _anything({}, inside=True), "nullable": True, **said}]}
+    return {"anyOf": [*plain, {"type": "ARRAY", "items": _anything({}, inside=True), "nullable": True, **description}]}
 
 
 def _described(schema: Json) -> Json:

@@ -145,7 +145,7 @@ class TextCalls:
         out: list[ModelEvent] = []
         for piece in () if self._over else pieces:
             if isinstance(piece, str):
-                out += self._say(piece)
+                out += self._add_text(piece)
                 continue
             self._split = True
             out += self._close_text(None)
@@ -159,7 +159,7 @@ class TextCalls:
                 out.append(Notice("text_tools", f"{MAX_CALLS} calls in one answer: the rest was left out"))
         return out
 
-    def _say(self, text: str) -> list[ModelEvent]:
+    def _add_text(self, text: str) -> list[ModelEvent]:
         if self._open is not None:
             self._open.append(text)
             return [BlockDelta(self._next - 1, "text", text)]

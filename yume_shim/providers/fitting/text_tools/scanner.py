@@ -141,24 +141,24 @@ class CallScanner:
                 case "plain":
                     place = end
                 case "wait":
-                    self._say(out, start, here, here)
+                    self._emit_text(out, start, here, here)
                     return False
                 case "drop":
-                    self._say(out, start, here, end)
+                    self._emit_text(out, start, here, end)
                     return True
                 case "call":
-                    self._say(out, start, here, end)
+                    self._emit_text(out, start, here, end)
                     self._begin_call(data[end])
                     return True
                 case "cut":
-                    self._say(out, start, here, end)
+                    self._emit_text(out, start, here, end)
                     self._stop()
                     return True
         self._follow(data[seen:])
-        self._say(out, start, len(data), len(data))
+        self._emit_text(out, start, len(data), len(data))
         return False
 
-    def _say(self, out: list[str | Written], start: int, end: int, then: int) -> None:
+    def _emit_text(self, out: list[str | Written], start: int, end: int, then: int) -> None:
         """Emit `data[start:end]` and continue at `then`."""
         if end > start:
             out.append(self._data[start:end])
