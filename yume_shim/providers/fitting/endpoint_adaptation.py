@@ -7,6 +7,8 @@ changes made for it are undone. `refusal_rules` says which refusal asks for whic
 
 from __future__ import annotations
 
+import threading
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.providers.fitting.adaptations import Adaptations
@@ -21,35 +23,47 @@ REFUSALS = frozenset(("bad_request", "not_found", "context_length", "server"))
 """Kinds of failure that may be a refusal: proxies report one as any of these."""
 
 
+class _Refused(threading.local):
+    """The request that this thread sent last, and what its refusals have changed."""
+
+    body: Json = {}  # noqa: RUF012  # replaced, never changed
+    request: Request | None = None
+    previous: Adaptations | None = None
+    """The adaptations before the request was first refused."""
+    latest: Adaptations | None = None
+    """The adaptations after its last refusal."""
+    changes = 0
+
+
 class EndpointAdaptation:
-    """The adaptations of one provider. They last as long as it does."""
+    """The adaptations of one provider. They last as long as it does.
+
+    Loops that run side by side share it: each thread has its own current request, the lock guards the adaptations.
+    """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._current: Adaptations | None = None
         """None until a refusal changes something: nearly every session."""
-        self._previous: Adaptations | None = None
-        """What `_current` was before the current request was first refused."""
-        self._request: Request | None = None
-        """The current request: the one that was refused last."""
-        self._changes = 0
-        """How many adaptations the current request has caused."""
-        self._body: Json = {}
-        """The body that was sent last."""
+        self._refused = _Refused()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What the user should know about the adaptations."""
-        return self._current.notices if self._current else ()
+        current = self._current
+        return current.notices if current else ()
 
     def apply(self, request: Request) -> Request:
         """The request with all adaptations except those of the encoded body."""
-        return self._current.apply(request) if self._current else request
+        current = self._current
+        return current.apply(request) if current else request
 
     def edit(self, wire: WireRequest) -> WireRequest:
         """The encoded request without the parameters that were refused."""
-        if self._current:
-            wire = self._current.edit(wire)
-        self._body = wire.body
+        current = self._current
+        if current:
+            wire = current.edit(wire)
+        self._refused.body = wire.body
         return wire
 
     def adapt(self, request: Request, failure: Failure) -> str | None:
@@ -57,26 +71,31 @@ class EndpointAdaptation:
         refusal asks for nothing new."""
         if failure.kind not in REFUSALS or failure.nudge:  # a nudge: the model's own output was refused
             return None
-        if request is not self._request:
-            self._request, self._previous, self._changes = request, self._current, 0
-        if self._changes >= MAX_ADAPTATIONS:
+        refused = self._refused
+        if request is not refused.request:
+            refused.request, refused.previous, refused.changes = request, self._current, 0
+        if refused.changes >= MAX_ADAPTATIONS:
             return None
         from yume_shim.providers.fitting.adaptations import Adaptations
         from yume_shim.providers.fitting.refusal_actions import adapt
 
-        changed = adapt(self._current or Adaptations(), request, failure, self._body)
-        if changed is None:
-            return None
-        self._current = changed.adaptations
-        self._changes += 1
+        with self._lock:
+            changed = adapt(self._current or Adaptations(), request, failure, refused.body)
+            if changed is None:
+                return None
+            self._current = refused.latest = changed.adaptations
+        refused.changes += 1
         return changed.summary
 
     def undo(self, failure: Failure) -> bool:
         """Drop the changes made for the current request, because it was refused in the end: the refusals named
         something else than the cause, or quoted the conversation. False if there is nothing to undo, or if this
-        failure has another cause."""
-        if not self._changes or failure.retryable or failure.kind == "context_length":
+        failure has another cause. Changes that a request of another thread has built on stay."""
+        refused = self._refused
+        if not refused.changes or failure.retryable or failure.kind == "context_length":
             return False
-        self._current = self._previous
-        self._request, self._changes = None, 0
+        with self._lock:
+            if self._current is refused.latest:
+                self._current = refused.previous
+        refused.request, refused.changes = None, 0
         return True

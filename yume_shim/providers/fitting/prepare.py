@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from yume_shim.providers.fitting.endpoint_adaptation import EndpointAdaptation
 from yume_shim.types.blocks import Document, Image, Message, Text, ToolResult
 from yume_shim.types.events import Notice
@@ -29,9 +31,13 @@ class Ready:
 
 
 class Preparer:
-    """One per endpoint and model, for all keys: keeps the adaptations, and the notices that were given."""
+    """One per endpoint and model, for all keys: keeps the adaptations, and the notices that were given.
+
+    Loops that run side by side share it; the lock guards the notices and the creation of the media fitter.
+    """
 
     def __init__(self, log: Log) -> None:
+        self._lock = threading.Lock()
         self._adaptation = EndpointAdaptation()
         self._log = log
         self._given: set[str] = set()
@@ -50,11 +56,7 @@ class Preparer:
 
             notices.extend(sampling(request)[1])
         if any(map(_has_media, request.messages)):
-            if self._media is None:
-                from yume_shim.providers.fitting.media.fitter import MediaFitter
-
-                self._media = MediaFitter()
-            request, new = self._media.fit(request, cancel)
+            request, new = self._media_fitter().fit(request, cancel)
             notices.extend(new)
         by_text = False
         if not request.native_tools:
@@ -66,6 +68,14 @@ class Preparer:
         if request.system and request.model.endpoint.quirks.system_role == "user":
             request = _with_system_in_message(request)
         return Ready(request, tuple(self._new(notices)), by_text)
+
+    def _media_fitter(self) -> MediaFitter:
+        from yume_shim.providers.fitting.media.fitter import MediaFitter
+
+        with self._lock:
+            if self._media is None:
+                self._media = MediaFitter()
+            return self._media
 
     def edit(self, wire: WireRequest) -> WireRequest:
         """The encoded request without what the endpoint refused by name."""
@@ -90,12 +100,15 @@ class Preparer:
             self._log("info", "the changes made because of refusals did not help: they are undone")
         return change
 
-    def _new(self, notices: Iterable[Notice]) -> Iterable[Notice]:
+    def _new(self, notices: Iterable[Notice]) -> list[Notice]:
         """Each notice is given once in a session."""
-        for notice in notices:
-            if notice.text not in self._given:
-                self._given.add(notice.text)
-                yield notice
+        new = []
+        with self._lock:
+            for notice in notices:
+                if notice.text not in self._given:
+                    self._given.add(notice.text)
+                    new.append(notice)
+        return new
 
 
 def _with_system_in_message(request: Request) -> Request:

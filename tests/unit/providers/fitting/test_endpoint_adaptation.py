@@ -3,6 +3,7 @@ optional."""
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -313,3 +314,27 @@ def test_an_adaptation_is_a_new_value_and_the_old_one_stays() -> None:
     assert (dict(first.adaptations.quirks), first.adaptations.omitted) == ({"tools": False}, ())
     assert (dict(second.adaptations.quirks), second.adaptations.omitted) == ({"tools": False}, (("stop",),))
     assert adapt(second.adaptations, request, refusal("Unknown parameter: 'stop'"), {"stop": 1}) is None
+
+
+def test_requests_of_two_threads_do_not_mix() -> None:
+    adaptation = EndpointAdaptation()
+    adaptation.edit(WireRequest("/", {"top_p": 1}))
+    sent, may_go_on = threading.Event(), threading.Event()
+    summaries: list[str | None] = []
+
+    def other() -> None:
+        adaptation.edit(WireRequest("/", {"temperature": 1}))
+        sent.set()
+        assert may_go_on.wait(10)
+        summaries.append(adaptation.adapt(asking(), refusal("Unrecognized request argument supplied: temperature")))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert sent.wait(10)
+    mine = asking()
+    assert adaptation.adapt(mine, refusal("Unrecognized request argument supplied: top_p")) == "without top_p"
+    may_go_on.set()
+    thread.join()
+    assert summaries == ["without temperature"]
+    assert adaptation.undo(refusal("no"))  # the other thread built on it: it stays
+    assert adaptation.edit(WireRequest("/", {"top_p": 1, "temperature": 1})).body == {}

@@ -51,7 +51,8 @@ LARGE_WINDOW = 1_000_000
 
 
 class MediaFitter:
-    """Fits media, and remembers the result. One per provider."""
+    """Fits media, and remembers the result. One per provider; loops that run side by side share it. The lock guards
+    what is remembered."""
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class MediaFitter:
     ) -> None:
         self._max_kept, self._max_chars, self._max_seconds = max_kept, max_chars, max_seconds
         self._workers = workers
+        self._lock = threading.Lock()
         self._kept: dict[Key, Fitted] = {}
         self._chars = 0
 
@@ -74,7 +76,7 @@ class MediaFitter:
         def place(part: Part) -> Part:
             if isinstance(part, Text):
                 return part
-            fitted = self._kept[(part, accepted, limits)]
+            fitted = found[(part, accepted, limits)]
             if fitted.notice is not None:
                 notices.append(fitted.notice)
             if not isinstance(fitted.part, Text):
@@ -83,9 +85,8 @@ class MediaFitter:
 
         # A string hashes its content once and is then compared by identity: a look-up costs nothing.
         used = dict.fromkeys((part, accepted, limits) for message in request.messages for part in media_of(message))
-        self._fit_new([key for key in used if key not in self._kept], cancel)
+        found = self._fit_all(used, cancel)
         messages = tuple(map_media(message, place) for message in request.messages)
-        self._forget(used)
         limit = round(request.model.endpoint.quirks.request_bytes * MEDIA_SHARE)
         sizes = [(_size(part), number) for number, message in enumerate(messages) for part in media_of(message)]
         page_counts = [(count, number) for count, (_, number) in zip(pages, sizes, strict=True)]
@@ -97,8 +98,23 @@ class MediaFitter:
             return request, tuple(notices)
         return replace(request, messages=messages), tuple(notices)
 
-    def _fit_new(self, waiting: list[Key], cancel: Cancel | None) -> None:
+    def _fit_all(self, used: dict[Key, None], cancel: Cancel | None) -> dict[Key, Fitted]:
+        """What is sent for each of these, remembered or fitted now."""
+        with self._lock:
+            found = {key: self._kept[key] for key in used if key in self._kept}
+        new = self._fit_new([key for key in used if key not in found], cancel)
+        found |= new
+        with self._lock:
+            for key, fitted in new.items():
+                if key not in self._kept:
+                    self._chars += _size(key[0]) + _size(fitted.part)
+                self._kept[key] = fitted
+            self._forget(found)
+        return found
+
+    def _fit_new(self, waiting: list[Key], cancel: Cancel | None) -> dict[Key, Fitted]:
         """Fit these, several at a time."""
+        done: dict[Key, Fitted] = {}
         most = min(WORKERS, os.cpu_count() or 1)
         running: list[_Job] = []
         try:
@@ -110,16 +126,17 @@ class MediaFitter:
                 fitted, job = running[0].result(cancel), running[0]
                 del running[0]
                 self._workers.give_back(job.worker)
-                self._kept[job.key] = fitted
-                self._chars += _size(job.key[0]) + _size(fitted.part)
+                done[job.key] = fitted
         finally:
             for job in running:
                 job.worker.end()
+        return done
 
-    def _forget(self, used: dict[Key, None]) -> None:
+    def _forget(self, used: dict[Key, Fitted]) -> None:
         """Drop the oldest beyond the limits, except those that were used just now."""
         for key in used:
-            self._kept[key] = self._kept.pop(key)  # the newest use is last
+            if key in self._kept:  # another thread may have dropped it
+                self._kept[key] = self._kept.pop(key)  # the newest use is last
         while len(self._kept) > len(used) and (len(self._kept) > self._max_kept or self._chars > self._max_chars):
             old = next(iter(self._kept))
             self._chars -= _size(old[0]) + _size(self._kept.pop(old).part)

@@ -171,6 +171,33 @@ def test_each_is_fitted_once() -> None:
             assert again.messages[0].blocks[0] is first.messages[0].blocks[0]
 
 
+def test_loops_that_run_side_by_side_share_a_fitter() -> None:
+    fitter = MediaFitter(max_kept=3)
+    failed: list[BaseException] = []
+    before = sys.getswitchinterval()
+
+    def work(first: int) -> None:
+        try:
+            for number in range(60):
+                fitter.fit(request(*(image("PNG", 1 + (first + number + more) % 9, 2) for more in range(3))))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert failed == []
+    assert fitter._chars == sum(
+        fitting._size(key[0]) + fitting._size(fitted.part) for key, fitted in fitter._kept.items()
+    )
+
+
 def test_the_memory_is_limited() -> None:
     fitter = MediaFitter(max_kept=10)
     for number in range(1, 40):
