@@ -82,22 +82,16 @@ def _file_layer(name: str, path: str, *, trusted: bool) -> list[Layer]:
 def _extra_settings(text: str) -> dict[str, Any]:
     """`--settings`: JSON, or the path of a file if it is not JSON."""
     if text.lstrip().startswith("{"):
-        try:
-            data = codec.loads(text)
-        except ValueError:
-            data = None
-        if isinstance(data, dict):
+        data = codec.loads_object(text)
+        if data is not None:
             return data
     try:
         with open(text, "rb") as file:
             raw = file.read()
     except (OSError, ValueError):
         raise BadInvocation(f"Settings file not found: {text}") from None
-    try:
-        data = codec.loads(raw)
-    except ValueError:
-        data = None
-    if not isinstance(data, dict):
+    data = codec.loads_object(raw)
+    if data is None:
         raise BadInvocation(f"Settings file is not a JSON object: {text}")
     return data
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.store.layout import project_key
-from yume_shim.text.codec import loads
+from yume_shim.text.codec import loads, loads_object
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -121,7 +121,7 @@ def _facts_of_head(head: bytes) -> dict[str, str] | None:
     has_messages = False
     for raw in head.split(b"\n"):
         # A first prompt with an image is longer than what was read: then only the start of the line is known.
-        line = _parsed(raw) or _parsed_beginning(raw)
+        line = loads_object(raw) or _parsed_beginning(raw)
         if line.get("isSidechain"):
             return None
         if line.get("type") not in ("user", "assistant"):
@@ -142,19 +142,11 @@ def _facts_of_tail(tail: bytes) -> dict[str, str]:
     facts: dict[str, str] = {}
     for raw in tail.split(b"\n"):
         if _LAST_PROMPT in raw or any(mark in raw for _, mark in _TITLES):
-            line = _parsed(raw)
+            line = loads_object(raw) or {}
             for key in ("customTitle", "aiTitle", "summary", "lastPrompt"):
                 if line.get("type") not in ("user", "assistant") and isinstance(line.get(key), str):
                     facts[key] = line[key]
     return facts
-
-
-def _parsed(raw: bytes) -> dict[str, Any]:
-    try:
-        line = loads(raw)
-    except ValueError:
-        return {}
-    return line if isinstance(line, dict) else {}
 
 
 def _parsed_beginning(raw: bytes) -> dict[str, Any]:

@@ -69,6 +69,15 @@ def loads(data: bytes | str) -> Any:
         raise ValueError("nested too deeply for JSON") from None
 
 
+def loads_object(data: bytes | str) -> dict[str, Any] | None:
+    """The same for a JSON object; None for anything else."""
+    try:
+        parsed = loads(data)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
 def _encode_finite(obj: Any) -> str:
     try:
         return _plain.encode(_without_nan(obj))

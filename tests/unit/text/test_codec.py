@@ -133,3 +133,11 @@ def test_moderately_deep_values_pass(module: ModuleType) -> None:
         deep = {"a": deep}
     assert module.loads(module.dumps(deep)) == deep
     assert json.loads(module.dumps(deep)) == deep
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(b'{"a": 1}', {"a": 1}), ("{}", {}), (b"[1]", None), ("null", None), (b"{", None), (b"", None)],
+)
+def test_only_an_object_is_an_object(data: bytes | str, expected: object) -> None:
+    assert codec.loads_object(data) == expected

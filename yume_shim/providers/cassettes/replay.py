@@ -89,11 +89,8 @@ def read_wire(path: str) -> list[Json]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        try:
-            frame = codec.loads(line)
-        except ValueError:
-            frame = None
-        if not isinstance(frame, dict):
+        frame = codec.loads_object(line)
+        if frame is None:
             raise BadInvocation(f"{path!r}, line {number}: not a JSON object")
         frames.append(frame)
     return frames

@@ -111,7 +111,7 @@ class FrameParser:
     def _sse_line(self, line: bytes, frames: list[Json]) -> None:
         """The rarer lines: more data of an event, or JSON that a proxy wrote without `data:`."""
         if line.startswith(b"data:"):
-            if len(self._event) == 1 and _object(self._event[0]) is not None:
+            if len(self._event) == 1 and codec.loads_object(self._event[0]) is not None:
                 self._end_event(frames)  # some servers leave out the blank line between events
             self._event.append(line[5:])
             self._event_bytes += len(line) + LINE_OVERHEAD
@@ -126,7 +126,7 @@ class FrameParser:
         data = event[0] if len(event) == 1 else b"\n".join(event)
         event.clear()
         self._event_bytes = 0
-        parsed = _object(data)
+        parsed = codec.loads_object(data)
         if parsed is not None:
             frames.append(parsed)
             return
@@ -142,7 +142,7 @@ class FrameParser:
         frames: list[Json] = []
         lines = self._split(data)
         for place, line in enumerate(lines):
-            parsed = _object(line)
+            parsed = codec.loads_object(line)
             if parsed is not None:
                 frames.append(parsed)
             elif self._count == 0 and not frames:  # the first line is not an object: JSON over several lines
@@ -195,15 +195,6 @@ class FrameParser:
         if size > self._largest:
             message = f"one event of the answer is larger than {self._largest} bytes"
             raise ProviderFailed(failure_protocol(self._provider, message, retryable=False))
-
-
-def _object(data: bytes) -> Json | None:
-    """These bytes as a JSON object; None if they are not one."""
-    try:
-        parsed = codec.loads(data)
-    except ValueError:
-        return None
-    return parsed if type(parsed) is dict else None
 
 
 def _json_frames(data: bytes) -> list[Json]:

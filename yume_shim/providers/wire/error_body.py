@@ -130,11 +130,8 @@ def _from_json(body: Any) -> ErrorBody:
 
 def _wrapped(text: str) -> ErrorBody | None:
     """Ollama passes on its runner's error as JSON inside the text: `{"error":"{\\"error\\":{\\"code\\":400,…}}"}`."""
-    try:
-        inside = codec.loads(text)
-    except ValueError:
-        return None
-    return _from_json(inside) if isinstance(inside, dict) else None
+    inside = codec.loads_object(text)
+    return None if inside is None else _from_json(inside)
 
 
 def _message(fields: dict[str, Any]) -> str:
