@@ -42,11 +42,16 @@ def hints(record: type[Record]) -> dict[str, Any]:
     return typing.get_type_hints(stand_in(record), globalns=names_in(describe(record).module))
 
 
-@cache
+_NAMES: dict[str, dict[str, Any]] = {}
+
+
 def names_in(module: str) -> dict[str, Any]:
-    """The names of a module, with those that only type checkers import."""
+    """The names of a module, with those that only type checkers import. Such imports may be circular: then a module is
+    known by its run-time names first."""
+    if module in _NAMES:
+        return _NAMES[module]
     loaded = importlib.import_module(module)
-    names = {name: _as_type(item) for name, item in vars(loaded).items()}
+    names = _NAMES[module] = {name: _as_type(item) for name, item in vars(loaded).items()}
     assert loaded.__file__ is not None
     for node in ast.parse(Path(loaded.__file__).read_text("utf-8")).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -61,7 +66,7 @@ def _bind(node: ast.stmt, names: dict[str, Any]) -> None:
         source = (
             names_in(node.module) if node.module.startswith(PACKAGE) else vars(importlib.import_module(node.module))
         )
-        names.update({alias.asname or alias.name: source[alias.name] for alias in node.names})
+        names.update({each.asname or each.name: source[each.name] for each in node.names if each.name in source})
     elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         names[ast.unparse(target)] = eval(ast.unparse(node.value), names)
