@@ -248,11 +248,12 @@ def slow_pdf() -> Document:
 
 
 def test_a_stop_ends_the_decoding_of_a_document() -> None:
+    before = children()
     stop, pool = cancel(), WorkerPool()
     threading.Timer(0.5, stop.set).start()
     with soon(), pytest.raises(Cancelled):
         MediaFitter(workers=pool).fit(request(slow_pdf(), documents=False), stop)
-    assert_nothing_runs(pool)
+    assert_nothing_runs(pool, before)
 
 
 @pytest.mark.parametrize(
@@ -263,6 +264,7 @@ def test_a_stop_ends_the_decoding_of_a_document() -> None:
     ],
 )
 def test_a_file_that_takes_too_long_is_left_out(part: Document | Image, name: str, code: str) -> None:
+    before = children()
     pool = WorkerPool()
     fitter = MediaFitter(max_seconds=0.5, workers=pool)
     with soon():
@@ -270,17 +272,23 @@ def test_a_file_that_takes_too_long_is_left_out(part: Document | Image, name: st
     words = f"{name} is left out: reading it takes too long."
     assert ready.messages[0].blocks == (Text(f"[{words}]"),)
     assert notices[:1] == (Notice(code, words),)
-    assert_nothing_runs(pool)
+    assert_nothing_runs(pool, before)
 
 
-def assert_nothing_runs(pool: WorkerPool) -> None:
-    """No thread decodes any more, and no child process is left, not even as a zombie."""
+def assert_nothing_runs(pool: WorkerPool, before: set[str]) -> None:
+    """No thread decodes any more, and no new child process is left, not even as a zombie."""
     pool.end()
     POOL.end()
     wait_until(lambda: all(thread.name != "media" for thread in threading.enumerate()), "the end of the threads")
-    if sys.platform == "linux":
-        stats = [path.read_text("utf-8", "replace") for path in Path("/proc/self/task").glob("*/children")]
-        assert " ".join(stats).split() == []
+    assert children() - before == set()
+
+
+def children() -> set[str]:
+    """The child processes of this one; other tests may have some."""
+    if sys.platform != "linux":
+        return set()
+    lists = [path.read_text("utf-8", "replace") for path in Path("/proc/self/task").glob("*/children")]
+    return set(" ".join(lists).split())
 
 
 def test_a_stop_is_noticed_between_many_small_ones() -> None:
