@@ -7,14 +7,11 @@ mode in which it must not work; afterwards the workspace and the folders next to
 from __future__ import annotations
 
 import os
-import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.helpers.engine_fakes import Bench, ScriptedProvider
-from tests.helpers.gates import tree
-from tests.helpers.settings import settings_with
+from tests.helpers.attack_world import CAREFUL, EVERY, World, call, survive
 from tests.unit.gate.test_attacks import (
     BEHIND_AN_ALLOWED_PREFIX,
     EDITS_KEPT_IN,
@@ -23,59 +20,13 @@ from tests.unit.gate.test_attacks import (
     PLAIN_DENIED,
     lay_links,
 )
-from yume_shim.engine.calls import CallRunner
-from yume_shim.engine.cancel import CancelSignal
-from yume_shim.engine.toolbox import Toolbox
-from yume_shim.gate.permissions import Permissions
-from yume_shim.tools.dispatch.builtin import open_builtin_tools
-from yume_shim.types.blocks import ToolCall
 from yume_shim.types.settings import Rules
-from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from yume_shim.types.events import ToolFinished
-
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the rows are written for a POSIX shell")
-CAREFUL = ("default", "plan", "dontAsk")
-EVERY = (*CAREFUL, "acceptEdits", "bypassPermissions")
-
-
-class World:
-    """A workspace, a folder next to it, and the real parts of the call pipeline."""
-
-    def __init__(self, base: Path) -> None:
-        self.base, self.space, self.outside = base, base / "work", base / "outside"
-        (self.space / "sub").mkdir(parents=True)
-        self.outside.mkdir()
-        (base / "work-sibling").mkdir()
-        (self.space / "a.txt").write_text("alpha\nbeta\n")
-        (self.space / "b.json").write_text('{"a": 1}\n')
-        (self.space / "secret.txt").write_text("SECRET\n")
-        (self.space / "sub" / "c.py").write_text("x = 1\n")
-        (self.outside / "o.txt").write_text("OUTSIDE\n")
-        subprocess.run(["git", "init", "-q", "."], cwd=self.space, check=True)
-        self._open: list[Any] = []
-
-    def runner(self, mode: str, rules: Rules) -> CallRunner:
-        env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
-        settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
-        tools = open_builtin_tools(settings, str(self.base / "scratch"), env, lambda *_: None)
-        self._open.append(tools)
-        gate = Permissions(settings, settings.cwd, env["HOME"], False, lambda *_: None, shell_cwd=tools.shell_folder)
-        parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=Toolbox((tools,)), gate=gate)
-        return CallRunner(parts, CancelSignal())
-
-    def snapshot(self) -> object:
-        git = self.space / ".git"
-        target = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
-        return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), target
-
-    def close(self) -> None:
-        for tools in self._open:
-            tools.close()
 
 
 @pytest.fixture
@@ -83,20 +34,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     yield made
     made.close()
-
-
-def call(runner: CallRunner, number: int, tool: str, **given: Any) -> ToolFinished:
-    done: list[ToolFinished] = []
-    runner.run_all([ToolCall(f"c{number}", tool, given)], done)
-    return done[0]
-
-
-def survive(world: World, runner: CallRunner, rows: list[str]) -> None:
-    before = world.snapshot()
-    for number, command in enumerate(rows):
-        finished = call(runner, number, "Bash", command=command)
-        assert finished.result.is_error, command
-        assert world.snapshot() == before, command
 
 
 @pytest.mark.parametrize("mode", CAREFUL)
