@@ -1,6 +1,6 @@
 """A hostile workspace with a folder next to it, the real parts of the call pipeline, and a check that nothing changed.
 
-For tests that call a tool and then look at the disk: no host answers questions, so a call that must be asked about fails.
+For tests that call a tool and then look at the disk. No host answers questions: a call that must be asked about fails.
 """
 
 from __future__ import annotations
