@@ -133,8 +133,8 @@ class CommandCall:
                         return rule
         return None
 
-    def must_ask(self) -> Decision | None:
-        """The question, if this command needs one in every mode."""
+    def must_ask(self, mode: str) -> Decision | None:
+        """The question, if this command needs one whatever the mode and the rules allow."""
         rule = self._rule("ask")
         if rule is not None:
             return self._ask(wording.rule_asks(self._spec.name), "rule", rule.text)
@@ -142,7 +142,7 @@ class CommandCall:
         if content_denies and self._unwrapped.opaque:
             why = "rules deny some commands, and this one may run commands that cannot be seen"
             return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
-        target = self._sensitive_target()
+        target = self._sensitive_target(mode)
         if target is not None:
             return self._ask(wording.sensitive_file(target[0].asked, target[1]), "safetyCheck", target[1], target[0])
         if self._may_show_hidden():
@@ -150,7 +150,7 @@ class CommandCall:
             return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
         return None
 
-    def _sensitive_target(self) -> tuple[Place, str] | None:
+    def _sensitive_target(self, mode: str) -> tuple[Place, str] | None:
         """The sensitive file that the command would write, and the name that makes it sensitive."""
         for command in self._script.commands:
             targets = [r.target.text for r in command.redirects if r.operator != "<" and not r.descriptor]
@@ -158,7 +158,7 @@ class CommandCall:
                 targets += [text for word in command.words[1:] for text in _file_texts(word.text)]
             for text in targets:
                 for place in self._places(text):
-                    name = self._space.protected(place)
+                    name = self._space.protected(place, mode)
                     if name:
                         return place, name
         return None
