@@ -64,6 +64,10 @@ class CommandCall:
         self._computed: Unwrapped | None = None
         self._bases, self._cwd_unknown = self._follow_cd(base or space.cwd)
         self._outside: Place | None = None
+        self.by_rule = False
+        """Set by `allowed`: a rule allows the command or one of its parts."""
+        self.targets: list[Place] = []
+        """Set by `allowed`: what the command was judged to change."""
 
     @property
     def _unwrapped(self) -> Unwrapped:
@@ -71,6 +75,16 @@ class CommandCall:
         if self._computed is None:
             self._computed = unwrap(self._script)
         return self._computed
+
+    @property
+    def text(self) -> str:
+        return self._command
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the commands that it runs."""
+        unwrapped = (without_wrappers(command) for command in self._script.commands)
+        return tuple(dict.fromkeys(name_of(words[0]) for words in unwrapped if words))
 
     def _follow_cd(self, base: str) -> tuple[tuple[str, ...], bool]:
         """Every folder that the parts may run in (a `cd` can fail), and whether there may be others."""
@@ -212,6 +226,7 @@ class CommandCall:
         for entry in self._book.entries("allow", self._spec, remembered_only):
             content = entry.rule.content
             if entry.rule.bare or content is None or is_exact(content, self._command):
+                self.by_rule = True
                 return True
         return not self._script.problem and not self.not_allowed(mode, remembered_only)
 
@@ -230,6 +245,7 @@ class CommandCall:
         if not words:
             return False
         if self._allow_rule(command, words, remembered_only):
+            self.by_rule = True
             return True
         if remembered_only:
             return False
@@ -295,6 +311,7 @@ class CommandCall:
         if not self._space.inside(place):
             self._outside = self._outside or place
             return False
+        self.targets.append(place)
         roots = (place.asked in self._space.folders, place.real in self._space.folders)
         return not (place.is_link or any(roots) or self._space.protected(place))
 
@@ -306,6 +323,8 @@ class CommandCall:
             for place in self._places(word.text):
                 into = writing.into and word is writing.paths[-1] and place.is_folder
                 root = into and place.real in self._space.folders
+                if root:
+                    self.targets.append(place)
                 if not root and not self._writable(place):
                     return False
         if not writing.into:
