@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -27,7 +27,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def ground(work: Path, command: str, mode: str = "default", **rules: tuple[str, ...]) -> Confinement | None:
+def ground(work: Path, command: str, mode: str = "default", **rules: Any) -> Confinement | None:
     decision = decide(gate(work, mode, allow_bypass=True, **rules), "Bash", command=command)
     assert decision.verdict == "allow", command
     return decision.confinement
