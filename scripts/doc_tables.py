@@ -1,8 +1,8 @@
 """Keep the tables of the documents in step with the code: rewrites them, or with `--check` only looks.
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
-yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens; the protected
-names from yume_shim/types/protected_names.py.
+yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
+the protected names from yume_shim/types/protected_names.py.
 """
 
 from __future__ import annotations

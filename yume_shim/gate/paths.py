@@ -159,8 +159,8 @@ def slashed(path: str, flavour: Flavour) -> str:
 
 
 def protected_row(path: str, flavour: Flavour, workspace: str = "", mode: str = "") -> ProtectedName | None:
-    """The row of the table of protected names that covers the path in this mode. Case is ignored on every system: the mounted file
-    system may ignore it too. Names above `workspace` do not count, except `.git`."""
+    """The row of the table of protected names that covers the path in this mode. Case is ignored on every system: the
+    mounted file system may ignore it too. Names above `workspace` do not count, except `.git`."""
     from yume_shim.types.protected_names import protected_row as row_for
 
     steps = [name.rstrip(". ").casefold() for name in components(path, flavour)[1:]]

@@ -56,12 +56,12 @@ PROTECTED: tuple[ProtectedName, ...] = (
     _row(".claude.json", "MCP servers and trust decisions of agents"),
     _row(".husky/", "git hooks"),
     _row("lefthook.yml", "git hooks"),
-    _row("lefthook.yaml", "git hooks", claude=False),
+    _row("lefthook.yaml", "git hooks"),
     _row("lefthook.toml", "git hooks", claude=False),
     _row("lefthook.json", "git hooks", claude=False),
     _row("lefthook-local.*", "git hooks", claude=False, sandbox=("lefthook-local.yml",)),
     _row(".lefthook.yml", "git hooks"),
-    _row(".lefthook.yaml", "git hooks", claude=False),
+    _row(".lefthook.yaml", "git hooks"),
     _row(".lefthook.toml", "git hooks", claude=False),
     _row(".lefthook.json", "git hooks", claude=False),
     _row(".lefthook-local.*", "git hooks", claude=False, sandbox=(".lefthook-local.yml",)),
@@ -74,12 +74,13 @@ PROTECTED: tuple[ProtectedName, ...] = (
     _row(".npmrc", "npm and pnpm: registries, scripts and shells that they run"),
     _row(".yarnrc*", "yarn runs the releases and plugins that it names", sandbox=(".yarnrc", ".yarnrc.yml")),
     _row(".yarn/", "releases and plugins that yarn runs", sandbox=(".yarn/releases", ".yarn/plugins", ".yarn/sdks")),
-    _row(".pnp.cjs", "node loads it in every yarn command", claude=False),
-    _row(".pnp.loader.mjs", "node loads it in every yarn command", claude=False),
+    _row(".pnp.cjs", "node loads it in every yarn command"),
+    _row(".pnp.loader.mjs", "node loads it in every yarn command"),
     _row(".pnpmfile.cjs", "pnpm runs it at every install"),
     _row(".pnpmfile.mjs", "pnpm runs it at every install", claude=False),
     _row("bunfig.toml", "bun: registries and scripts that it preloads"),
     _row(".bazelrc", "bazel: flags that run programs"),
+    _row(".bazeliskrc", "the bazel that bazelisk downloads and runs"),
     _row(".cargo/", "cargo: runners, linkers and aliases that it runs"),
     _row(".mvn/", "maven: extensions and JVM options that it loads"),
     _row(".envrc", "direnv runs it when a shell enters the folder"),
@@ -153,3 +154,9 @@ def sandbox_names() -> tuple[str, ...]:
     """What a sandbox keeps read-only in each folder of the workspace, outermost names only."""
     found = [name for row in PROTECTED for name in (row.sandbox if row.sandbox is not None else (row.plain,))]
     return tuple(name for name in found if not any(name.startswith(other + "/") for other in found))
+
+
+def single_names() -> tuple[str, ...]:
+    """Every protected name that is one step of a path; of `x*` the usual ones."""
+    found = [name for row in PROTECTED for name in ((row.sandbox or ()) if row.name.endswith("*") else (row.plain,))]
+    return tuple(sorted(name for name in found if "/" not in name))
