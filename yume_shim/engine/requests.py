@@ -204,12 +204,13 @@ class Requests:
         return True
 
     def _trim_budget(self) -> int:
-        return self._services.settings.history.max_tokens or round(self._window() * self._spec.trim_at)
+        window = self._window()
+        return self._services.settings.history.max_tokens or round(window * self._spec.shares(window)[0])
 
     def _compact_limit(self) -> int:
         """The size at which a summary is due: the model family's share of the window, with room left for the answer."""
         window, asked = self._window(), self._services.settings.history.compact_tokens
-        limit = min(round(window * self._spec.compact_at), window - min(self._longest(), OUTPUT_RESERVE))
+        limit = min(round(window * self._spec.shares(window)[1]), window - min(self._longest(), OUTPUT_RESERVE))
         limit = max(limit, window // 2)
         return limit if asked is None else min(limit, asked)
 
