@@ -127,6 +127,8 @@ class Decoder:
             failure = failure_from_payload(payload, self._provider)
             return [ResponseFailed(replace(failure, nudge=NUDGES.get(reason, "")))]
         stop, word = ending
+        if stop == "length" and self._partial is not None:
+            self._partial.cut = True
         if stop == "pause" and self._token and self._open is not None:
             self._blocks.attach(self._open[1], continuation=self._token)
         return [*self._close(), ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
