@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.children import ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
-    from yume_shim.types.events import Denial, Outcome, Phase, ToolFinished
+    from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
     from yume_shim.types.models import Request
     from yume_shim.types.ports import Cancel
 
@@ -71,11 +71,12 @@ class Loop:
         cancel: Cancel,
         *,
         interrupted: Callable[[Phase], str],
+        reason: Callable[[], InterruptReason] = lambda: "user",
         max_turns: int | None = None,
         inject: Callable[[], Sequence[UserInput]] | None = None,
         depth: int = 0,
     ) -> None:
-        """`depth` is 0 for a prompt, 1 for its children, and so on."""
+        """`reason` says why the cancel signal was set. `depth` is 0 for a prompt, 1 for its children, and so on."""
         schema = conversation.options.get().schema
         self._structured = None if schema is None else _structured_output(schema)
         only_structured = self._structured is not None and not services.toolbox.specs()
@@ -83,6 +84,7 @@ class Loop:
             services = replace(services, toolbox=services.toolbox.with_source(self._structured))
         self._services, self._conversation, self._cancel = services, conversation, cancel
         self._spec = conversation.models.refined(cancel)  # the whole loop uses one model, unless it fails
+        self._reason = reason
         self._interrupted, self._inject, self._max_turns, self._depth = interrupted, inject, max_turns, depth
         self._client = ModelClient(
             services, cancel, conversation.used_ids, has_fallback=lambda: conversation.models.has_fallback(self._spec)
@@ -254,7 +256,7 @@ class Loop:
             finished = {entry.call.id for entry in done}
             for call in calls:
                 if call.id not in finished:
-                    self._call_runner.reject(call, done)
+                    self._call_runner.close_stopped(call, done, self._reason())
             self._feed_back(done, ())
             raise
         self._feed_back(done, self._inject() if self._inject is not None else ())
@@ -334,7 +336,7 @@ class Loop:
         calls = [block for block in stopped.blocks if isinstance(block, ToolCall)]
         done: list[ToolFinished] = []
         for call in calls:
-            self._call_runner.reject(call, done)
+            self._call_runner.close_stopped(call, done, self._reason())
         self._feed_back(done, ())
         self._note_interrupt("streaming")
         if stopped.dropped is not None:

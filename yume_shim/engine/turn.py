@@ -42,6 +42,7 @@ class Turn:
             conversation,
             self._cancel,
             interrupted=self._interrupted,
+            reason=self._reason,
             max_turns=services.settings.limits.max_turns,
             inject=self._inject,
         )

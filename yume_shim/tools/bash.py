@@ -8,9 +8,9 @@ import threading
 from yume_shim.text.clean import clean_output
 from yume_shim.text.clip import clip_middle
 from yume_shim.tools.files.text_files import os_failure, size_text
-from yume_shim.tools.shell.processes import WINDOWS, Sink, run_to_end
+from yume_shim.tools.shell.processes import WINDOWS, Ended, Sink, run_to_end
 from yume_shim.tools.shell.shell_session import NO_FILE
-from yume_shim.types.errors import ToolFailed
+from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.tools.dispatch.session_state import ToolState
-    from yume_shim.tools.shell.processes import Ended
     from yume_shim.tools.shell.shell_session import BackgroundCommand, ShellSession
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
@@ -105,6 +104,8 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
         running = shells.start(command, sink, cwd_file or NO_FILE)
         try:
             ended = run_to_end(running, seconds, context.cancel)
+        except Cancelled:
+            raise Cancelled(_output_so_far(sink)) from None
         finally:
             shells.leave(running)
         return ended, _adopt_folder(shells, cwd_file, state)
@@ -221,6 +222,13 @@ def _report_end(made: BackgroundCommand, state: ToolState, description: str, cal
 
 def _lines(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
+
+
+def _output_so_far(sink: Sink) -> str:
+    """The output of a command that was stopped."""
+    head = sink.finish()
+    ended = Ended(TIMEOUT_CODE, head, sink.total, sink.path)
+    return _both_ends(ended, clean_output(head).rstrip("\n"))
 
 
 def _both_ends(ended: Ended, text: str) -> str:

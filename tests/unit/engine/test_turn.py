@@ -25,6 +25,7 @@ from tests.helpers.engine_fakes import (
 from tests.helpers.timing import wait_until
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
+from yume_shim.engine.stopped_calls import stopped_text
 from yume_shim.engine.turn import Turn
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.events import (
@@ -345,6 +346,45 @@ def test_interrupt_in_a_tool_closes_every_call() -> None:
     assert (ended.outcome, ended.phase, ended.num_turns) == ("cancelled", "tools", 4)
     assert bench.of(Interrupted) == [Interrupted("user", "tools")]
     assert history[-1].blocks == (Text("[Request interrupted by user for tool use]"),)
+
+
+def test_a_stopped_call_returns_its_output_and_a_finished_one_its_result() -> None:
+    from yume_shim.types.errors import Cancelled
+
+    cancel = CancelSignal()
+    quick_done = threading.Event()
+
+    def slow(given: dict[str, Any], context: Any) -> str:
+        assert quick_done.wait(20)
+        cancel.set()
+        raise Cancelled("three lines")
+
+    def quick(given: dict[str, Any], context: Any) -> str:
+        quick_done.set()
+        return "done"
+
+    script = answer(
+        calls("c1", "Slow"), calls("c2", "Quick", index=1), calls("c3", "Alone", index=2), stop="tool_calls"
+    )
+    tools = FunctionTools(Slow=slow, Quick=quick, Alone=lambda given, context: "never")
+    tools.parallel = {"Slow", "Quick"}
+    bench = Bench(ScriptedProvider(script), tools, concurrency=2)
+    run(bench, cancel=cancel)
+    results = {event.call.id: event.result.content for event in bench.of(ToolFinished)}
+    assert results == {
+        "c1": stopped_text("user", ran=True, output="three lines"),
+        "c2": "done",
+        "c3": stopped_text("user", ran=False),
+    }
+
+
+def test_what_a_stopped_call_says() -> None:
+    by_message = stopped_text("priority", ran=True, output="x")
+    assert "wait for the user" not in by_message
+    assert by_message.endswith("The user's message follows.\nOutput until it was stopped:\nx")
+    for reason in ("user", "signal", "shutdown", "priority"):
+        assert "remains" in stopped_text(reason, ran=True)  # type: ignore[arg-type]
+        assert "It was not run." in stopped_text(reason, ran=False)  # type: ignore[arg-type]
 
 
 def test_interrupt_in_a_retry_wait() -> None:

@@ -246,10 +246,12 @@ def _kill_tree_on_windows(pid: int) -> None:
 
 
 def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
-    """Wait for a command. Ends its whole group at the time limit, or when cancelled (raises Cancelled)."""
+    """Wait for a command. Ends its whole group at the time limit, or when cancelled (raises Cancelled; the sink has the
+    output until then)."""
     timed_out = not running.wait(seconds, cancel)
     if cancel.is_set():
         running.stop(CANCEL_GRACE_S)
+        running.silent.wait(CANCEL_GRACE_S)
         running.sink.finish()
         cancel.check()
     if timed_out:
