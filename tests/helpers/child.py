@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers.timing import wait_until
@@ -151,7 +152,8 @@ def run(
 
 def play(child: Child, script: Iterable[dict[str, Any]], cwd: str | os.PathLike[str] = "") -> None:
     """Lines are sent; `!after` waits for an output line, `!file` for a file in `cwd`, `!signal` sends one, `!raw` sends
-    text as it is, `!eof` ends the input, `!sleep_ms` pauses. `{REQUEST_ID}` in a line is the request id of the line last waited for."""
+    text as it is, `!eof` ends the input, `!sleep_ms` pauses. `{REQUEST_ID}` in a line is the request id of the line
+    last waited for."""
     last: dict[str, Any] = {}
     for step in script:
         match step:
@@ -160,7 +162,7 @@ def play(child: Child, script: Iterable[dict[str, Any]], cwd: str | os.PathLike[
             case {"!after": list(names)}:
                 last = child.wait_for(*names)
             case {"!file": name}:
-                wait_until(lambda path=os.path.join(cwd, name): os.path.exists(path), f"the file {name}")
+                wait_until(partial(os.path.exists, os.path.join(cwd, name)), f"the file {name}")
             case {"!signal": name}:
                 child.signal(name)
             case {"!raw": text}:

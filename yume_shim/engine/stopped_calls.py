@@ -24,7 +24,7 @@ def stopped_text(reason: InterruptReason, *, ran: bool, output: str = "") -> str
             why, then = BY_MESSAGE, MESSAGE_FOLLOWS
         case "signal" | "shutdown":
             why, then = BY_SHUTDOWN, WAIT
-        case "user":
+        case _:
             why, then = BY_USER, WAIT
     text = f"{why} {RAN if ran else NOT_RUN} {then}"
     return f"{text}\n{OUTPUT}\n{output}" if output else text
