@@ -123,6 +123,8 @@ class CallPipeline:
         call, prepared, decision = judged.call, judged.prepared, judged.decision
         if judged.failed is not None or prepared is None:
             return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
+        if decision.confinement is not None:
+            prepared = replace(prepared, confinement=decision.confinement)
         if decision.verdict == "allow":
             return prepared
         call = prepared.call
@@ -152,7 +154,9 @@ class CallPipeline:
         if gate.mode() != mode:
             services.emit(ModeChanged(gate.mode()))
         unchanged = answer.input is None or answer.input == call.input
-        return prepared if unchanged else self._prepare_again(call, answer.input or {})
+        if unchanged:
+            return prepared
+        return replace(self._prepare_again(call, answer.input or {}), confinement=prepared.confinement)
 
     def _report_state(self, state: Literal["running", "requires_action"]) -> None:
         if self._services.settings.host.session_states:
@@ -164,7 +168,8 @@ class CallPipeline:
         self._cancel.check()
         self.begun.add(prepared.call.id)
         with Heartbeat(self._services, prepared):
-            return self._toolbox.run(prepared, ToolContext(prepared.call.id, self._cancel, spawn=self._spawn))
+            context = ToolContext(prepared.call.id, self._cancel, spawn=self._spawn, confinement=prepared.confinement)
+            return self._toolbox.run(prepared, context)
 
     def _after(self, prepared: PreparedCall, output: ToolOutput) -> ToolOutput:
         hooks = self._services.hooks

@@ -7,6 +7,7 @@ from yume_shim.types.value import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.confinement import Confinement
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import Decision, ToolOutput
     from yume_shim.types.ports import ToolSource
@@ -23,6 +24,8 @@ class PreparedCall:
     """The absolute path that the call names; "" if its tool takes no path."""
     real_path: str = ""
     """Where that path led, links resolved, when the call was prepared. The tool opens this and nothing else."""
+    confinement: Confinement | None = None
+    """How the command must be confined, as the gate decided."""
 
 
 @value
