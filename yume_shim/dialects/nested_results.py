@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], session: str, uuid: str) -> Json:
     """`result`; `index` counts the results of this process, `before` is what the models had used at the last one."""
-    ending = ENDINGS[event.outcome]
+    ending = ENDINGS["success" if event.failed_command else event.outcome]
     failure = event.failure if ending.is_error and ending.nested == "success" else None
     user_uuids = event.user_uuids
     shared = ResultFields(

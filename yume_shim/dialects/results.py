@@ -88,6 +88,8 @@ def exit_code(outcome: Outcome) -> int:
 
 def nested_error_category(failure: Failure) -> ErrorCategory:
     """`error` of a synthetic assistant line."""
+    if failure.provider_code == "cancelled":
+        return "unknown"  # nothing is wrong with the server
     return "invalid_request" if failure.status == TOO_LARGE else _CATEGORIES[failure.kind]
 
 

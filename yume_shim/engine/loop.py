@@ -212,7 +212,8 @@ class Loop:
             except GaveUp as gave_up:
                 again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
-                    raise GaveUp(self._requests.explained(gave_up.failure), shown=gave_up.shown) from None
+                    failure = self._requests.explained(gave_up.failure)
+                    raise GaveUp(failure, shown=gave_up.shown, blocks=gave_up.blocks) from None
                 request = again
             finally:
                 self._book(self._client.take_lost())
@@ -342,7 +343,11 @@ class Loop:
             case "length" | "window":
                 self._services.emit(Notice("max_tokens", "The answer ended at the output limit and may be incomplete."))
             case "refusal":
-                self._services.emit(Notice("refusal", "The model declined to answer."))
+                why = f": {answer.detail}" if answer.detail else "."
+                self._services.emit(Notice("refusal", f"The model declined to answer{why}"))
+            case _ if not any(isinstance(block, Text) and block.text.strip() for block in answer.blocks):
+                what = "contains only reasoning" if answer.blocks else "is empty"
+                self._services.emit(Notice("empty_answer", f"The model's answer {what}."))
             case _:
                 pass
 

@@ -56,6 +56,8 @@ class ModelAnswer:
     usage: Usage
     cut: bool = False
     nudge: str = ""
+    detail: str = ""
+    """The provider's reason for a refusal."""
 
 
 class GaveUp(Exception):
@@ -162,7 +164,8 @@ class ModelClient:
             if attempt.ended is not None:
                 self._retries = 0
                 end = attempt.ended
-                return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage)
+                detail = self._without_keys_in(end.detail) if end.detail else ""
+                return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage, detail=detail)
             failure = attempt.failure or Failure("internal", "the provider's stream ended without an end")
             if failure.kind == "cancelled" or self._cancel.is_set():
                 raise self._stopped(attempt, request)
@@ -191,10 +194,12 @@ class ModelClient:
     def _without_keys(self, failure: Failure) -> Failure:
         """Redact the failure: servers quote the key that they refuse, and failures are shown, stored and sent to
         models."""
+        return replace(failure, **{name: self._without_keys_in(getattr(failure, name)) for name in QUOTING})
+
+    def _without_keys_in(self, text: str) -> str:
         from yume_shim.text.redact import redact
 
-        texts = {name: redact(getattr(failure, name), self._services.secrets) for name in QUOTING}
-        return replace(failure, **texts)
+        return redact(text, self._services.secrets)
 
     def _on_event(self, event: ModelEvent, attempt: Attempt, request: Request) -> None:
         emit = self._emit
@@ -238,7 +243,6 @@ class ModelClient:
             case ResponseFailed(failure):
                 attempt.failure = failure
             case Notice():
-                self._services.log("warning", event.text)  # text mode shows it nowhere else
                 emit(event)
 
     def _joined(self, block: Text, index: int, attempt: Attempt) -> Text:

@@ -7,6 +7,7 @@ avoided, it is changed and sent again (`fitting/endpoint_adaptation`), unless a 
 from __future__ import annotations
 
 from yume_shim.providers.fitting.prepare import Preparer
+from yume_shim.providers.wire.api_shapes import ApiCheck
 from yume_shim.providers.wire.failures import (
     StatusFailed,
     advised,
@@ -159,16 +160,22 @@ class ApiProvider:
 
                 decoder = TextCalls(decoder, request, self._ids.call_id)
             parts = None if ready.request.streaming else self._adapter.whole_frames
+            check = ApiCheck(self._adapter.API, self._name)
             for frame in frames:
                 if tap:
                     tap("frame", frame)
                 if "!bad" in frame:
                     raise ProviderFailed(failure_protocol(self._name, _unreadable(frame["!bad"])))
+                if check.open:
+                    check.see(frame)
                 if cancel.is_set():
                     raise Cancelled
                 yield from self._fed(decoder, frame, parts)
             cancel.check()  # a body that was closed while it was read can look complete
-            yield from self._fed(decoder, None)
+            for event in self._fed(decoder, None):
+                if isinstance(event, ResponseFailed):
+                    check.end()
+                yield event
         finally:
             frames.close()
 

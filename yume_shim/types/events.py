@@ -309,6 +309,11 @@ class TurnEnded:
     local_command: str = ""
     """The local command (`compact`, `clear`) that ran in place of a model's turn."""
 
+    @property
+    def failed_command(self) -> bool:
+        """A local command failed. The Claude CLI does not count that as an error."""
+        return bool(self.local_command) and self.failure is not None
+
 
 EngineEvent = (
     SessionReady
