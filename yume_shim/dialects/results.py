@@ -106,7 +106,7 @@ def error_text(failure: Failure) -> str:
         return f"Request too large · {failure.message}"
     match failure.kind:
         case "auth":
-            if failure.status is None:
+            if failure.status is None and not failure.provider_code:
                 return f"Not logged in · {failure.message}"
             if failure.status == 403:
                 return f"Failed to authenticate. API Error: 403 {failure.message}"

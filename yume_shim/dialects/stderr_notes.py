@@ -17,6 +17,8 @@ BY_CHOICE = ("host", "resume")
 def stderr_note(event: Event) -> str:
     """The text of a warning; "" if there is none."""
     match event:
+        case Notice(code="store"):
+            return ""  # the store reports that itself, also where no host can be told
         case Notice():
             return event.text
         case ModelChanged() if event.reason not in BY_CHOICE:

@@ -113,7 +113,9 @@ class ApiProvider:
             change = None if begun else self._preparer.adapt(request, failure)
             if change is None:
                 break
-            self._log("info", f"{failure.message}; sent again: {change}")
+            # what the request now lacks, people should know; a parameter under another name is no loss
+            level = "warning" if change.startswith("without") else "info"
+            self._log(level, f"{failure.message}; sent again: {change}")
         yield ResponseFailed(advised(failure, request.model))
 
     def close(self) -> None:

@@ -206,10 +206,9 @@ class JsonlStore:
             return
         self._warned = True
         message = f"the session is not being saved to {self.path}: {type(error).__name__}: {error}"
+        self.log("warning", message)
         if self.warn_host is not None:
-            self.warn_host(message)  # that is logged too
-        else:
-            self.log("warning", message)
+            self.warn_host(message)
 
 
 def make_folders(path: str) -> None:
