@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from yume_shim.app.models import EndpointKeys
     from yume_shim.providers.discovery.limits_cache import LimitsCache
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Credential, ModelSpec, Request
     from yume_shim.types.ports import Cancel, Clock, Ids, KeySource, Provider
@@ -135,7 +136,20 @@ class Providers:
             return lambda credential: ReplayProvider(settings.network.cassette, ids, self._log, recorder)
         from yume_shim.providers.load import provider_maker
 
-        return provider_maker(spec, settings, ids, self._log, recorder)
+        return provider_maker(
+            spec, settings, ids, self._log, recorder, self._keep_error if settings.log.keep_errors else None
+        )
+
+    def _keep_error(self, record: Json) -> None:
+        """Store the record of a failed request for `doctor --last-errors`. It must not fail the turn."""
+        from yume_shim.store.error_records import add_error, errors_path
+        from yume_shim.text.redact import redact, with_texts
+
+        secrets = self._keys.secrets
+        try:
+            add_error(errors_path(self._settings.env), with_texts(record, lambda text: redact(text, secrets)))
+        except OSError as error:
+            self._log("debug", f"the record of a failed request cannot be kept: {error}")
 
 
 class MissingKeyProvider:

@@ -267,10 +267,9 @@ def test_answers_of_a_server_that_reuses_its_response_ids_keep_their_order(tmp_p
     for step in range(3):
         call = {"type": "tool_use", "id": f"c{step}", "name": "Read", "input": {}}
         result = {"type": "tool_result", "tool_use_id": f"c{step}", "content": f"of {step}"}
-        figures = {"costUSD": 0.25}
         lines += [
-            answer(f"{step}t", [{"type": "text", "text": f"step {step}"}], message_id="chatcmpl-0", **figures),
-            answer(f"{step}c", [call], message_id="chatcmpl-0", **figures),
+            answer(f"{step}t", [{"type": "text", "text": f"step {step}"}], message_id="chatcmpl-0", costUSD=0.25),
+            answer(f"{step}c", [call], message_id="chatcmpl-0", costUSD=0.25),
             question(f"{step}r", [result]),
         ]
         if with_note:  # a line without a message in between
