@@ -296,7 +296,7 @@ class CommandCall:
             self._outside = self._outside or place
             return False
         roots = (place.asked in self._space.folders, place.real in self._space.folders)
-        return not (place.is_link or any(roots) or self._space.protected(place))
+        return not (place.is_link or place.has_other_names or any(roots) or self._space.protected(place))
 
     def _writing_allowed(self, writing: Writes) -> bool:
         if self._cwd_unknown:

@@ -115,8 +115,14 @@ class Permissions:
     # ------------------------------------------------ decide
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
-        mode = self._effective()
+        from yume_shim.gate.file_calls import FileCall
+
         subject = self._subject(call, spec)
+        decision = self._verdict(subject, spec)
+        return replace(decision, judged=subject.judged) if isinstance(subject, FileCall) else decision
+
+    def _verdict(self, subject: FileCall | CommandCall | OtherCall, spec: ToolSpec) -> Decision:
+        mode = self._effective()
         denied = subject.denied()
         if denied is not None:
             return denied

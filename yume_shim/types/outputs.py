@@ -47,6 +47,8 @@ class Decision:
     reason: str = ""
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
+    judged: str = ""
+    """Of a call of a file tool: the resolved path that was decided on."""
 
 
 @value
