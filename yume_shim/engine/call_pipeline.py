@@ -121,6 +121,8 @@ class CallPipeline:
         call, prepared, decision = judged.call, judged.prepared, judged.decision
         if judged.failed is not None or prepared is None:
             return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
+        if decision.confinement is not None:
+            prepared = replace(prepared, confinement=decision.confinement)
         if decision.verdict == "allow":
             return prepared
         call = prepared.call
@@ -150,7 +152,9 @@ class CallPipeline:
         if gate.mode() != mode:
             services.emit(ModeChanged(gate.mode()))
         unchanged = answer.input is None or answer.input == call.input
-        return prepared if unchanged else self._prepare_again(call, answer.input or {})
+        if unchanged:
+            return prepared
+        return replace(self._prepare_again(call, answer.input or {}), confinement=prepared.confinement)
 
     def _report_state(self, state: Literal["running", "requires_action"]) -> None:
         if self._services.settings.host.session_states:
@@ -161,7 +165,8 @@ class CallPipeline:
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
         with Heartbeat(self._services, prepared):
-            return self._toolbox.run(prepared, ToolContext(prepared.call.id, self._cancel, spawn=self._spawn))
+            context = ToolContext(prepared.call.id, self._cancel, spawn=self._spawn, confinement=prepared.confinement)
+            return self._toolbox.run(prepared, context)
 
     def _after(self, prepared: PreparedCall, output: ToolOutput) -> ToolOutput:
         hooks = self._services.hooks

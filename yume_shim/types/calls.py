@@ -7,6 +7,7 @@ from yume_shim.types.value import replace, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.confinement import Confinement
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import Decision, ToolOutput
     from yume_shim.types.ports import ToolSource
@@ -24,6 +25,8 @@ class PreparedCall:
     real_path: str = ""
     """Where that path leads, links resolved: as the gate saw it when it decided, else when the call was prepared. The
     tool opens this and nothing else."""
+    confinement: Confinement | None = None
+    """How the command must be confined, as the gate decided."""
 
     def at(self, judged: str) -> PreparedCall:
         """The call bound to the path that the gate decided on; "" if it decided on no path."""
