@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from yume_shim.providers.fitting.prepare import Learn
     from yume_shim.providers.pipeline import Adapter, Exchange, Log, Note, Tap
     from yume_shim.providers.request_log import RequestLog
     from yume_shim.types.blocks import Json
@@ -33,14 +34,16 @@ def provider_maker(
     ids: Ids,
     log: Log,
     tap: Tap | None = None,
+    learn: Learn | None = None,
     keep_error: Callable[[Json], None] | None = None,
 ) -> Callable[[Credential], Provider]:
-    """A function that builds the provider for one key. All providers of the model share adaptations, notices
-    and the log of requests. `keep_error` stores the record of a failed request."""
+    """A function that builds the provider for one key. All providers of the model share adaptations, notices and the
+    log of requests. `learn` is called with the limits that refusals named, once a request has succeeded with them;
+    `keep_error` stores the record of a failed request."""
     from yume_shim.providers.fitting.prepare import Preparer
     from yume_shim.providers.pipeline import ApiProvider
 
-    preparer = Preparer(log)
+    preparer = Preparer(log, learn)
     note = _request_notes(log if settings.log.debugs else None, keep_error)
 
     def make(credential: Credential) -> Provider:

@@ -132,10 +132,12 @@ class ApiProvider:
                     failure = exchange.named(event.failure)
                     break
                 begun = begun or not isinstance(event, Notice)
-                yield event
                 if isinstance(event, ResponseEnded):
                     self._note(request, exchange, None, "")
+                    self._preparer.succeeded(request)
+                    yield event
                     return
+                yield event
             if failure is None:
                 failure = failure_protocol(self._name, "the decoder ended without a terminal event")
             failure = self._preparer.judge(request, failure)
