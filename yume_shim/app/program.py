@@ -87,6 +87,7 @@ class Program:
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
+            learned=self._providers.learned,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,

@@ -63,7 +63,8 @@ class CallPipeline:
             before = self._before(prepared)
             if before.input is not None and before.input != prepared.call.input:
                 prepared = self._prepare_again(prepared.call, before.input)
-            return JudgedCall(call, prepared, self._decide(prepared, before))
+            prepared, decision = self._decide(prepared, before)
+            return JudgedCall(call, prepared, decision)
         except ToolFailed as failed:
             return JudgedCall(call, failed=failed)
         except Cancelled:
@@ -104,13 +105,14 @@ class CallPipeline:
         """Input that a hook or the host changed is completed and validated like the model's."""
         return self._toolbox.prepare(self._toolbox.complete_for_host(replace(call, input=given)))
 
-    def _decide(self, prepared: PreparedCall, before: BeforeCall) -> Decision:
+    def _decide(self, prepared: PreparedCall, before: BeforeCall) -> tuple[PreparedCall, Decision]:
         """Combine the decisions of gate and hooks: a denial by the gate wins, otherwise the hooks' decision counts."""
         if not prepared.spec.gated:
-            return ALLOWED
+            return prepared, ALLOWED
         decision = self._services.gate.decide(prepared.call, prepared.spec)
         hooked = before.decision
-        return decision if hooked is None or decision.verdict == "deny" else hooked
+        combined = decision if hooked is None or decision.verdict == "deny" else hooked
+        return prepared.at(decision.judged), combined
 
     # ------------------------------------------------------------ ask
 

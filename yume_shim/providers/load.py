@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from yume_shim.providers.fitting.prepare import Learn
     from yume_shim.providers.pipeline import Adapter, Log, Tap
     from yume_shim.types.models import Credential, Endpoint, ModelSpec
     from yume_shim.types.ports import Ids, Provider, Transport
@@ -25,13 +26,14 @@ def load_provider(
 
 
 def provider_maker(
-    spec: ModelSpec, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None
+    spec: ModelSpec, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None, learn: Learn | None = None
 ) -> Callable[[Credential], Provider]:
-    """A function that builds the provider for one key. All providers of the model share adaptations and notices."""
+    """A function that builds the provider for one key. All providers of the model share adaptations and notices.
+    `learn` is called with the limits that refusals named, once a request has succeeded with them."""
     from yume_shim.providers.fitting.prepare import Preparer
     from yume_shim.providers.pipeline import ApiProvider
 
-    preparer = Preparer(log)
+    preparer = Preparer(log, learn)
 
     def make(credential: Credential) -> Provider:
         adapter = load_adapter(spec.endpoint.api)

@@ -101,9 +101,11 @@ class ApiProvider:
                     failure = event.failure
                     break
                 begun = begun or not isinstance(event, Notice)
-                yield event
                 if isinstance(event, ResponseEnded):
+                    self._preparer.succeeded(request)
+                    yield event
                     return
+                yield event
             if failure is None:
                 failure = failure_protocol(self._name, "the decoder ended without a terminal event")
             failure = self._preparer.judge(request, failure)

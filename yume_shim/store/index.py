@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.disk.bounded import open_regular
 from yume_shim.store.layout import project_key
 from yume_shim.text.codec import loads, loads_object
 from yume_shim.types.value import value
@@ -88,7 +89,7 @@ def listing(projects: str, cwd: str = "") -> list[Listed]:
 def look(path: str) -> Listed | None:
     """The facts about one file that a list shows; None if it holds no conversation, or a subagent's."""
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             status = os.fstat(file.fileno())
             head = file.read(LOOK_BYTES)
             tail = head

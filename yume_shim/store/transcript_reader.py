@@ -6,6 +6,7 @@ not of the file.
 
 from __future__ import annotations
 
+from yume_shim.disk.bounded import open_regular
 from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.cost_state import CostReader
 from yume_shim.store.tree import AssistantNode, Boundary, Node, Tree, UserNode
@@ -69,7 +70,7 @@ class TranscriptReader:
     def read(self, path: str) -> None:
         """Read the whole file. Raises OSError."""
         loads = codec.loads
-        with open(path, "rb", buffering=READ_BYTES) as file:
+        with open(open_regular(path), "rb", buffering=READ_BYTES) as file:
             for raw in lines_of(file):
                 if raw.startswith(_START):
                     kind = raw[len(_START) : raw.find(b'"', len(_START))].decode("latin-1")

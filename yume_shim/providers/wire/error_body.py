@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from yume_shim.types.errors import TokenLimits
+
 MAX_MESSAGE = 2_000
 """Characters of a provider's message that are kept."""
 MAX_DIGITS = 18
@@ -49,6 +51,8 @@ class ErrorBody:
     """The refused parameter, as a path with dots."""
     token_quota: int = 0
     """Input tokens per minute, if that quota was exceeded."""
+    limits: TokenLimits | None = None
+    """The token limits that it names."""
 
 
 def read_body(body: bytes | Any) -> ErrorBody:
@@ -87,7 +91,7 @@ def _header_wait(text: str, factor: float, now: float) -> int | None:
 def _from_text(text: str) -> ErrorBody:
     if text[:1] == "<":
         return ErrorBody(message=_html_summary(text), html=True)
-    return ErrorBody(message=_clip(text), wait_ms=_wait_in_text(text))
+    return ErrorBody(message=_clip(text), wait_ms=_wait_in_text(text), limits=_limits(text))
 
 
 def _html_summary(text: str) -> str:
@@ -111,7 +115,11 @@ def _from_json(body: Any) -> ErrorBody:
             return wrapped
         outer_word = [body["code"]] if isinstance(body.get("code"), str) else []
         return ErrorBody(
-            _clip(inner), outer_word[0] if outer_word else "", _lower(outer_word), None, _wait_in_text(inner)
+            message=_clip(inner),
+            code=outer_word[0] if outer_word else "",
+            words=_lower(outer_word),
+            wait_ms=_wait_in_text(inner),
+            limits=_limits(inner),
         )
     fields = inner if isinstance(inner, dict) else body
     codes = [*_reasons(fields), *(fields.get(name) for name in ("code", "type", "status"))]
@@ -125,6 +133,7 @@ def _from_json(body: Any) -> ErrorBody:
         wait_ms=_retry_info(fields) or _wait_in_text(message),
         param=_param(fields),
         token_quota=_token_quota(fields),
+        limits=_limits(message, fields),
     )
 
 
@@ -183,6 +192,17 @@ def _param(fields: dict[str, Any]) -> str:
             if isinstance(violation, dict) and isinstance(violation.get("field"), str):
                 return str(violation["field"])
     return ""
+
+
+def _limits(message: str, fields: dict[str, Any] | None = None) -> TokenLimits | None:
+    """The token limits in a message; some gateways move the sentence into `param`."""
+    if "token" not in message.lower() and not fields:
+        return None
+    from yume_shim.providers.wire.token_limits import read_limits
+
+    fields = fields or {}
+    param = fields.get("param")
+    return read_limits(f"{_clip(message)} {_clip(param)}" if isinstance(param, str) else _clip(message), fields)
 
 
 def _token_quota(fields: dict[str, Any]) -> int:

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 
+from yume_shim.disk.resolve import resolve
 from yume_shim.tools.dispatch.session_state import ToolState
 from yume_shim.tools.dispatch.specs import SPECS, chosen_specs
 from yume_shim.types.errors import ToolFailed
@@ -121,7 +122,7 @@ class BuiltinTools:
         call, spec = prepared.call, prepared.spec
         context.cancel.check()
         if prepared.path:
-            if os.path.realpath(prepared.path) != prepared.real_path:
+            if resolve(prepared.path).real != prepared.real_path:
                 raise ToolFailed(f"Refused: {prepared.path} led somewhere else when permission for it was given.")
             context = replace(context, judged=prepared.real_path)
         module = f"yume_shim.tools.{module_name(spec.name)}"
@@ -132,7 +133,7 @@ class BuiltinTools:
     def _resolved_path(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
         """(the path named in the call, where it leads)."""
         path = self._state.resolve(call.input.get(spec.path_field) or self._state.cwd)
-        return path, os.path.realpath(path)
+        return path, resolve(path).real
 
     def _corrected(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
         """The call with wrong arguments corrected by `argument_fixes.py`; each kind of drift is logged once."""

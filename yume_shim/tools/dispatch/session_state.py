@@ -6,7 +6,9 @@ import os
 import sys
 import threading
 
+from yume_shim.disk.resolve import absolute, resolve
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.folders import home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +72,8 @@ class ToolState:
         unasked_env: tuple[str, ...] = (),
     ) -> None:
         self.cwd = os.path.abspath(cwd)
-        self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
+        self._home = home_folder(session_env or env)
+        self.roots = tuple(resolve(self.resolve(folder)).real for folder in (self.cwd, *add_dirs))
         self.env = env
         self.session_env = session_env
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
@@ -95,8 +98,14 @@ class ToolState:
         """Set if the host wants to rewind files."""
 
     def resolve(self, path: str) -> str:
-        """The absolute, normalised path; relative ones start at the session's working directory."""
-        return os.path.normpath(os.path.join(self.cwd, path))
+        """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths
+        start at the session's working directory, `~` is the home folder."""
+        return absolute(path, self.cwd, self._home)
+
+    def name_of(self, path: str, real: str) -> str:
+        """The path to show for a resolved one: as it was asked for, without `..`, if that is the same place."""
+        tidy = os.path.normpath(path)
+        return tidy if resolve(tidy).real == real else real
 
     def relative(self, path: str) -> str:
         """A path as results show it: below the working directory without that prefix, with forward slashes."""
@@ -106,7 +115,7 @@ class ToolState:
 
     def inside(self, path: str) -> bool:
         """Is the path, with links resolved, inside the working directory or an added one? Compares whole components."""
-        real = os.path.realpath(path)
+        real = resolve(path).real
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
     @property
@@ -178,7 +187,7 @@ class ToolState:
         from yume_shim.tools.files.checkpoints import Checkpoints
 
         def put(path: str, data: bytes) -> None:
-            write_file(write_target(path, path, may_enter=False), data, path)
+            write_file(write_target(path, path, may_enter=False, judged=path), data, path)
 
         self.checkpoints = Checkpoints(folder, put)
 
