@@ -236,6 +236,8 @@ class ToolSettings:
     sandbox: str = ""
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
     without network."""
+    unasked_env: tuple[str, ...] = ()
+    """Variables that look like secrets (`*_TOKEN` …) and that commands that run unasked may see nevertheless."""
     file_checkpoints: bool = False
     """Keep copies of files before the file tools change them, for the host's `rewind_files`."""
     repair_mojibake: bool = False
