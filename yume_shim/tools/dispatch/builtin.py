@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
+MAX_DRIFT_NAME = 80
+"""Characters of a name that a model made up which are logged."""
 NO_ARGUMENTS = ("", "null", '""')
 
 
@@ -147,7 +149,7 @@ class BuiltinTools:
                 if (spec.name, name) in self._drifts or len(self._drifts) >= MAX_DRIFTS:
                     return
                 self._drifts.add((spec.name, name))
-            self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
+            self._state.log("warning", f"schema drift: {spec.name} was called with `{name[:MAX_DRIFT_NAME]}`, {what}")
 
         better = fix_arguments(call.input, spec.schema, report_drift)
         return call if better is call.input else replace(call, input=better)
