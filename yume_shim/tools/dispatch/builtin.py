@@ -114,6 +114,7 @@ class BuiltinTools:
         from yume_shim.types.calls import PreparedCall
 
         check_input(spec, call.input, call.broken)
+        call = self._with_local_paths(call, spec)
         path, real_path = self._resolved_path(call, spec) if spec.path_field else ("", "")
         return PreparedCall(call, spec, self, path, real_path)
 
@@ -131,6 +132,16 @@ class BuiltinTools:
         __import__(module)
         output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
+
+    def _with_local_paths(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
+        """The call with paths in this system's form: the gate judges, the host sees and the tool opens the same."""
+        for field in (spec.path_field, spec.pattern_field):
+            given = call.input.get(field) if field else None
+            if isinstance(given, str) and given:
+                local = self._state.local(given)
+                if local != given:
+                    call = replace(call, input={**call.input, field: local})
+        return call
 
     def _resolved_path(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
         """(the path named in the call, where it leads)."""
