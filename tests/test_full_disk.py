@@ -1,4 +1,4 @@
-"""Large output where nothing can be saved: a read-only home, a full disk. Nothing is lost silently, nothing is claimed."""
+"""Large output where nothing can be saved: a read-only home, a full disk. The model gets both ends, and the truth."""
 
 from __future__ import annotations
 
