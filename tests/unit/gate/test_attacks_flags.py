@@ -431,7 +431,8 @@ def test_folders_are_not_merged_unasked(space: Path, command: str) -> None:
 
 def test_the_rows_really_write_and_leak(space: Path, tmp_path: Path) -> None:
     """Without the gate each row does what it says, so the tables test attacks that work."""
-    dead = []
+    dead: list[str] = []
+    before: object = None
     place = tmp_path / "work"
     run(f"cp -a {space.parent}/outside {tmp_path}/", tmp_path)
     for command in [*WRITING, *LEAKING]:
