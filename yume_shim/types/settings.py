@@ -100,6 +100,15 @@ class LogSettings:
 
     level: str = "warning"
     debug_file: str = ""
+    as_json: bool = False
+    """Each line is a JSON object (`--log-format json`)."""
+    keep_errors: bool = True
+    """Keep a record of each failed request for `yume-shim doctor --last-errors`."""
+
+    @property
+    def debugs(self) -> bool:
+        """Debug messages are written somewhere. Otherwise they are not even made."""
+        return self.level == "debug" or bool(self.debug_file)
 
 
 @value
