@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from yume_shim.gate import wording
 from yume_shim.gate.command_denies import CommandDenies, before_glob, before_glob_text
 from yume_shim.gate.command_flow import follow
+from yume_shim.gate.folders import base_name, has_flag_like_names, names_below
 from yume_shim.gate.paths import components, links_in, resolve
-from yume_shim.gate.read_only import reads
+from yume_shim.gate.read_only import NO_FILES, is_loose_glob, reads
 from yume_shim.gate.rules import command_matches, escape_command, is_exact
 from yume_shim.gate.shell import parse
 from yume_shim.gate.unwrap import name_of, unwrap, without_wrappers
 from yume_shim.gate.word_set import word_set
+from yume_shim.gate.workspace import Place
 from yume_shim.gate.writing_commands import writes
 from yume_shim.types.outputs import Decision
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.gate.rules import Rule
     from yume_shim.gate.shell import Simple, Word
     from yume_shim.gate.unwrap import Unwrapped
-    from yume_shim.gate.workspace import Place, Workspace
+    from yume_shim.gate.workspace import Workspace
     from yume_shim.gate.writing_commands import Writes
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.permission_records import PermissionUpdate
@@ -146,7 +149,7 @@ class CommandCall:
             return False
         paths = reads(words)
         if paths is not None:
-            return not self._flow.unknown and all(self._readable(word) for word in paths if word.text != "-")
+            return not self._flow.unknown and all(self._readable(word) for word in paths if word.text not in NO_FILES)
         writing = writes(words) if mode == "acceptEdits" else None
         return writing is not None and self._writing_allowed(writing)
 
@@ -177,9 +180,13 @@ class CommandCall:
                 return False
             if word.kind == "glob" and not self._links_stay_inside(place):
                 return False
+            if is_loose_glob(word) and has_flag_like_names(place.real):
+                return False
         return True
 
     def _links_stay_inside(self, folder: Place) -> bool:
+        if not resolve(folder.real).is_folder:
+            return True
         links = links_in(folder.real)
         return links is not None and all(self._space.inside(self._space.place(link)) for link in links)
 
@@ -204,28 +211,37 @@ class CommandCall:
             return False
         self.targets.append(place)
         roots = (place.asked in self._space.folders, place.real in self._space.folders)
-        return not (place.is_link or any(roots) or self._space.protected(place))
+        return not (place.is_link or place.has_other_names or any(roots) or self._space.protected(place))
 
     def _writing_allowed(self, writing: Writes) -> bool:
         if self._flow.unknown:
             return False
-        last = writing.paths[-1].text
-        for word in writing.paths:
-            for place in self._flow.places(word.text):
-                into = writing.into and word is writing.paths[-1] and place.is_folder
-                root = into and place.real in self._space.folders
-                if root:
+        *sources, last = (word.text for word in writing.paths)
+        for text in (*sources, last):
+            for place in self._flow.places(text):
+                if writing.into and text == last and place.is_folder and place.real in self._space.folders:
                     self.targets.append(place)
-                if not root and not self._writable(place):
+                elif not self._writable(place):
                     return False
-        if not writing.into:
-            return True
-        for word in writing.paths[:-1]:
-            name = re.split(r"[/\\]", word.text.rstrip("/"))[-1]
-            for place in self._flow.places(f"{last}/{name}"):
-                if self._flow.is_folder(last) and (not self._writable(place) or (writing.whole and place.exists)):
+        into = writing.into and self._flow.is_folder(last)
+        if writing.exact and (len(sources) != 1 or self._flow.is_folder(last)):
+            return False  # the two folders are merged: any file below may be replaced
+        for text in sources if writing.into or writing.exact else ():
+            target = f"{last}/{base_name(text, self._space.flavour)}" if into else last
+            for place in self._flow.places(target):
+                if into and (not self._writable(place) or place.is_folder or (writing.whole and place.exists)):
+                    return False
+                if any(not self._movable(source, place) for source in self._flow.places(text)):
                     return False
         return True
+
+    def _movable(self, source: Place, target: Place) -> bool:
+        """Whether nothing gets a protected name when a folder is copied or moved to a new place."""
+        names = names_below(source.real) if source.is_folder else []
+        if names is None:
+            return False
+        made = (os.path.join(target.real, name) for name in names)
+        return not any(self._space.protected(Place(path, path)) for path in made)
 
     # ------------------------------------------------ ask
 
