@@ -92,6 +92,8 @@ class Exchange:
         return replace(failure, request_id=read_request_id(self.headers))
 
 
+NOTICED = ("documents", "tools")
+"""Changes that end so come with a Notice."""
 BAD_FRAME_QUOTE = 200
 """Characters of an invalid event that are quoted."""
 
@@ -146,8 +148,9 @@ class ApiProvider:
             self._note(request, exchange, failure, change or "")
             if change is None:
                 break
-            # what the request now lacks, people should know; a parameter under another name is no loss
-            level = "warning" if change.startswith("without") else "info"
+            # what the request now lacks, people should know; media and tools left out have notices of their own
+            lacks = change.startswith("without") and not change.endswith(NOTICED)
+            level = "warning" if lacks else "info"
             self._log(level, f"{failure.message}; sent again: {change}")
         yield ResponseFailed(advised(failure, request.model))
 
