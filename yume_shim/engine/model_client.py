@@ -201,7 +201,7 @@ class ModelClient:
             case BlockEnded(index, block):
                 attempt.open_index = attempt.open_block = None
                 if isinstance(block, ToolCall):
-                    fix = request.model.endpoint.quirks.fix_arguments
+                    fix = request.model.endpoint.quirks.fix_arguments and not request.model.is_claude
                     block = replace(block, id=attempt.renamed or block.id)
                     block = self._services.toolbox.complete(block, fix_arguments=fix)
                     self._used_ids.add(block.id)

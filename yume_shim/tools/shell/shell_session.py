@@ -12,10 +12,10 @@ from yume_shim.tools.shell.processes import (
     REAP_S,
     WINDOWS,
     ProcessGroup,
-    Sink,
     await_groups,
     find_program,
 )
+from yume_shim.tools.shell.sink import Sink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
