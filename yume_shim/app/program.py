@@ -58,7 +58,13 @@ class Program:
             on_task=self._emit,
         )
         self._gate = Permissions(
-            settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder
+            settings,
+            settings.cwd,
+            home,
+            startup.flat,
+            startup.log,
+            shell_cwd=self._tools.shell_folder,
+            confiner=self._tools.confiner,
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
@@ -132,6 +138,10 @@ class Program:
     def last_end(self) -> TurnEnded | None:
         """How the last turn ended."""
         return self._session.last_end
+
+    def compact_failed(self) -> bool:
+        """Has the host's last `compact` failed, with no turn after it?"""
+        return self._session.compact_failed
 
     def on_signal(self, name: str) -> None:
         """Stop the session; a Claude form that is terminated prints nothing more."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], session: str, uuid: str) -> Json:
     """`result`; `index` counts the results of this process, `before` is what the models had used at the last one."""
-    ending = ENDINGS[event.outcome]
+    ending = ENDINGS["success" if event.failed_command else event.outcome]
     failure = event.failure if ending.is_error and ending.nested == "success" else None
     user_uuids = event.user_uuids
     shared = ResultFields(
@@ -51,6 +51,7 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
         terminal_reason=terminal_reason(event) or None,
         local_command=event.local_command or None,
         structured_output=event.structured_output,
+        request_id=event.failure.request_id or None if event.failure is not None else None,
         user_message_uuid=user_uuids[-1] if user_uuids else None,
         user_message_uuids=list(user_uuids) or None,
         session_id=session,
@@ -59,11 +60,16 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
     if ending.nested != "success":
         return FailureLine(subtype=ending.nested, errors=error_list(event), **shared)
     return SuccessLine(
-        result=event.text if failure is None else error_text(failure),
+        result=_last_part(event) if failure is None else error_text(failure),
+        result_parts=list(event.parts) or None if failure is None else None,
         api_error_status=None if failure is None else failure.status,
         api_error_type=None if failure is None else failure.provider_code or None,
         **shared,
     )
+
+
+def _last_part(event: TurnEnded) -> str:
+    return event.parts[-1] if event.parts else event.text
 
 
 def resume_failed_line(event: ResumeFailed, uuid: str) -> Json:

@@ -53,17 +53,28 @@ class CallPipeline:
     def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
         self.notes: list[str] = []
+        self.begun: set[str] = set()
+        """The calls whose tools have begun to run."""
 
     # ------------------------------------------------------------ the two halves
 
     def judge(self, call: ToolCall) -> JudgedCall:
         """Prepare, before-hooks, decide. Raises Cancelled, nothing else."""
+        judged = self._judge(call)
+        if self._services.settings.log.debugs:
+            from yume_shim.engine.debug_log import judged_entry
+
+            self._services.log("debug", judged_entry(judged))
+        return judged
+
+    def _judge(self, call: ToolCall) -> JudgedCall:
         try:
             prepared = self._toolbox.prepare(call)
             before = self._before(prepared)
             if before.input is not None and before.input != prepared.call.input:
                 prepared = self._prepare_again(prepared.call, before.input)
-            return JudgedCall(call, prepared, self._decide(prepared, before))
+            prepared, decision = self._decide(prepared, before)
+            return JudgedCall(call, prepared, decision)
         except ToolFailed as failed:
             return JudgedCall(call, failed=failed)
         except Cancelled:
@@ -74,6 +85,15 @@ class CallPipeline:
     def complete(self, judged: JudgedCall) -> ToolFinished:
         """Ask, run, after-hooks, finish. Raises Cancelled or HostStopped, nothing else."""
         begun = self._services.clock.monotonic()
+        finished = self._complete(judged, begun)
+        if self._services.settings.log.debugs:
+            from yume_shim.engine.debug_log import finished_entry
+
+            took = round((self._services.clock.monotonic() - begun) * 1000)
+            self._services.log("debug", finished_entry(finished, took))
+        return finished
+
+    def _complete(self, judged: JudgedCall, begun: float) -> ToolFinished:
         permitted = self._permit(judged)
         if isinstance(permitted, ToolFinished):
             return permitted
@@ -82,7 +102,9 @@ class CallPipeline:
             output = self._run(permitted)
         except ToolFailed as failed:
             return self._after_failure(permitted, failed_result(call, failed))
-        except (Cancelled, HostStopped):
+        except Cancelled as stopped:
+            raise Cancelled(self._clean_text(call, stopped.output)) from None
+        except HostStopped:
             raise
         except Exception as error:
             return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
@@ -104,13 +126,14 @@ class CallPipeline:
         """Input that a hook or the host changed is completed and validated like the model's."""
         return self._toolbox.prepare(self._toolbox.complete_for_host(replace(call, input=given)))
 
-    def _decide(self, prepared: PreparedCall, before: BeforeCall) -> Decision:
+    def _decide(self, prepared: PreparedCall, before: BeforeCall) -> tuple[PreparedCall, Decision]:
         """Combine the decisions of gate and hooks: a denial by the gate wins, otherwise the hooks' decision counts."""
         if not prepared.spec.gated:
-            return ALLOWED
+            return prepared, ALLOWED
         decision = self._services.gate.decide(prepared.call, prepared.spec)
         hooked = before.decision
-        return decision if hooked is None or decision.verdict == "deny" else hooked
+        combined = decision if hooked is None or decision.verdict == "deny" else hooked
+        return prepared.at(decision.judged), combined
 
     # ------------------------------------------------------------ ask
 
@@ -162,6 +185,7 @@ class CallPipeline:
 
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
+        self.begun.add(prepared.call.id)
         with Heartbeat(self._services, prepared):
             context = ToolContext(prepared.call.id, self._cancel, spawn=self._spawn, confinement=prepared.confinement)
             return self._toolbox.run(prepared, context)
@@ -194,6 +218,10 @@ class CallPipeline:
             if count:
                 self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")
         return output
+
+    def _clean_text(self, call: ToolCall, text: str) -> str:
+        cleaned = self._clean(call, ToolOutput(text)).content if text else ""
+        return cleaned if isinstance(cleaned, str) else ""
 
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)

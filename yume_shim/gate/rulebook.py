@@ -107,6 +107,10 @@ class RuleBook:
         """Whether any deny rule names paths."""
         return any(entry.paths for entry in self._entries["deny"])
 
+    def locks_paths(self) -> bool:
+        """Whether any deny rule forbids writing paths."""
+        return bool(self._path_denies("Edit") or self._path_denies("Write"))
+
     def hidden_patterns(self) -> tuple[PathPattern, ...]:
         """The patterns of all `Read` deny rules."""
         return tuple(pattern for entry in self._path_denies("Read") for pattern in entry.paths)
@@ -114,6 +118,11 @@ class RuleBook:
     def hides(self, place: Place) -> Rule | None:
         """The `Read` deny rule that hides this path."""
         return self._denied(place, "Read")
+
+    def hides_all(self) -> bool:
+        """Whether a deny rule such as `Read(**)` hides every file. (`Read` alone only removes the tool.)"""
+        denies = self._entries["deny"]
+        return any(entry.rule.tool == "Read" and entry.rule.bare and entry.rule.content for entry in denies)
 
     def locks(self, place: Place) -> Rule | None:
         """The `Edit` or `Write` deny rule that forbids writing this path."""

@@ -87,9 +87,6 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
-    join_continuations: bool = True
-    """The result of an answer that was continued after the output limit holds all parts; in the Claude formats only
-    the last part."""
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -100,6 +97,15 @@ class LogSettings:
 
     level: str = "warning"
     debug_file: str = ""
+    as_json: bool = False
+    """Each line is a JSON object (`--log-format json`)."""
+    keep_errors: bool = True
+    """Keep a record of each failed request for `yume-shim doctor --last-errors`."""
+
+    @property
+    def debugs(self) -> bool:
+        """Debug messages are written somewhere. Otherwise they are not even made."""
+        return self.level == "debug" or bool(self.debug_file)
 
 
 @value
@@ -234,6 +240,8 @@ class ToolSettings:
     sandbox: str = ""
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
     without network."""
+    unasked_env: tuple[str, ...] = ()
+    """Variables that look like secrets (`*_TOKEN` …) and that commands that run unasked may see nevertheless."""
     file_checkpoints: bool = False
     """Keep copies of files before the file tools change them, for the host's `rewind_files`."""
     repair_mojibake: bool = False

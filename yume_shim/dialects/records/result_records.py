@@ -95,9 +95,11 @@ class TurnFigures(Record):
 
 
 class Answer(Record):
-    """The text that the turn ended with, and how the provider failed if the text reports that."""
+    """The text that the turn ended with, and how the provider failed if the text reports that. `result_parts`: all
+    parts of an answer that was continued, of which `result` is the last."""
 
     result: str
+    result_parts: list[str] | None = ABSENT
     api_error_status: int | None
     api_error_type: str | None = ABSENT
 
@@ -109,11 +111,12 @@ class Errors(Record):
 
 
 class ResultEnd(Record):
-    """The last fields of a `result` line."""
+    """The last fields of a `result` line. `request_id` is the provider's id of the request that failed."""
 
     terminal_reason: str | None = ABSENT
     local_command: str | None = ABSENT
     structured_output: Any = ABSENT
+    request_id: str | None = ABSENT
     user_message_uuid: str | None = ABSENT
     user_message_uuids: list[str] | None = ABSENT
     session_id: str
