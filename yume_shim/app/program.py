@@ -88,6 +88,7 @@ class Program:
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
             learned=self._providers.learned,
+            count=self._providers.count,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import estimate_request, estimate_text
+from yume_shim.context.estimate import estimate_request
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
@@ -18,6 +18,7 @@ from yume_shim.types.events import (
     Retrying,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.token_estimate import by_characters
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -374,13 +375,13 @@ def _nudged(request: Request, nudge: str) -> Request:
 
 def _estimated(request: Request, attempt: Attempt) -> Usage:
     """An estimate of the usage, for endpoints that report none."""
-    written = estimate_text("".join(attempt.pieces)) if attempt.open_index is not None else 0
+    written = by_characters("".join(attempt.pieces)) if attempt.open_index is not None else 0
     for block in attempt.blocks:
         match block:
             case Text(text) | Thinking(text):
-                written += estimate_text(text)
+                written += by_characters(text)
             case ToolCall():
-                written += estimate_text(str(block.input))
+                written += by_characters(str(block.input))
             case _:
                 pass
     return Usage(estimate_request(request), written, estimated=True)

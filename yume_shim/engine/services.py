@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.children import Child
-    from yume_shim.types.models import ModelSpec, Usage
+    from yume_shim.types.models import ModelSpec, Request, Usage
     from yume_shim.types.ports import (
         Asker,
         BackgroundTasks,
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 def _not_refined(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
     return spec
+
+
+def _not_counted(request: Request, cancel: Cancel) -> int | None:
+    return None
 
 
 def _nothing_learned(spec: ModelSpec) -> ModelSpec:
@@ -55,6 +59,8 @@ class EngineServices:
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
     learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
     """The model with the limits that refusals have named in this process; asked for before each request."""
+    count: Callable[[Request, Cancel], int | None] = _not_counted
+    """The provider's own count of a request's tokens; None if it has none. Never raises."""
     hooks: CallHooks | None = None
     """Called before and after each tool call; None = no hooks."""
     checkpoints: FileCheckpoints | None = None

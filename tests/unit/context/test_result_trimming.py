@@ -24,7 +24,7 @@ CAPS = st.lists(st.integers(MIN_CAP, 30_000), max_size=60).map(lambda caps: Trim
 def chain(rounds: int, length: int, prompt: str = "go") -> list[Message]:
     messages = [user(prompt)]
     for number in range(rounds):
-        messages += tool_round(f"{prompt}{number}", "x" * length)
+        messages += tool_round(f"{prompt}{number}", "x " * (length // 2))
     return messages
 
 
