@@ -24,12 +24,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import ChildOutput
+    from yume_shim.types.ports import Cancel, ChildOutput
 
 STDIN = 0
 
@@ -61,6 +62,10 @@ class Program:
             settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder
         )
         self._questions = HostRequests(self._emit, startup.ids)
+        self._toolbox = Toolbox((self._tools,))
+        self._mcp: McpParts | None = None
+        if settings.mcp.servers:
+            self._open_mcp()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
         self._session = self._open_session()
@@ -73,7 +78,7 @@ class Program:
             emit=self._emit,
             clock=startup.clock,
             ids=startup.ids,
-            toolbox=Toolbox((self._tools,)),
+            toolbox=self._toolbox,
             gate=self._gate,
             asker=Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers),
             provider_for=self._providers.provider_for,
@@ -81,6 +86,7 @@ class Program:
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
+            await_tools=self._await_tools,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,
@@ -118,6 +124,8 @@ class Program:
             self._session.run()
         finally:
             self._questions.close()
+            if self._mcp is not None:
+                self._mcp.close()
             self._tools.close()
             self._providers.close()
             if self._store is not None:
@@ -165,6 +173,8 @@ class Program:
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
+            open_mcp=self._open_mcp,
+            mcp=lambda: self._mcp,
         )
         commands = HostCommands(
             self._session,
@@ -195,8 +205,23 @@ class Program:
         return host_answers(self._settings, self._gate.mode())
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
-        gate, names = self._gate, tuple(spec.name for spec in self._tools.specs())
-        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories())
+        gate, servers = self._gate, self._mcp.servers.summary() if self._mcp is not None else ()
+        names = self._toolbox.names()
+        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), servers)
+
+    def _open_mcp(self) -> McpParts:
+        """The MCP servers, opened when the first one is configured: by the settings or by the host."""
+        if self._mcp is None:
+            from yume_shim.app.mcp import McpParts
+
+            self._mcp = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log)
+            self._toolbox.add(self._mcp.servers)
+            self._mcp.report(self._toolbox.names if self._startup.flat else None)
+        return self._mcp
+
+    def _await_tools(self, cancel: Cancel) -> None:
+        if self._mcp is not None:
+            self._mcp.servers.wait(cancel)
 
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child

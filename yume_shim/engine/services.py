@@ -49,6 +49,8 @@ class EngineServices:
     """Keys in use: removed from every tool's output. It grows when more keys are read."""
     refine: Callable[[ModelSpec, Cancel], ModelSpec] = _not_refined
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
+    await_tools: Callable[[Cancel], None] | None = None
+    """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
     hooks: CallHooks | None = None
     """Called before and after each tool call; None = no hooks."""
     checkpoints: FileCheckpoints | None = None

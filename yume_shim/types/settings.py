@@ -249,6 +249,43 @@ class PermissionSettings:
 
 
 @value
+class McpServer:
+    """An MCP server as it is configured, variables replaced."""
+
+    name: str
+    kind: Literal["stdio", "http", "sse", "sdk"] = "stdio"
+    source: str = "dynamic"
+    """Where it comes from: "dynamic" (command line, host), "local", "project", "user", "sdk"."""
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = NOTHING
+    url: str = ""
+    headers: Mapping[str, str] = NOTHING
+    headers_helper: str = ""
+    """A command that prints more headers as a JSON object."""
+    waited_for: bool = False
+    """The first turn waits for it as long as a connection may take; for others it waits a short time."""
+
+    def __repr__(self) -> str:
+        return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
+
+
+@value
+class McpSettings:
+    """MCP servers and their limits."""
+
+    servers: tuple[McpServer, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Servers of a folder that is not trusted: named, not started."""
+    connect_s: float = 30.0
+    """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
+    call_s: float = 600.0
+    """How long a call may take without progress (`MCP_TOOL_TIMEOUT`, milliseconds)."""
+    output_tokens: int = 25_000
+    """The longest result that the model gets (`MAX_MCP_OUTPUT_TOKENS`)."""
+
+
+@value
 class SessionSettings:
     """Which session this is, which one it continues, and where its transcript is stored."""
 
@@ -289,3 +326,4 @@ class Settings:
     tools: ToolSettings = ToolSettings()
     permissions: PermissionSettings = PermissionSettings()
     session: SessionSettings = SessionSettings()
+    mcp: McpSettings = McpSettings()
