@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from yume_shim.app.mcp import McpParts
+    from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.providers import Providers
     from yume_shim.engine.session import Session
     from yume_shim.host.control import Handler, Later
@@ -34,17 +34,16 @@ class ControlRequests:
         providers: Providers,
         emit: Emit,
         settings: Settings,
+        mcp: LazyMcp,
         models: tuple[Json, ...],
         version: str,
         *,
         end_session: Callable[[], None],
-        open_mcp: Callable[[], McpParts],
-        mcp: Callable[[], McpParts | None],
     ) -> None:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
-        self._open_mcp, self._mcp = open_mcp, mcp
+        self._mcp = mcp
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handler of each subtype."""
@@ -89,20 +88,19 @@ class ControlRequests:
         named = body.get("sdkMcpServers")
         names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
         if names:
-            self._open_mcp().add_host_servers(names)
-        parts = self._mcp()
-        if parts is not None:
-            parts.servers.start(sdk=True)
+            self._mcp.open().add_host_servers(names)
+        if self._mcp.parts is not None:
+            self._mcp.parts.servers.start(sdk=True)
 
     def _mcp_status(self, _: Json) -> Json:
-        parts = self._mcp()
+        parts = self._mcp.parts
         return {"mcpServers": list(parts.servers.details()) if parts is not None else []}
 
     def _mcp_request(self, subtype: str) -> Handler:
         def handler(body: Json) -> Json | Later | None:
             from yume_shim.app.mcp_requests import handle
 
-            return handle(subtype, body, self._open_mcp())
+            return handle(subtype, body, self._mcp.open())
 
         return handler
 

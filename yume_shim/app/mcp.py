@@ -22,7 +22,7 @@ DECLINED: Json = {"action": "decline"}
 
 
 class McpParts:
-    """The servers of a session, and what they need. `report` may be called once, before the first turn."""
+    """The servers of a session, and what they need."""
 
     def __init__(
         self,
@@ -32,12 +32,14 @@ class McpParts:
         host: HostChannel,
         emit: Emit,
         log: Callable[[str, str], None],
+        tool_names: Callable[[], tuple[str, ...]],
     ) -> None:
+        """`tool_names` returns the names of all tools of the session, for the lines about changes."""
         self._settings, self._host, self._emit = settings, host, emit
         self.lifetime = CancelSignal()
         """Set when the program ends."""
         self.env, self.connect_s = settings.env, settings.mcp.connect_s
-        self._tool_names: Callable[[], tuple[str, ...]] | None = None
+        self._tool_names = tool_names
         self.servers = McpServers(
             settings.mcp.servers,
             McpServices(
@@ -58,11 +60,10 @@ class McpParts:
         )
         if settings.permissions.prompt_tool.startswith("mcp__"):
             self.servers.hide(settings.permissions.prompt_tool)
-        self.servers.start(sdk=False)
 
-    def report(self, tool_names: Callable[[], tuple[str, ...]] | None) -> None:
-        """From now on announce changes of the servers, with the names of all tools; None = do not."""
-        self._tool_names = tool_names
+    def start(self) -> None:
+        """Start the servers, except those in the host's process, which `initialize` starts."""
+        self.servers.start(sdk=False)
 
     def add_host_servers(self, names: Sequence[str]) -> None:
         """Add servers in the host's process; those that are known already stay as they are."""
@@ -72,11 +73,11 @@ class McpParts:
 
     def close(self) -> None:
         """End all servers."""
-        self.lifetime.set()
         self.servers.close()
+        self.lifetime.set()
 
     def _on_change(self) -> None:
-        if self._tool_names is not None and not self.lifetime.is_set():
+        if not self.lifetime.is_set():
             self._emit(ServersChanged(self.servers.summary(), self._tool_names()))
 
     def _elicit(self, server: str, params: Json, cancel: Cancel) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim import CLAUDE_VERSION
+from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.providers import Providers
 from yume_shim.app.start import host_answers
 from yume_shim.catalog.cost import cost_usd
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Cancel, ChildOutput
+    from yume_shim.types.ports import ChildOutput
 
 STDIN = 0
 
@@ -63,9 +64,9 @@ class Program:
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._toolbox = Toolbox((self._tools,))
-        self._mcp: McpParts | None = None
+        self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
-            self._open_mcp()
+            self._mcp.open()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
         self._session = self._open_session()
@@ -86,7 +87,7 @@ class Program:
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
-            await_tools=self._await_tools,
+            await_tools=self._mcp.wait,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,
@@ -124,8 +125,7 @@ class Program:
             self._session.run()
         finally:
             self._questions.close()
-            if self._mcp is not None:
-                self._mcp.close()
+            self._mcp.close()
             self._tools.close()
             self._providers.close()
             if self._store is not None:
@@ -170,11 +170,10 @@ class Program:
             self._providers,
             self._emit,
             self._settings,
+            self._mcp,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
-            open_mcp=self._open_mcp,
-            mcp=lambda: self._mcp,
         )
         commands = HostCommands(
             self._session,
@@ -205,23 +204,17 @@ class Program:
         return host_answers(self._settings, self._gate.mode())
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
-        gate, servers = self._gate, self._mcp.servers.summary() if self._mcp is not None else ()
-        names = self._toolbox.names()
-        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), servers)
+        gate, names = self._gate, self._toolbox.names()
+        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
 
-    def _open_mcp(self) -> McpParts:
-        """The MCP servers, opened when the first one is configured: by the settings or by the host."""
-        if self._mcp is None:
-            from yume_shim.app.mcp import McpParts
+    def _make_mcp(self) -> McpParts:
+        from yume_shim.app.mcp import McpParts
 
-            self._mcp = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log)
-            self._toolbox.add(self._mcp.servers)
-            self._mcp.report(self._toolbox.names if self._startup.flat else None)
-        return self._mcp
-
-    def _await_tools(self, cancel: Cancel) -> None:
-        if self._mcp is not None:
-            self._mcp.servers.wait(cancel)
+        made = McpParts(
+            *(self._settings, self._tools, self._gate, self._questions, self._emit, self._log), self._toolbox.names
+        )
+        self._toolbox.add(made.servers)
+        return made
 
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child

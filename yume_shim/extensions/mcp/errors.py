@@ -9,6 +9,9 @@ McpError
 
 from __future__ import annotations
 
+CLOSED = "Connection closed"
+"""Why a request failed whose server ended; the Claude CLI says the same."""
+
 
 class McpError(Exception):
     """The base; `message` is for the model and the user."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.extensions.mcp.errors import ServerGone
+from yume_shim.extensions.mcp.errors import CLOSED, ServerGone
 from yume_shim.types.events import ServerMessage
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ class HostBridge:
                 answer if isinstance(answer, dict) else _failure(number, "the host's answer has no mcp_response")
             )
         elif reply.outcome == "closed":
-            self._gone("Connection closed")
+            self._gone(CLOSED)
         else:
             self._take(_failure(number, reply.error or "the host did not answer in time"))
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.extensions.mcp.errors import McpError, NeedsAuth, ServerGone
+from yume_shim.extensions.mcp.errors import CLOSED, McpError, NeedsAuth, ServerGone
 from yume_shim.net.errors import NetError
 from yume_shim.net.message import Body, is_sendable, read_final_head, request_head
 from yume_shim.net.route import open_route
 from yume_shim.net.url import parse_url, redirect_url
 from yume_shim.text import codec
+from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class HttpChannel:
     def send(self, message: Json) -> None:
         with self._lock:
             if self._closed:
-                raise ServerGone("Connection closed")
+                raise ServerGone(CLOSED)
             if len(self._connections) >= MAX_EXCHANGES:
                 raise McpError(f"{MAX_EXCHANGES} requests are open already")
         threading.Thread(target=self._post, args=(message,), name="mcp-http", daemon=True).start()
@@ -100,7 +101,7 @@ class HttpChannel:
         try:
             with _Exchange(self, "DELETE", b"", seconds) as exchange:
                 self._log("debug", f"session ended: {exchange.head.status}")
-        except (NetError, OSError, McpError) as error:
+        except (NetError, OSError, McpError, Cancelled) as error:
             self._log("debug", f"session not ended: {error}")
 
     # ------------------------------------------------------------ exchanges, each on its own thread
@@ -114,8 +115,8 @@ class HttpChannel:
                     self._peer.take(answer)
         except McpError as error:
             self._peer.fail(number, error)
-        except (NetError, OSError) as error:
-            self._peer.fail(number, ServerGone("Connection closed" if self._closed else f"{error}"))
+        except (NetError, OSError, Cancelled) as error:
+            self._peer.fail(number, ServerGone(CLOSED if self._closed else f"{error}"))
         else:
             self._peer.fail(number, ServerGone("the server ended its answer without a result"))
 
@@ -130,7 +131,7 @@ class HttpChannel:
                         self._peer.take(message)
             except McpError:
                 return  # most servers have no such stream (405)
-            except (NetError, OSError):
+            except (NetError, OSError, Cancelled):
                 pass
             if self._services.lifetime.wait(1.0) or self._closed:
                 return
@@ -163,7 +164,7 @@ class HttpChannel:
         with self._lock:
             if self._closed:
                 connection.close()
-                raise ServerGone("Connection closed")
+                raise ServerGone(CLOSED)
             self._connections.add(connection)
 
     def ended(self, connection: Connection) -> None:
@@ -207,18 +208,18 @@ class SseChannel(HttpChannel):
                         self._ready.set()
                     else:
                         self._peer.take(codec.loads(data))
-            self._why = "Connection closed"
-        except (McpError, NetError, OSError, ValueError) as error:
+            self._why = CLOSED
+        except (McpError, NetError, OSError, ValueError, Cancelled) as error:
             self._why = str(error)
         self._ready.set()
         if self._place is not None:
-            self._gone("Connection closed")
+            self._gone(CLOSED)
 
     def _post(self, message: Json) -> None:
         try:
             with _Exchange(self, "POST", codec.dumps(message), self._services.call_s):
                 pass  # the answer comes on the stream
-        except (McpError, NetError, OSError) as error:
+        except (McpError, NetError, OSError, Cancelled) as error:
             self._peer.fail(message.get("id"), ServerGone(str(error)))
 
     def finish(self, seconds: float) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 
 from yume_shim import __version__
-from yume_shim.extensions.mcp.errors import McpError, NeedsAuth, NoAnswer, RpcError, ServerGone
+from yume_shim.extensions.mcp.errors import CLOSED, McpError, NeedsAuth, NoAnswer, RpcError, ServerGone
 from yume_shim.extensions.mcp.listing import read_list, tool_specs
 from yume_shim.extensions.mcp.peer import METHOD_NOT_FOUND, Peer
 from yume_shim.types.errors import Cancelled
@@ -177,7 +177,7 @@ class Server:
             peer.notify("notifications/initialized")
             self._read_lists(peer, hello, max(0.0, end - time.monotonic()), cancel)
         except ServerGone as gone:
-            words = getattr(self._channel, "last_words", "")
+            words = getattr(self._channel, "last_words", "") if gone.message == CLOSED else ""
             raise McpError(f"{gone.message}{f' ({words})' if words else ''}") from None
         except NoAnswer:
             raise McpError(f"no answer within {self._services.connect_s:g} s") from None
@@ -236,7 +236,7 @@ class Server:
     def _send(self, message: Json) -> None:
         channel = self._channel
         if channel is None:
-            raise ServerGone("Connection closed")
+            raise ServerGone(CLOSED)
         channel.send(message)
 
     def _lost(self, peer: Peer, why: str) -> None:
@@ -249,7 +249,7 @@ class Server:
         channel, peer = self._channel, self._peer
         self._channel = self._peer = None
         if peer is not None:
-            peer.close("Connection closed")
+            peer.close(CLOSED)
         if channel is not None:
             channel.close()
             channel.finish(CLOSE_S)

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 
-from yume_shim.extensions.mcp.errors import ServerGone
+from yume_shim.extensions.mcp.errors import CLOSED, ServerGone
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ class StdioChannel:
         from queue import Full
 
         if self._ended.is_set():
-            raise ServerGone(self._why or "Connection closed")
+            raise ServerGone(self._why or CLOSED)
         try:
             self._queue.put_nowait(codec.dumps(message) + b"\n")
         except Full:
@@ -138,6 +138,8 @@ class StdioChannel:
                     break
         except OSError:
             pass
+        finally:
+            stdout.close()
         self._end()
 
     def _take_line(self, line: bytes) -> None:
@@ -152,10 +154,12 @@ class StdioChannel:
         self._take(message)
 
     def _read_errors(self) -> None:
-        stderr = self._process.stderr
-        assert stderr is not None
+        from io import BufferedReader
+
+        raw = self._process.stderr
+        assert raw is not None
         logged = 0
-        try:
+        with BufferedReader(raw) as stderr:  # type: ignore[type-var]  # Popen's pipe is a raw one
             while line := stderr.readline(MAX_LOGGED_CHARS):
                 text = line.decode("utf-8", "replace").strip()
                 if text:
@@ -163,8 +167,6 @@ class StdioChannel:
                 if text and logged < MAX_LOGGED_LINES:
                     logged += 1
                     self._log("info", text)
-        except (OSError, ValueError):
-            pass
 
     def _end(self) -> None:
         """Its stdout is closed: it cannot answer any more, so it is ended, whatever it still does."""
@@ -178,7 +180,7 @@ class StdioChannel:
         if self._watcher is not None:
             self._watcher.remove(process.pid)
         self._ended.set()
-        self._gone(self._why or "Connection closed")
+        self._gone(self._why or CLOSED)
 
     def _await_exit(self) -> None:
         """Let it end by itself for a moment, without reaping it."""
