@@ -32,9 +32,10 @@ class McpParts:
         host: HostChannel,
         emit: Emit,
         log: Callable[[str, str], None],
-        tool_names: Callable[[], tuple[str, ...]],
+        tool_names: Callable[[], tuple[str, ...]] | None,
     ) -> None:
-        """`tool_names` returns the names of all tools of the session, for the lines about changes."""
+        """`tool_names` returns the names of all tools of the session, for the events about changes; None = changes are
+        not announced: init lines of the Claude forms report the servers at each turn."""
         self._settings, self._host, self._emit = settings, host, emit
         self.lifetime = CancelSignal()
         """Set when the program ends."""
@@ -77,7 +78,7 @@ class McpParts:
         self.lifetime.set()
 
     def _on_change(self) -> None:
-        if not self.lifetime.is_set():
+        if self._tool_names is not None and not self.lifetime.is_set():
             self._emit(ServersChanged(self.servers.summary(), self._tool_names()))
 
     def _elicit(self, server: str, params: Json, cancel: Cancel) -> Json:

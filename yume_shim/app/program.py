@@ -210,9 +210,8 @@ class Program:
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts
 
-        made = McpParts(
-            *(self._settings, self._tools, self._gate, self._questions, self._emit, self._log), self._toolbox.names
-        )
+        names = self._toolbox.names if self._startup.flat else None
+        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
         self._toolbox.add(made.servers)
         return made
 
