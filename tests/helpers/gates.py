@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from yume_shim.gate.paths import Flavour
     from yume_shim.types.outputs import Decision
+    from yume_shim.types.ports import Confiner
 
 SPECS = {
     spec.name: spec
@@ -44,6 +45,7 @@ def gate(
     logged: list[str] | None = None,
     shell_cwd: Callable[[], str] | None = None,
     flavour: Flavour | None = None,
+    confiner: Confiner | None = None,
 ) -> Permissions:
     """A gate with these rules for a folder; `logged` collects its log lines."""
 
@@ -54,7 +56,7 @@ def gate(
     settings = settings_with(
         permission_mode=mode, allow_bypass=allow_bypass, rules=Rules(allow, ask, deny), add_dirs=dirs
     )
-    return Permissions(settings, str(cwd), home, flat, log, shell_cwd, flavour)
+    return Permissions(settings, str(cwd), home, flat, log, shell_cwd, flavour, confiner)
 
 
 def decide(guard: Permissions, tool: str, **fields: Any) -> Decision:

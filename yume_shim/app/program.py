@@ -60,7 +60,13 @@ class Program:
             on_task=self._emit,
         )
         self._gate = Permissions(
-            settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder
+            settings,
+            settings.cwd,
+            home,
+            startup.flat,
+            startup.log,
+            shell_cwd=self._tools.shell_folder,
+            confiner=self._tools.confiner,
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._toolbox = Toolbox((self._tools,))
@@ -88,6 +94,7 @@ class Program:
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
             await_tools=self._mcp.wait,
+            learned=self._providers.learned,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,

@@ -31,6 +31,10 @@ def _not_refined(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
     return spec
 
 
+def _nothing_learned(spec: ModelSpec) -> ModelSpec:
+    return spec
+
+
 @value
 class EngineServices:
     """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
@@ -51,6 +55,8 @@ class EngineServices:
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
     await_tools: Callable[[Cancel], None] | None = None
     """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
+    learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
+    """The model with the limits that refusals have named in this process; asked for before each request."""
     hooks: CallHooks | None = None
     """Called before and after each tool call; None = no hooks."""
     checkpoints: FileCheckpoints | None = None

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from yume_shim.gate import wording
+from yume_shim.gate.command_denies import CommandDenies, before_glob, before_glob_text
+from yume_shim.gate.command_flow import follow
+from yume_shim.gate.folders import base_name, has_flag_like_names, names_below
 from yume_shim.gate.paths import components, links_in, resolve
-from yume_shim.gate.read_only import reads
+from yume_shim.gate.read_only import NO_FILES, is_loose_glob, reads
 from yume_shim.gate.rules import command_matches, escape_command, is_exact
-from yume_shim.gate.shell import Word, parse
+from yume_shim.gate.shell import parse
 from yume_shim.gate.unwrap import name_of, unwrap, without_wrappers
 from yume_shim.gate.word_set import word_set
-from yume_shim.gate.writing_commands import CONTENT_WRITERS, WRITERS, writes
+from yume_shim.gate.workspace import Place
+from yume_shim.gate.writing_commands import writes
 from yume_shim.types.outputs import Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from yume_shim.gate.rulebook import Behaviour, RuleBook
     from yume_shim.gate.rules import Rule
-    from yume_shim.gate.shell import Simple
+    from yume_shim.gate.shell import Simple, Word
     from yume_shim.gate.unwrap import Unwrapped
-    from yume_shim.gate.workspace import Place, Workspace
+    from yume_shim.gate.workspace import Workspace
     from yume_shim.gate.writing_commands import Writes
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.permission_records import PermissionUpdate
-
-MAX_BASES = 16
-"""A command that may change into more folders than this is not followed."""
 
 HARMLESS_VARIABLES = word_set(
     "LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME TZ NO_COLOR FORCE_COLOR CLICOLOR CI "
     "NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE GIT_OPTIONAL_LOCKS"
 )
 """Variables that may be set in front of a command: they change neither what it does to files nor what it runs."""
-NON_READERS = word_set(
-    "echo printf true false ls cd pwd mkdir rmdir rm touch chmod chown stat basename dirname kill sleep type which "
-    "test [ du df tree"
-)
-"""Commands that never show the content of the files they are given."""
-READERS = word_set(
-    "cat head tail less more grep egrep fgrep rg ag ack sed awk gawk cp mv tar zip sort uniq wc diff cmp comm xxd od "
-    "hexdump strings base64 tac rev nl cut paste fold jq yq source . dd rsync scp tee bat vim vi nano"
-)
-"""Commands that show or pass on file contents: with `Read` deny rules, their files must be known."""
-RECURSIVE = word_set("rg ag ack tar zip rsync scp")
 SUBCOMMANDS = word_set("git npm pnpm yarn cargo go docker kubectl pip pip3 uv gh poetry dotnet bun deno")
 """Commands whose second word says what they do: a suggested rule covers both words."""
 _SAFE_TARGETS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
@@ -62,8 +51,13 @@ class CommandCall:
         self._book = book
         self._script = parse(command)
         self._computed: Unwrapped | None = None
-        self._bases, self._cwd_unknown = self._follow_cd(base or space.cwd)
+        self._flow = follow(self._script, space, base or space.cwd)
+        self._denies = CommandDenies(self._script, self._flow, book, space)
         self._outside: Place | None = None
+        self.by_rule = False
+        """Set by `allowed`: a rule allows the command or one of its parts."""
+        self.targets: list[Place] = []
+        """Set by `allowed`: what the command was judged to change."""
 
     @property
     def _unwrapped(self) -> Unwrapped:
@@ -72,26 +66,15 @@ class CommandCall:
             self._computed = unwrap(self._script)
         return self._computed
 
-    def _follow_cd(self, base: str) -> tuple[tuple[str, ...], bool]:
-        """Every folder that the parts may run in (a `cd` can fail), and whether there may be others."""
-        bases = [base]
-        unknown = False
-        for command in self._script.commands:
-            if not command.words or name_of(command.words[0]) not in ("cd", "pushd", "popd"):
-                continue
-            target = command.words[1] if len(command.words) == 2 else None
-            if target is None or target.kind != "plain" or target.text.startswith("-") or command.words[0].text != "cd":
-                unknown = True
-                continue
-            reached = [self._space.place(target.text, known).real for known in bases]
-            bases = list(dict.fromkeys((*bases, *reached)))
-            if len(bases) > MAX_BASES:
-                return tuple(bases[:MAX_BASES]), True
-        return tuple(bases), unknown
+    @property
+    def text(self) -> str:
+        return self._command
 
-    def _places(self, text: str) -> Iterator[Place]:
-        for base in self._bases:
-            yield self._space.place(text, base)
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the commands that it runs."""
+        unwrapped = (without_wrappers(command) for command in self._script.commands)
+        return tuple(dict.fromkeys(name_of(words[0]) for words in unwrapped if words))
 
     # ------------------------------------------------ deny, ask
 
@@ -100,11 +83,8 @@ class CommandCall:
         if rule is not None:
             text = wording.tool_denied(self._spec.name) if rule.bare else wording.command_denied(self._command)
             return Decision("deny", text, "rule", rule.text)
-        for command in self._script.commands if self._book.denies_paths() else ():
-            hidden = self._denied_path(command)
-            if hidden is not None:
-                return Decision("deny", wording.path_denied(), "rule", hidden.text)
-        return None
+        hidden = self._denies.denied_path()
+        return Decision("deny", wording.path_denied(), "rule", hidden.text) if hidden is not None else None
 
     def _rule(self, behaviour: Behaviour) -> Rule | None:
         """The deny or ask rule that covers any command that runs here."""
@@ -116,25 +96,8 @@ class CommandCall:
                 return entry.rule
         return None
 
-    def _denied_path(self, command: Simple) -> Rule | None:
-        name = name_of(command.words[0]) if command.words else ""
-        for redirect in command.redirects:
-            if not redirect.descriptor:
-                for place in self._places(redirect.target.text):
-                    rule = self._book.hides(place) if redirect.operator == "<" else self._book.locks(place)
-                    if rule is not None:
-                        return rule
-        for word in command.words[1:]:
-            for text in _file_texts(word.text):
-                for place in self._places(text):
-                    rule = None if name in NON_READERS else self._book.hides(place)
-                    rule = rule or (self._book.locks(place) if name in WRITERS else None)
-                    if rule is not None:
-                        return rule
-        return None
-
-    def must_ask(self) -> Decision | None:
-        """The question, if this command needs one in every mode."""
+    def must_ask(self, mode: str) -> Decision | None:
+        """The question, if this command needs one whatever the mode and the rules allow."""
         rule = self._rule("ask")
         if rule is not None:
             return self._ask(wording.rule_asks(self._spec.name), "rule", rule.text)
@@ -142,68 +105,13 @@ class CommandCall:
         if content_denies and self._unwrapped.opaque:
             why = "rules deny some commands, and this one may run commands that cannot be seen"
             return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
-        target = self._sensitive_target()
+        target = self._denies.sensitive_target(mode)
         if target is not None:
             return self._ask(wording.sensitive_file(target[0].asked, target[1]), "safetyCheck", target[1], target[0])
-        if self._may_show_hidden():
+        if self._denies.may_show_hidden():
             why = "rules hide some files from reading, and this may show them"
             return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
         return None
-
-    def _sensitive_target(self) -> tuple[Place, str] | None:
-        """The sensitive file that the command would write, and the name that makes it sensitive."""
-        for command in self._script.commands:
-            targets = [r.target.text for r in command.redirects if r.operator != "<" and not r.descriptor]
-            if command.words and name_of(command.words[0]) in CONTENT_WRITERS:
-                targets += [text for word in command.words[1:] for text in _file_texts(word.text)]
-            for text in targets:
-                for place in self._places(text):
-                    name = self._space.protected(place)
-                    if name:
-                        return place, name
-        return None
-
-    def _may_show_hidden(self) -> bool:
-        patterns = self._book.hidden_patterns()
-        return bool(patterns) and any(self._shows(command) for command in self._script.commands)
-
-    def _shows(self, command: Simple) -> bool:
-        """Whether the command may show a hidden file that it does not name: through a pattern, by reading folders,
-        or through a word that is known only at run time."""
-        name = name_of(command.words[0]) if command.words else ""
-        if not name or name in NON_READERS:
-            return False
-        words = command.words[1:]
-        if name in READERS and (self._cwd_unknown or any(word.kind == "dynamic" for word in words)):
-            return True
-        if any(self._overlaps(_before_glob(word.text)) for word in words if word.kind == "glob"):
-            return True
-        flags = "".join(word.text[1:] for word in words if re.match(r"-[A-Za-z]+\Z", word.text))
-        deep = name in RECURSIVE or (name == "git" and words[:1] == (Word("grep"),))
-        deep = deep or (
-            name in READERS and ("r" in flags or "R" in flags or any(w.text == "--recursive" for w in words))
-        )
-        deep = deep or (
-            name in READERS and name not in ("grep", "egrep", "fgrep") and any(self._is_folder(w.text) for w in words)
-        )
-        deep = deep or (name == "find" and any(word.text in ("-exec", "-execdir", "-ok", "-okdir") for word in words))
-        if not deep:
-            return False
-        operands = [word.text for word in words if not word.text.startswith("-")]
-        return self._overlaps(".") if not any(map(self._exists, operands)) else any(map(self._overlaps, operands))
-
-    def _overlaps(self, text: str) -> bool:
-        return any(
-            pattern.overlaps(place.real) or pattern.overlaps(place.asked)
-            for place in self._places(text)
-            for pattern in self._book.hidden_patterns()
-        )
-
-    def _is_folder(self, text: str) -> bool:
-        return any(place.is_folder for place in self._places(text))
-
-    def _exists(self, text: str) -> bool:
-        return any(place.exists for place in self._places(text))
 
     # ------------------------------------------------ allow
 
@@ -212,6 +120,7 @@ class CommandCall:
         for entry in self._book.entries("allow", self._spec, remembered_only):
             content = entry.rule.content
             if entry.rule.bare or content is None or is_exact(content, self._command):
+                self.by_rule = True
                 return True
         return not self._script.problem and not self.not_allowed(mode, remembered_only)
 
@@ -230,16 +139,17 @@ class CommandCall:
         if not words:
             return False
         if self._allow_rule(command, words, remembered_only):
+            self.by_rule = True
             return True
         if remembered_only:
             return False
         if words[0].text == "cd":
-            return len(words) == 2 and not self._cwd_unknown and self._readable(words[1])
-        if words[0].text == "git" and (len(self._bases) > 1 or self._repository_may_be_forged()):
+            return len(words) == 2 and not self._flow.unknown and self._readable(words[1])
+        if words[0].text == "git" and (len(self._flow.bases) > 1 or self._repository_may_be_forged()):
             return False
         paths = reads(words)
         if paths is not None:
-            return not self._cwd_unknown and all(self._readable(word) for word in paths if word.text != "-")
+            return not self._flow.unknown and all(self._readable(word) for word in paths if word.text not in NO_FILES)
         writing = writes(words) if mode == "acceptEdits" else None
         return writing is not None and self._writing_allowed(writing)
 
@@ -254,25 +164,29 @@ class CommandCall:
     def _redirect_allowed(self, operator: str, target: Word, descriptor: bool, mode: str) -> bool:
         if descriptor or (operator != "<" and target.text in _SAFE_TARGETS):
             return True
-        if target.kind != "plain" or self._cwd_unknown:
+        if target.kind != "plain" or self._flow.unknown:
             return False
         if operator == "<":
             return self._readable(target)
-        return mode == "acceptEdits" and all(self._writable(place) for place in self._places(target.text))
+        return mode == "acceptEdits" and all(self._writable(place) for place in self._flow.places(target.text))
 
     def _readable(self, word: Word) -> bool:
-        if word.kind == "glob" and "/" in word.text[len(_before_glob_text(word.text)) :]:
+        if word.kind == "glob" and "/" in word.text[len(before_glob_text(word.text)) :]:
             return False  # a pattern for folders may match a link
-        text = _before_glob(word.text) if word.kind == "glob" else word.text
-        for place in self._places(text):
+        text = before_glob(word.text) if word.kind == "glob" else word.text
+        for place in self._flow.places(text):
             if not self._space.inside(place):
                 self._outside = self._outside or place
                 return False
             if word.kind == "glob" and not self._links_stay_inside(place):
                 return False
+            if is_loose_glob(word) and has_flag_like_names(place.real):
+                return False
         return True
 
     def _links_stay_inside(self, folder: Place) -> bool:
+        if not resolve(folder.real).is_folder:
+            return True
         links = links_in(folder.real)
         return links is not None and all(self._space.inside(self._space.place(link)) for link in links)
 
@@ -280,7 +194,7 @@ class CommandCall:
         """Whether files that an edit can create could make git run something here: a folder that looks like a bare
         repository, or another repository below the working folder."""
         space = self._space
-        for base in self._bases:
+        for base in self._flow.bases:
             folder = space.place(base).real
             steps = len(components(folder, space.flavour)) - len(components(resolve(space.cwd).real, space.flavour))
             for step in range(max(steps, 0) + 1):
@@ -295,27 +209,39 @@ class CommandCall:
         if not self._space.inside(place):
             self._outside = self._outside or place
             return False
+        self.targets.append(place)
         roots = (place.asked in self._space.folders, place.real in self._space.folders)
-        return not (place.is_link or any(roots) or self._space.protected(place))
+        return not (place.is_link or place.has_other_names or any(roots) or self._space.protected(place))
 
     def _writing_allowed(self, writing: Writes) -> bool:
-        if self._cwd_unknown:
+        if self._flow.unknown:
             return False
-        last = writing.paths[-1].text
-        for word in writing.paths:
-            for place in self._places(word.text):
-                into = writing.into and word is writing.paths[-1] and place.is_folder
-                root = into and place.real in self._space.folders
-                if not root and not self._writable(place):
+        *sources, last = (word.text for word in writing.paths)
+        for text in (*sources, last):
+            for place in self._flow.places(text):
+                if writing.into and text == last and place.is_folder and place.real in self._space.folders:
+                    self.targets.append(place)
+                elif not self._writable(place):
                     return False
-        if not writing.into:
-            return True
-        for word in writing.paths[:-1]:
-            name = re.split(r"[/\\]", word.text.rstrip("/"))[-1]
-            for place in self._places(f"{last}/{name}"):
-                if self._is_folder(last) and (not self._writable(place) or (writing.whole and place.exists)):
+        into = writing.into and self._flow.is_folder(last)
+        if writing.exact and (len(sources) != 1 or self._flow.is_folder(last)):
+            return False  # the two folders are merged: any file below may be replaced
+        for text in sources if writing.into or writing.exact else ():
+            target = f"{last}/{base_name(text, self._space.flavour)}" if into else last
+            for place in self._flow.places(target):
+                if into and (not self._writable(place) or place.is_folder or (writing.whole and place.exists)):
+                    return False
+                if any(not self._movable(source, place) for source in self._flow.places(text)):
                     return False
         return True
+
+    def _movable(self, source: Place, target: Place) -> bool:
+        """Whether nothing gets a protected name when a folder is copied or moved to a new place."""
+        names = names_below(source.real) if source.is_folder else []
+        if names is None:
+            return False
+        made = (os.path.join(target.real, name) for name in names)
+        return not any(self._space.protected(Place(path, path)) for path in made)
 
     # ------------------------------------------------ ask
 
@@ -362,24 +288,3 @@ def _suggested_rule(part: Simple) -> str:
     if len(words) > 2 and words[0].text in SUBCOMMANDS and re.fullmatch(r"[a-z][a-z0-9-]*", words[1].text):
         return f"{words[0].text} {words[1].text}:*"
     return escape_command(part.raw)
-
-
-def _file_texts(text: str) -> list[str]:
-    """The pieces of a word that may be file names: `x`, `--file=x`, `if=x`, `@x`, `rev:x`."""
-    found = [] if text.startswith("-") else [text]
-    for mark in "=@:":
-        _, sep, tail = text.partition(mark)
-        if sep and tail:
-            found.append(tail)
-    return found
-
-
-def _before_glob_text(text: str) -> str:
-    found = re.search(r"[*?\[]", text)
-    return text[: found.start()] if found else text
-
-
-def _before_glob(text: str) -> str:
-    """The folder that a pattern searches."""
-    head = _before_glob_text(text)
-    return head[: head.rfind("/") + 1] or "."

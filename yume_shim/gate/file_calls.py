@@ -36,11 +36,18 @@ class FileCall:
         rest = pattern[found.start() :] if found else ""
         # `x/*/../..` goes up after its wildcard, from an unknown depth: count it as going up from the start.
         climbs = "/.." * rest.replace("\\", "/").split("/").count("..")
-        return first, self._space.place((head[: head.rfind("/") + 1] or ".") + climbs, first.asked)
+        start = (head[: head.rfind("/") + 1] or ".") + climbs
+        bases = dict.fromkeys((first.asked, first.real))  # the tool searches the resolved folder
+        return first, *(self._space.place(start, base) for base in bases)
 
     @property
     def path(self) -> str:
         return self._places[0].asked
+
+    @property
+    def judged(self) -> str:
+        """The resolved path that this decision is about: the tool must open exactly this."""
+        return self._places[0].real
 
     def denied(self) -> Decision | None:
         for place in self._places:
@@ -59,13 +66,13 @@ class FileCall:
             return Decision("deny", wording.tool_denied(self._spec.name), "rule", rule.text)
         return Decision("deny", wording.path_denied(), "deniedPath", rule.text)
 
-    def must_ask(self) -> Decision | None:
-        """The question, if this call needs one in every mode."""
+    def must_ask(self, mode: str) -> Decision | None:
+        """The question, if this call needs one whatever the mode and the rules allow."""
         rule = self._book.for_places("ask", self._spec, self._places)
         if rule is not None:
             return Decision("ask", wording.rule_asks(self._spec.name), "rule", rule.text, (), self.path)
         if self._spec.kind == "edit":
-            name = self._space.protected(self._places[0])
+            name = self._space.protected(self._places[0], mode)
             if name:
                 return Decision("ask", wording.sensitive_file(self.path, name), "safetyCheck", name, (), self.path)
         if self._spec.shows_content and self._place_may_show_hidden():

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from yume_shim.gate.rules import Rule
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.models import ToolSpec
+    from yume_shim.types.ports import Confiner
     from yume_shim.types.settings import Settings
 
 MODES = (*CLAUDE_MODES, AUTO_MODE)
@@ -52,11 +53,15 @@ class Permissions:
         log: Callable[[str, str], None],
         shell_cwd: Callable[[], str] | None = None,
         flavour: Flavour | None = None,
+        confiner: Confiner | None = None,
     ) -> None:
-        """`flat`: the modes of the flat dialect. `shell_cwd` returns the shell's current folder, if it can change."""
+        """`flat`: the modes of the flat dialect. `shell_cwd` returns the shell's current folder, if it can change.
+        `confiner` says what the system can enforce; without one it is taken to enforce everything (the tool refuses a
+        command that it cannot confine)."""
         self._log = log
         self._flat = flat
         self._shell_cwd = shell_cwd
+        self._confiner = confiner
         self._space = Workspace(cwd, home, flavour or native(settings.env), settings.permissions.add_dirs)
         self._space.confined = settings.permissions.confined
         self._rules = settings.permissions.rules
@@ -115,8 +120,16 @@ class Permissions:
     # ------------------------------------------------ decide
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
-        mode = self._effective()
+        from yume_shim.gate.file_calls import FileCall
+
         subject = self._subject(call, spec)
+        decision = self._verdict(subject, spec)
+        if decision.verdict == "deny" or not isinstance(subject, FileCall):
+            return decision
+        return replace(decision, judged=subject.judged)
+
+    def _verdict(self, subject: FileCall | CommandCall | OtherCall, spec: ToolSpec) -> Decision:
+        mode = self._effective()
         denied = subject.denied()
         if denied is not None:
             return denied
@@ -126,19 +139,33 @@ class Permissions:
             return self._ask_or_deny(
                 Decision("ask", wording.tool_request(spec.name), "other", "it is a question"), spec, mode
             )
-        must_ask = subject.must_ask()
+        must_ask = subject.must_ask(mode)
         if must_ask is not None:
             return self._ask_or_deny(must_ask, spec, mode)
         if mode == "interactive":
             remembered = subject.allowed(mode, remembered_only=True)
             return Decision("allow", reason_type="rule") if remembered else subject.ask_decision(mode)
-        if mode == "bypassPermissions" or subject.allowed(mode):
+        if mode == "bypassPermissions":
             return Decision("allow")
-        return self._ask_or_deny(subject.ask_decision(mode), spec, mode)
+        if not subject.allowed(mode):
+            return self._ask_or_deny(subject.ask_decision(mode), spec, mode)
+        if spec.kind != "shell":
+            return Decision("allow")
+        return self._ask_or_deny(self._confined(subject, mode), spec, mode)
+
+    def _confined(self, subject: FileCall | CommandCall | OtherCall, mode: str) -> Decision:
+        """An allowed command, with what the system must enforce on it; a question if it cannot."""
+        from yume_shim.gate.command_calls import CommandCall
+
+        if not isinstance(subject, CommandCall) or subject.by_rule:
+            return Decision("allow")
+        from yume_shim.gate.confinement import confine
+
+        return confine(subject, self._space, self._book, self._confiner, mode)
 
     def _ask_or_deny(self, decision: Decision, spec: ToolSpec, mode: str) -> Decision:
         """The question, or in mode dontAsk the denial in its place."""
-        if mode != "dontAsk":
+        if mode != "dontAsk" or decision.verdict == "allow":
             return decision
         message = wording.denied_unasked(spec.name, decision.message)
         return replace(decision, verdict="deny", message=message, reason_type="mode", suggestions=())
@@ -159,6 +186,12 @@ class Permissions:
         from yume_shim.gate.other_calls import OtherCall
 
         return OtherCall(call, spec, self._book)
+
+    def hides(self, path: str) -> bool:
+        """Whether a `Read` deny rule hides this path from the model, whoever reads it."""
+        if self._rulebook is None and not any(rule.lstrip().startswith("Read") for rule in self._rules.deny):
+            return False  # the usual case: start-up needs no rules
+        return self._book.hides(self._space.place(path)) is not None or self._book.hides_all()
 
     # ------------------------------------------------ updates
 

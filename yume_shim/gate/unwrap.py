@@ -5,6 +5,7 @@ It serves deny and ask rules, so it prefers finding too much: of `nice -n 5 touc
 
 from __future__ import annotations
 
+import os
 import re
 
 from yume_shim.gate.shell import Simple, Word, parse
@@ -76,7 +77,7 @@ def unwrap(script: Script, depth: int = 0) -> Unwrapped:
 
 def name_of(word: Word) -> str:
     """The command's name without its folder."""
-    return re.split(r"[/\\]", word.text)[-1].removesuffix(".exe")
+    return re.split(r"[/\\]" if os.name == "nt" else "/", word.text)[-1].removesuffix(".exe")
 
 
 def _runs_its_tail(words: tuple[Word, ...], place: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.gate.paths import contains, expand, flaw, protected_name, resolve, tidy
+from yume_shim.gate.paths import contains, expand, flaw, protected_row, resolve, tidy
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 @value
 class Place:
-    """A path as requested (`asked`) and as resolved (`real`); `flaw` says why it cannot be judged."""
+    """A path as requested (`asked`) and as resolved (`real`); `flaw` says why it cannot be judged. `has_other_names`: a
+    file with further hard links."""
 
     asked: str
     real: str
@@ -20,6 +21,7 @@ class Place:
     is_link: bool = False
     is_folder: bool = False
     exists: bool = False
+    has_other_names: bool = False
 
 
 class Workspace:
@@ -65,13 +67,14 @@ class Workspace:
     def place(self, path: str, base: str = "") -> Place:
         """Where a path leads; a relative path starts at `base` (default: the working folder)."""
         wrong = flaw(path, self.flavour)
-        if wrong:
+        if "NUL" in wrong or (wrong and self.flavour.windows):
             return Place(path, path, wrong)
         # Resolve the path before tidying it: `link/..` is the parent of the folder that the link leads to.
         full = expand(path, base or self.cwd, self.home, self.flavour)
-        resolved = resolve(full)
-        asked, real = tidy(full, self.flavour), tidy(resolved.real, self.flavour)
-        return Place(asked, real, "", resolved.is_link, resolved.is_folder, resolved.exists)
+        found = resolve(full)
+        asked, real = tidy(full, self.flavour), tidy(found.real, self.flavour)
+        wrong = wrong or found.flaw
+        return Place(asked, real, wrong, found.is_link, found.is_folder, found.exists, found.has_other_names)
 
     def inside(self, place: Place) -> bool:
         """Whether the path is in the workspace, both as requested and as resolved."""
@@ -80,10 +83,12 @@ class Workspace:
     def _in(self, path: str) -> bool:
         return any(contains(folder, path, self.flavour) for folder in self._forms)
 
-    def protected(self, place: Place) -> str:
-        """The sensitive name in the path, counted from its workspace folder down; "" if there is none."""
-        return self._protected(place.asked) or self._protected(place.real)
+    def protected(self, place: Place, mode: str = "") -> str:
+        """The protected name in the path, counted from its workspace folder down; "" if there is none, or none that
+        matters in this mode."""
+        return self._protected(place.asked, mode) or self._protected(place.real, mode)
 
-    def _protected(self, path: str) -> str:
+    def _protected(self, path: str, mode: str) -> str:
         inner = [folder for folder in self._forms if contains(folder, path, self.flavour)]
-        return protected_name(path, self.flavour, max(inner, key=len, default=""))
+        row = protected_row(path, self.flavour, max(inner, key=len, default=""), mode)
+        return row.plain if row is not None else ""

@@ -103,9 +103,9 @@ class Quirks:
     """Merged into every request body."""
     user_after_results: bool = True
     """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
-    fix_arguments: bool = False
-    """Its models often misname or stringify tool parameters: such calls are corrected, and each correction is
-    logged."""
+    fix_arguments: bool = True
+    """Misnamed, stringified and unexpected tool parameters are corrected, and each correction is logged; never for a
+    Claude model, which knows these tools."""
     streaming: bool = True
     """Answers are streamed; otherwise one whole body is requested and decoded by the same decoder."""
     tools: bool = True
@@ -216,6 +216,8 @@ class ModelSpec:
     """Share of the window at which old tool results are trimmed."""
     compact_at: float = 0.8
     """Share of the window at which the history is compacted."""
+    large_window: tuple[int, float, float] | None = None
+    """In a window of at least this size these shares apply instead: trimmed at, compacted at."""
     tools: bool = True
     """It can call tools natively."""
     streaming: bool = True
@@ -233,9 +235,20 @@ class ModelSpec:
     """Thinking cannot be switched off: a request to do so is refused."""
 
     @property
+    def is_claude(self) -> bool:
+        """One of Anthropic's models, at whatever endpoint (`anthropic/claude-…`, `us.anthropic.claude-…`)."""
+        return "claude" in self.id.lower()
+
+    @property
     def origin(self) -> str:
         """The value of `Message.origin` for its answers."""
         return f"{self.endpoint.api}/{self.id}"
+
+    def shares(self, window: int) -> tuple[float, float]:
+        """The shares of a window of this size at which the history is trimmed and compacted."""
+        if self.large_window is not None and window >= self.large_window[0]:
+            return self.large_window[1:]
+        return self.trim_at, self.compact_at
 
     def with_window(self, size: int) -> ModelSpec:
         """The model in a context of a size that we choose: its answer may take only a part of it."""

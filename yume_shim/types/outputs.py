@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Document, Image, Json, Text
+    from yume_shim.types.confinement import Confinement
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.ports import Cancel, Spawn
 
@@ -34,6 +35,8 @@ class ToolContext:
     """The real path that the gate decided on. The tool must open exactly that."""
     spawn: Spawn | None = None
     """Starts a child loop; None where no child may be started."""
+    confinement: Confinement | None = None
+    """What the operating system must enforce on the command; None = it runs as it was allowed."""
 
 
 @value
@@ -47,6 +50,10 @@ class Decision:
     reason: str = ""
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
+    judged: str = ""
+    """Of a call of a file tool: the resolved path that was decided on."""
+    confinement: Confinement | None = None
+    """How the command must be confined if it runs; None if a rule or a person allowed it as it is."""
 
 
 @value

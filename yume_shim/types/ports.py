@@ -9,6 +9,7 @@ from typing import Protocol
 from yume_shim.types.blocks import Json, ToolCall
 from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall
 from yume_shim.types.children import ChildRequest, ChildResult
+from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
@@ -196,6 +197,22 @@ class Gate(Protocol):
 
     def directories(self) -> tuple[str, ...]:
         """The additional directories, for init."""
+        ...
+
+    def hides(self, path: str) -> bool:
+        """Whether a rule hides this file from reading: memory files are left out then."""
+        ...
+
+
+class Confiner(Protocol):
+    """What the operating system can enforce on commands. Safe from any thread."""
+
+    def problem(self, confinement: Confinement) -> str:
+        """Why a command cannot be confined like this; "" if it can."""
+        ...
+
+    def failed(self, command: str) -> bool:
+        """Whether this very command failed in this session because it was confined."""
         ...
 
 

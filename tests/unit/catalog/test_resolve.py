@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,12 +136,12 @@ def test_custom_headers_go_only_to_their_vendor() -> None:
     assert takers == {"anthropic"}
 
 
-def test_arguments_are_fixed_only_for_third_party_models() -> None:
-    careless = {name for name in catalog().names() if _at(name).endpoint.quirks.fix_arguments}
-    forms = ("openai-chat", "ollama-chat")
-    chat = {name for name in catalog().names() if _at(name).endpoint.api in forms}
-    assert careless == chat
-    assert not careless & {"anthropic", "openai", "google"}
+def test_arguments_are_fixed_at_every_endpoint_for_models_that_are_not_claude() -> None:
+    assert all(_at(name).endpoint.quirks.fix_arguments for name in catalog().names())
+    claude = ("anthropic/claude-sonnet-4-5", "openrouter/anthropic/claude-opus-5", "bedrock/us.anthropic.claude-x")
+    assert all(catalog().resolve(name).is_claude for name in claude)
+    others = ("openai/gpt-5.4", "google/gemini-3.5-flash", "moonshot/kimi-k3", "openrouter/z-ai/glm-5")
+    assert not any(catalog().resolve(name).is_claude for name in others)
 
 
 def _at(provider: str) -> ModelSpec:
@@ -216,8 +218,32 @@ def test_what_is_known_of_models() -> None:
     spec = catalog().resolve("claude-sonnet-4-5-20250929")
     assert (spec.window, spec.max_output, spec.thinking, spec.known) == (200_000, 64_000, "budget", True)
     spec = catalog().resolve("gpt-9-new")
-    assert (spec.window, spec.thinking, spec.known, spec.prices) == (400_000, "effort", False, None)
+    assert (spec.window, spec.max_output, spec.thinking, spec.known, spec.prices) == (
+        128_000,
+        8_192,
+        "effort",
+        False,
+        None,
+    )
     assert catalog(provider="groq").resolve("llama").window == 128_000
+
+
+def test_unknown_models_get_what_the_document_says() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "providers.md").read_text("utf-8")
+    table = text.partition("<!-- families:")[2].partition("<!-- end of families")[0]
+    rows = re.findall(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \|$", table, re.MULTILINE)
+    assert len(rows) > 15
+    for name, window, most in rows:
+        model = {"`o` and a digit": "o9-x", "anything else": "zeta-1"}.get(name, name.strip("`") + "-zz")
+        spec = catalog(provider="openrouter").resolve(model)
+        expected = (int(window.replace(",", "")), int(most.replace(",", "")))
+        assert (spec.window, spec.max_output, spec.known) == (*expected, False), name
+
+
+@pytest.mark.parametrize(("name", "limits"), [("gpt-3.5-turbo", (16_385, 4_096)), ("gpt-9", (128_000, 8_192))])
+def test_no_unknown_model_is_asked_for_more_than_its_family_can(name: str, limits: tuple[int, int]) -> None:
+    spec = catalog().resolve(name)
+    assert (spec.window, spec.max_output) == limits
 
 
 @pytest.mark.parametrize(

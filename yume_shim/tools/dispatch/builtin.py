@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 
+from yume_shim.disk.resolve import resolve
 from yume_shim.tools.dispatch.session_state import ToolState
 from yume_shim.tools.dispatch.specs import SPECS, chosen_specs
 from yume_shim.types.errors import ToolFailed
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.confinement import Confinement
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import FileCheckpoints
+    from yume_shim.types.ports import Confiner, FileCheckpoints
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
+MAX_DRIFT_NAME = 80
+"""Characters of a name that a model made up which are logged."""
 NO_ARGUMENTS = ("", "null", '""')
 
 
@@ -52,6 +56,7 @@ def open_builtin_tools(
         settings.tools.web_allow_private,
         settings.tools.sandbox,
         search,
+        settings.tools.unasked_env,
     )
     if on_task is not None:
         state.on_task = on_task
@@ -127,6 +132,7 @@ class BuiltinTools:
         from yume_shim.types.calls import PreparedCall
 
         check_input(spec, call.input, call.broken)
+        call = self._with_local_paths(call, spec)
         path, real_path = self._resolved_path(call, spec) if spec.path_field else ("", "")
         return PreparedCall(call, spec, self, path, real_path)
 
@@ -137,7 +143,7 @@ class BuiltinTools:
         call, spec = prepared.call, prepared.spec
         context.cancel.check()
         if prepared.path:
-            if os.path.realpath(prepared.path) != prepared.real_path:
+            if resolve(prepared.path).real != prepared.real_path:
                 raise ToolFailed(f"Refused: {prepared.path} led somewhere else when permission for it was given.")
             context = replace(context, judged=prepared.real_path)
         module = f"yume_shim.tools.{module_name(spec.name)}"
@@ -145,10 +151,20 @@ class BuiltinTools:
         output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
 
+    def _with_local_paths(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
+        """The call with paths in this system's form: the gate judges, the host sees and the tool opens the same."""
+        for field in (spec.path_field, spec.pattern_field):
+            given = call.input.get(field) if field else None
+            if isinstance(given, str) and given:
+                local = self._state.local(given)
+                if local != given:
+                    call = replace(call, input={**call.input, field: local})
+        return call
+
     def _resolved_path(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
         """(the path named in the call, where it leads)."""
         path = self._state.resolve(call.input.get(spec.path_field) or self._state.cwd)
-        return path, os.path.realpath(path)
+        return path, resolve(path).real
 
     def _corrected(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
         """The call with wrong arguments corrected by `argument_fixes.py`; each kind of drift is logged once."""
@@ -162,7 +178,7 @@ class BuiltinTools:
                 if (spec.name, name) in self._drifts or len(self._drifts) >= MAX_DRIFTS:
                     return
                 self._drifts.add((spec.name, name))
-            self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
+            self._state.log("warning", f"schema drift: {spec.name} was called with `{name[:MAX_DRIFT_NAME]}`, {what}")
 
         better = fix_arguments(call.input, spec.schema, report_drift)
         return call if better is call.input else replace(call, input=better)
@@ -179,5 +195,23 @@ class BuiltinTools:
     def shell_folder(self) -> str:
         return self._state.shell_folder()
 
+    @property
+    def confiner(self) -> Confiner:
+        """What the system can enforce on commands, for the gate."""
+        return _StateConfiner(self._state)
+
     def close(self) -> None:
         self._state.close()
+
+
+class _StateConfiner:
+    """Implements `types.ports.Confiner` without loading what confines commands before a command is judged."""
+
+    def __init__(self, state: ToolState) -> None:
+        self._state = state
+
+    def problem(self, confinement: Confinement) -> str:
+        return self._state.wall.problem(confinement)
+
+    def failed(self, command: str) -> bool:
+        return self._state.wall.failed(command)

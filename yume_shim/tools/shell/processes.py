@@ -11,15 +11,16 @@ import os
 import threading
 import time
 
-from yume_shim.text.clean import clean_output
+from yume_shim.tools.shell.sink import PIPE_READ
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from subprocess import Popen
     from typing import Protocol
 
+    from yume_shim.tools.shell.launches import Launch
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.ports import Cancel
 
@@ -27,19 +28,19 @@ if TYPE_CHECKING:
         """Receives what a process prints, on the thread that reads it."""
 
         path: str
+        lost: str
         total: int
+
+        @property
+        def capped(self) -> bool: ...
+
+        def newest(self, since: int = 0) -> tuple[bytes, int]: ...
 
         def feed(self, data: bytes) -> None: ...
 
         def finish(self) -> bytes: ...
 
 
-IN_MEMORY = 128 * 1024
-"""Bytes of output kept in memory; from there on everything goes to a file as well."""
-MAX_SAVED = 64 << 20
-"""Bytes of output saved to a file; the rest is counted and dropped."""
-MAX_HELD_LINE = 64 * 1024
-PIPE_READ = 64 * 1024
 DRAIN_S = 0.2
 """How long the pipe is still read after the shell ended, for children that keep it open."""
 CANCEL_GRACE_S = 0.05
@@ -49,81 +50,22 @@ REAP_S = 2.0
 WINDOWS = os.name == "nt"
 
 
-# ---------------------------------------------------------------- output
-
-
-class Sink:
-    """Takes output of any length: the first `keep` bytes in memory, all of it (up to a limit) in a file once there are
-    more than that (with -1: from the start). The thread that reads the pipe feeds it, the caller's finishes it."""
-
-    def __init__(self, open_file: Callable[[], tuple[int, str]], keep: int = IN_MEMORY) -> None:
-        self._open_file = open_file
-        self._keep = keep
-        self._lock = threading.Lock()
-        self._head = bytearray()
-        self._held = b""
-        self._handle = -1
-        self._closed = False
-        self.path = ""
-        self.total = 0
-        self.saved = 0
-
-    def feed(self, data: bytes) -> None:
-        """Take more output; after `finish` it is dropped."""
-        with self._lock:
-            if self._closed:
-                return
-            self.total += len(data)
-            if self._handle < 0:
-                self._head += data
-                if len(self._head) <= self._keep:
-                    return
-                data = bytes(self._head)
-                del self._head[max(0, self._keep) :]
-                try:
-                    self._handle, self.path = self._open_file()
-                except OSError:  # the output cannot be saved: only its beginning is kept, the command continues
-                    self._closed = True
-                    return
-            self._save(data)
-
-    def finish(self) -> bytes:
-        """Ignore further output. Returns the first part; `path` names the file if there is one."""
-        with self._lock:
-            self._closed = True
-            if self._handle >= 0:
-                self._save(b"", last=True)
-                os.close(self._handle)
-                self._handle = -1
-            return bytes(self._head)
-
-    def _save(self, data: bytes, last: bool = False) -> None:
-        """Write whole lines, cleaned: an escape sequence cut in two would not be recognised."""
-        data = self._held + data
-        cut = len(data) if last or len(data) > MAX_HELD_LINE + PIPE_READ else data.rfind(b"\n") + 1
-        data, self._held = data[:cut], data[cut:]
-        if not data or self.saved >= MAX_SAVED:
-            return
-        clean = clean_output(data).encode("utf-8")[: MAX_SAVED - self.saved]
-        try:
-            os.write(self._handle, clean)
-        except OSError:  # a full disk must not end the command
-            self.saved = MAX_SAVED
-        self.saved += len(clean)
-
-
 # ---------------------------------------------------------------- one process
 
 
 @value
 class Ended:
-    """How a command ended. For long output, `output` is its beginning and `path` names the file with all of it."""
+    """How a command ended. For long output, `output` is its beginning, `tail` its end, and `path` names the file with
+    all of it; `lost` says why there is no such file, `capped` that the file has only the beginning."""
 
     code: int
     output: bytes
     total: int
     path: str = ""
     timed_out: bool = False
+    tail: bytes = b""
+    lost: str = ""
+    capped: bool = False
 
 
 class ProcessGroup:
@@ -139,13 +81,16 @@ class ProcessGroup:
         sink: OutputSink,
         watcher: OrphanWatcher,
         registers: bool = False,
+        launch: Launch | None = None,
     ) -> None:
+        """`launch` confines the process. Raises OSError if it cannot be started, or not be confined."""
         import subprocess
 
         watcher_pipe = watcher.pipe()
         reader, writer = os.pipe()
-        try:
-            self.process: Popen[bytes] = subprocess.Popen(
+
+        def start() -> Popen[bytes]:
+            return subprocess.Popen(
                 argv,
                 cwd=cwd,
                 env=dict(env),
@@ -154,13 +99,20 @@ class ProcessGroup:
                 stderr=subprocess.STDOUT,
                 start_new_session=not WINDOWS,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                pass_fds=launch.handles if launch is not None else (),
             )
+
+        try:
+            self.process: Popen[bytes] = start() if launch is None else launch.spawn(start)
         except BaseException:
             os.close(reader)
             raise
         finally:
             os.close(writer)
         self._watcher = watcher
+        self._launch = launch
+        self.note = ""
+        """What the confinement reports when the process has ended."""
         watcher.add(self.process.pid)
         self.sink = sink
         self.ended = threading.Event()
@@ -184,6 +136,8 @@ class ProcessGroup:
 
     def _watch(self) -> None:
         self.process.wait()
+        if self._launch is not None:
+            self.note = self._launch.finish()
         self.remove_if_gone()
         self.ended.set()
         self._wake.set()
@@ -255,8 +209,10 @@ def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
     if timed_out:
         running.stop(TIMEOUT_GRACE_S)
     running.silent.wait(DRAIN_S)
-    output = running.sink.finish()
-    return Ended(exit_code(running), output, running.sink.total, running.sink.path, timed_out)
+    sink = running.sink
+    output = sink.finish()
+    tail = sink.newest()[0]
+    return Ended(exit_code(running), output, sink.total, sink.path, timed_out, tail, sink.lost, sink.capped)
 
 
 def exit_code(running: ProcessGroup) -> int:
