@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import Failure
 
     Trigger = Literal["manual", "auto"]
 
@@ -56,6 +57,8 @@ class LocalCommandDone:
     name: str
     text: str
     failed: str = ""
+    failure: Failure | None = None
+    """The provider's failure, if that is the reason."""
 
 
 @value
