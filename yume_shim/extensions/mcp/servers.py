@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SHORT_WAIT_S = 2.0
 """How long the first turn waits for servers that are found, not named on the command line (`.mcp.json` …)."""
+SETTLE_S = 5.0
+"""How long a server that did not connect in time may take to be ended, on a busy machine."""
 MAX_SERVERS = 64
 
 
@@ -97,7 +99,7 @@ class McpServers:
         self.start(sdk=True)
         short = max(0.0, self._opened + SHORT_WAIT_S - time.monotonic())
         for server in self.all():
-            server.wait(self._services.connect_s if server.config.waited_for else short, cancel)
+            server.wait(self._services.connect_s + SETTLE_S if server.config.waited_for else short, cancel)
             if cancel.is_set():
                 return
 
