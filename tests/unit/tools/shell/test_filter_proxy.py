@@ -177,7 +177,7 @@ def test_files_of_the_sandbox(tmp_path: Path) -> None:
             deny_write=(str(base / "open" / "kept"), str(base / "open" / "later")),
             deny_read=(str(base / "secret"),),
         )
-        script = f"cd {base}; touch here open/x closed/x open/kept/x open/later; cat secret; echo t > $TMPDIR/t && cat $TMPDIR/t"
+        script = f"cd {base}; touch here open/x closed/x open/kept/x open/later; cat secret; cat $(mktemp)"
         output = run(script, sandbox)
         assert "canary" not in output
         assert output.count("Read-only file system") == 3
