@@ -49,7 +49,7 @@ CONTENT_WRITERS = word_set("touch mv cp ln tee dd truncate install sed gsed rsyn
 """Commands that can put content into a file: never into a sensitive one without asking."""
 
 _SED_SCRIPT = re.compile(
-    r"s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gIi\d]*\Z|\d+(?:,\d+)?d\Z"
+    r"s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gIi0-9]*\Z|[0-9]+(?:,[0-9]+)?d\Z"
 )
 
 

@@ -7,11 +7,11 @@ import threading
 
 from yume_shim.text.clean import clean_output
 from yume_shim.tools.files.text_files import os_failure
-from yume_shim.tools.shell.processes import WINDOWS, run_to_end
+from yume_shim.tools.shell.processes import WINDOWS, ended_so_far, run_to_end
 from yume_shim.tools.shell.shell_session import NO_FILE
 from yume_shim.tools.shell.shown_output import MAX_SHOWN, both_ends, output_of_success
 from yume_shim.tools.shell.sink import Sink
-from yume_shim.types.errors import ToolFailed
+from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
 
@@ -105,6 +105,9 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
         running = _start(command, sink, cwd_file or NO_FILE, state, context)
         try:
             ended = run_to_end(running, seconds, context.cancel)
+        except Cancelled:
+            ended = ended_so_far(running)
+            raise Cancelled(both_ends(ended, clean_output(ended.output).rstrip("\n"))) from None
         finally:
             shells.leave(running)
         return ended, _adopt_folder(shells, cwd_file, state), running.note

@@ -200,15 +200,22 @@ def _kill_tree_on_windows(pid: int) -> None:
 
 
 def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
-    """Wait for a command. Ends its whole group at the time limit, or when cancelled (raises Cancelled)."""
+    """Wait for a command. Ends its whole group at the time limit, or when cancelled (raises Cancelled; the sink has the
+    output until then)."""
     timed_out = not running.wait(seconds, cancel)
     if cancel.is_set():
         running.stop(CANCEL_GRACE_S)
+        running.silent.wait(CANCEL_GRACE_S)
         running.sink.finish()
         cancel.check()
     if timed_out:
         running.stop(TIMEOUT_GRACE_S)
     running.silent.wait(DRAIN_S)
+    return ended_so_far(running, timed_out=timed_out)
+
+
+def ended_so_far(running: ProcessGroup, *, timed_out: bool = False) -> Ended:
+    """The state of a command that has ended or was stopped, with its output until then."""
     sink = running.sink
     output = sink.finish()
     tail = sink.newest()[0]

@@ -300,6 +300,13 @@ def test_commands_see_the_given_environment_only(tmp_path: Path) -> None:
         del os.environ["YUME_UNIT_SECRET"]
 
 
+def test_a_search_path_for_cd_is_not_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / "sub").mkdir(parents=True)
+    (tmp_path / "sub").mkdir()
+    tools = toolbox(tmp_path, tmp_path / "scratch", {"CDPATH": str(tmp_path / "elsewhere")})
+    assert call(tools, "Bash", {"command": "cd sub && pwd"}).content == str(tmp_path / "sub")
+
+
 def test_sink_counts_what_it_does_not_keep(tmp_path: Path) -> None:
     def opened() -> tuple[int, str]:
         return os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT), str(tmp_path / "out")

@@ -49,10 +49,17 @@ def world() -> Iterator[HostileWorld]:
 
 SAME = [
     *("git status", "git status --short", "git log --oneline", "git diff", "git diff --stat", "git show --stat"),
-    *("git branch -a", "git ls-files", "git rev-parse HEAD", "git blame file.txt", "git log -p -1", "git grep text"),
+    *("git branch -a", "git ls-files", "git rev-parse HEAD", "git blame sub/inner.txt", "git log -1", "git grep text"),
     *("ls", "ls -la", "ls -R", "ls missing", "cat file.txt", "cat missing", "cat -n file.txt sub/inner.txt"),
     *("find . -name '*.txt'", "find . -type d", "find missing", "find . -newermt 2001-01-01 -name 'f*'"),
-    *("rg text", "rg -n inner sub", "rg nothing-like-it", "rg --files", "grep -rn inner sub", "grep nothing file.txt"),
+    *(
+        "rg --sort path text",
+        "rg -n inner sub",
+        "rg nothing-like-it",
+        "rg --sort path --files",
+        "grep -rn inner sub",
+        "grep nothing file.txt",
+    ),
     *(
         "wc -l file.txt | sort",
         "head -1 file.txt; tail -1 file.txt",
