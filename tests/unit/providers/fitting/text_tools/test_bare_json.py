@@ -1,4 +1,4 @@
-"""What small models really write: taken as a call, or answered with the right form. Prose that quotes JSON is no call."""
+"""What small models really write: taken as calls, or answered with the right form. Prose that quotes JSON is text."""
 
 from __future__ import annotations
 
