@@ -201,6 +201,10 @@ class LimitSettings:
     max_turns: int | None = None
     max_budget_usd: float | None = None
     timeouts: Timeouts = Timeouts()
+    repeat_warn: int = 3
+    """After so many identical failures of one call the model reads that repeating it is useless; 0 = never."""
+    repeat_stop: int = 8
+    """After so many the turn ends; 0 = never."""
 
 
 @value
@@ -217,6 +221,9 @@ class HistorySettings:
     """Characters left of a tool result, newest age first; () = computed from budget and history."""
     auto_compact: bool = True
     """Compact the history before a request that would not fit."""
+    compact_small: bool = True
+    """A summary that the user asked for is used even if it is longer than what it replaces: in the Claude formats, as
+    the Claude CLI does."""
     compact_tokens: int | None = None
     """The size at which that happens (`--autocompact`); None = the model's own share of its window."""
 

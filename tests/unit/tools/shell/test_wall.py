@@ -19,7 +19,7 @@ from tests.helpers.tool_cases import toolbox
 from yume_shim.tools.shell.file_grants import MAX_GRANTS, TooMany, kept_below, opened_apart, readable_around
 from yume_shim.tools.shell.seatbelt import Profile, profile_text
 from yume_shim.tools.shell.seccomp_filter import AF_INET, MACHINES, METADATA, NEVER, Closed, build
-from yume_shim.tools.shell.unasked_environment import is_secret, unasked_environment
+from yume_shim.tools.shell.unasked_environment import GIT_SETTINGS, is_secret, unasked_environment
 from yume_shim.tools.shell.wall import Abilities, Wall
 from yume_shim.types.confinement import Confinement
 
@@ -138,7 +138,7 @@ def test_secrets_of_tools_are_kept_from_unasked_commands() -> None:
     }
     assert (made["KEEP_TOKEN"], made["TMPDIR"], made["GIT_OPTIONAL_LOCKS"]) == ("kept", "/own", "0")
     assert (made["GIT_CONFIG_KEY_0"], made["GIT_CONFIG_KEY_1"], made["GIT_CONFIG_COUNT"]) == (
-        *("user.name", "core.fsmonitor", "5"),
+        *("user.name", "core.fsmonitor", str(1 + len(GIT_SETTINGS))),
     )
 
 

@@ -90,8 +90,9 @@ class TextCalls:
                     out += self._end(event)
                 case ResponseEnded():
                     out += self._settle(cut=event.stop in _CUT)
-                    ended = replace(event, stop="tool_calls", stop_reason="tool_use") if self._calls else event
-                    out.append(ended)
+                    if self._calls and event.stop not in _CUT:
+                        event = replace(event, stop="tool_calls", stop_reason="tool_use")
+                    out.append(event)
                 case ResponseStarted() | ResponseFailed() | Notice():
                     out.append(event)
         return out
