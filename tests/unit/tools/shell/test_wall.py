@@ -232,7 +232,7 @@ def test_what_is_kept_below_writable_folders(tmp_path: Path) -> None:
 
 def test_the_temporary_folder_goes_with_the_session(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch")
-    folder = tools._state.wall._own_folder()
+    folder = tools._state.wall.own_folder()
     assert os.path.isdir(folder)
     tools.close()
     assert not os.path.exists(folder)
