@@ -87,13 +87,14 @@ class Program:
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
+            advise=startup.models.advise,
             learned=self._providers.learned,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
-        session = Session(services, startup.spec, opened.session_id, models.resolve, self._describe, models.fallback)
+        session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         return session

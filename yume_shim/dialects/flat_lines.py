@@ -10,6 +10,7 @@ from yume_shim.dialects.records.flat_records import (
     InitLine,
     ModelLine,
     PermissionDeniedLine,
+    PermissionModeLine,
     ProgressLine,
     ResultLine,
     RetryLine,
@@ -24,6 +25,7 @@ from yume_shim.types.events import (
     ApprovalAsked,
     CallDenied,
     Compacted,
+    ModeChanged,
     ModelChanged,
     Notice,
     Retrying,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         | ToolProgress
         | CallDenied
         | ApprovalAsked
+        | ModeChanged
         | ModelChanged
         | SessionChanged
         | Notice
@@ -93,6 +96,8 @@ def system_line(event: SystemEvent) -> Json:
             )
         case ModelChanged():
             return ModelLine(provider=event.provider, model=event.model, reason=event.reason)
+        case ModeChanged():
+            return PermissionModeLine(permissionMode=event.mode)
         case SessionChanged():
             return SessionIdLine(session_id=event.session_id, previous_session_id=event.previous_session_id)
         case Notice():

@@ -11,6 +11,7 @@ from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled, Failure, HostStopped
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
+from yume_shim.types.outputs import CLAUDE
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -151,7 +152,7 @@ class Loop:
             return LoopEnd("max_budget", used_up.limit)
         except GaveUp as gave_up:
             self._close_dead(gave_up)
-            failure = gave_up.failure
+            failure = self._services.advise(gave_up.failure, self._spec)
             return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
         except Exception as error:
             self._services.log("error", f"the turn failed unexpectedly: {type(error).__name__}: {error}")
@@ -240,7 +241,9 @@ class Loop:
             from yume_shim.engine.calls import CallRunner
 
             spawn = self._start_child if self._services.open_child is not None else None
-            self._runner = CallRunner(self._services, self._cancel, spawn)
+            claude = self._services.settings.host.output_format != "flat" and "claude" in self._spec.id.lower()
+            asker = CLAUDE if claude else "The model"
+            self._runner = CallRunner(self._services, self._cancel, spawn, asker=asker)
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall]) -> LoopEnd | None:
