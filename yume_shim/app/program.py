@@ -116,7 +116,9 @@ class Program:
                 ids=startup.ids,
                 log=self._log,
             )
-            self._output.events.store_in(self._store)
+            if startup.flat:  # a flat host has read the text of a block before the block is complete
+                self._store.write_open_text()
+            self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":
