@@ -23,7 +23,7 @@ CASSETTE_SCHEME = "cassette:"
 
 MAX_NEAR = 3
 """How many similar names a message offers."""
-NEAR = 0.6
+NEAR = 0.8
 """How similar they are at least, from 0 to 1."""
 
 
@@ -136,8 +136,9 @@ class ModelResolver:
             return failure
         import difflib
 
-        known = {each.id for each in self.catalog.known_models() if each.endpoint.name == spec.endpoint.name}
-        near = difflib.get_close_matches(spec.id, sorted(known - {spec.id}), n=MAX_NEAR, cutoff=NEAR)
+        name = f"{spec.endpoint.name}/{spec.id}"
+        known = {f"{each.endpoint.name}/{each.id}" for each in self.catalog.known_models()} - {name}
+        near = difflib.get_close_matches(name, sorted(known), n=MAX_NEAR, cutoff=NEAR)
         asked = "" if f"'{spec.id}'" in failure.message else f" (model '{spec.id}')"
         similar = f"; similar names: {', '.join(near)}" if near else ""
         return replace(failure, message=f"{failure.message}{asked}{similar}; `yume-shim models` lists the known ones")

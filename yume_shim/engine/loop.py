@@ -139,7 +139,13 @@ class Loop:
     # ------------------------------------------------------------ the loop
 
     def run(self) -> LoopEnd:
-        """Run the whole loop; never raises. Afterwards every call that the model made has a result in the history."""
+        """Run the whole loop; never raises. Afterwards every call that the model made has a result in the history, and
+        every note to the model an answer."""
+        end = self._outcome()
+        self._drop_open_note()
+        return end
+
+    def _outcome(self) -> LoopEnd:
         try:
             return self._run()
         except Stopped as stopped:
@@ -363,7 +369,6 @@ class Loop:
         """The provider failed in the middle: what was shown stays."""
         self._remember(gave_up.blocks)
         self._answer.add(gave_up.blocks)
-        self._drop_open_note()
 
     def _close_streaming(self, stopped: Stopped) -> None:
         self._remember(stopped.blocks)

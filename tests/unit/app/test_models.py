@@ -253,7 +253,7 @@ def test_a_missing_model_is_answered_with_similar_names() -> None:
     models = Choice(OPENAI).models
     missing = Failure("not_found", "The model does not exist", 404)
     told = models.advise(missing, models.resolve("openai/gpt-5.4-mni")).message
-    assert told.startswith("The model does not exist (model 'gpt-5.4-mni'); similar names: gpt-5.4-mini")
+    assert told.startswith("The model does not exist (model 'gpt-5.4-mni'); similar names: openai/gpt-5.4-mini")
     assert told.endswith("`yume-shim models` lists the known ones")
     named = replace(missing, message="no model 'zzz'")
     assert models.advise(named, models.resolve("openai/zzz")).message.startswith("no model 'zzz'; `yume-shim models`")
