@@ -7,7 +7,7 @@ import re
 from yume_shim.gate.command_flow import MAX_PATH, follow, moves_home
 from yume_shim.gate.name_changes import NameChanges
 from yume_shim.gate.shell import Word
-from yume_shim.gate.unwrap import name_of
+from yume_shim.gate.unwrap import MAX_TAILS, name_of
 from yume_shim.gate.word_set import word_set
 from yume_shim.gate.writing_commands import CONTENT_WRITERS, WRITERS
 
@@ -122,14 +122,16 @@ class CommandDenies:
         return ""
 
     def _uses_changed_names(self) -> bool:
-        """Whether a part uses a name that another part moves, links or unpacks."""
+        """Whether a part reads or writes through a name that another part moves, links or unpacks."""
         commands = self._unwrapped().commands
         changes = NameChanges(commands, self._flow, self._space)
         if not changes:
             return False
+        hides, locks = bool(self._book.hidden_patterns()), self._book.locks_paths()
         for number, command in enumerate(commands):
             words = [redirect.target for redirect in command.redirects if not redirect.descriptor]
-            if command.words and name_of(command.words[0]) not in NON_READERS - WRITERS:
+            names = {name_of(word) for word in command.words[:MAX_TAILS]}  # its own name, or after a wrapper
+            if (hides and names & READERS) or (locks and names & WRITERS):
                 words += [Word(text, word.kind) for word in command.words[1:] for text in file_texts(word.text)]
             if any(changes.affect(number, word) for word in words if len(word.text) <= MAX_PATH):
                 return True
