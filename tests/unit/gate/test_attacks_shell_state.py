@@ -360,6 +360,15 @@ LOCKED_FILES = [
     "X=locked; cd $X; echo x > f",
     "for i in 1; do cd locked; done; echo x > f",
     "echo x >& locked/f",
+    "rm -r *",
+    "rm -rf ./*",
+    "rm -r l*",
+    "rm -rf $PWD/locked",
+    "X=locked; rm -r $X",
+    "X=locked/f; echo x > $X",
+    "mv lo* e",
+    "cd ..; rm -rf work",
+    "time rm -r l*",
 ]
 
 TABLES = {
@@ -469,6 +478,10 @@ ORDINARY_UNDER_DENIES = [
     "git checkout -b x && npm test",
     "git stash && git log --oneline && make",
     "unzip x.zip && ./configure",
+    "rm -rf plain",
+    "cp a.txt plain",
+    "rm sub/*.pyc",
+    "echo x > new.txt && rm new.txt",
     'read -r line < a.txt && echo "$line"',
     "git commit -m '" + "a long message " * 400 + "'",
 ]
