@@ -101,8 +101,8 @@ class FakeConfiner:
     def __init__(self, why: str = "", failed: str = "") -> None:
         self._why, self._failed = why, failed
 
-    def problem(self, _confinement: Confinement) -> str:
-        return self._why
+    def problem(self, confinement: Confinement) -> str:
+        return self._why if confinement.kind else ""
 
     def failed(self, command: str) -> bool:
         return command == self._failed
