@@ -72,8 +72,13 @@ class Providers:
 
     def refine(self, spec: ModelSpec, cancel: Cancel) -> ModelSpec:
         """The model with the limits that its endpoint reports, if the catalogue does not know it and the endpoint can
-        be asked; otherwise unchanged."""
-        if spec.known or not spec.endpoint.tells_limits:
+        be asked; otherwise with the window that the price table has for it."""
+        if spec.known:
+            return spec
+        from yume_shim.catalog.cost import with_listed_window
+
+        spec = with_listed_window(spec)
+        if not spec.endpoint.tells_limits:
             return spec
         credential = self._keys.get(spec.endpoint, cancel)
         if credential is None:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LOCAL_COMMANDS = ("clear", "compact")
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 FLAT_REFUSED = 2
+PRICE_NEEDED = "give --price IN,OUT (USD per million tokens), or `prices` for the model in the config file"
+COUNTS_AS_ZERO = "its cost counts as zero, and the budget cannot stop it. Give --price IN,OUT (USD per million tokens)"
 CLAUDE_REFUSED = 1
 
 
@@ -99,8 +101,22 @@ class Startup:
         credential = self.keys.known(self.spec.endpoint)
         if credential is None and flat:
             raise self.keys.missing(self.spec.endpoint)
+        unpriced = settings.limits.max_budget_usd is not None and self._unpriced()
+        if unpriced and flat:
+            raise BadInvocation(f"{unpriced}: {PRICE_NEEDED}", "config")
         self.log = self._open_log(credential)
+        if unpriced:
+            self.log("warning", f"{unpriced}: {COUNTS_AS_ZERO}")
         self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, listeners=listeners)
+
+    def _unpriced(self) -> str:
+        """What is wrong if no price of the model is known; "" if one is. Needs the price table, so only a start with a
+        budget asks."""
+        from yume_shim.catalog.cost import has_price
+
+        if has_price(self.spec):
+            return ""
+        return f"--max-budget-usd: no price is known for {self.spec.endpoint.name}/{self.spec.id}"
 
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""

@@ -27,7 +27,8 @@ class Catalog:
     def __init__(self, settings: Settings, has_key: Callable[[Endpoint], bool]) -> None:
         self._settings = settings
         self._has_key = has_key
-        self._rows: dict[str, dict[str, Any]] = {**_load("endpoints.json")}
+        self._built_in: dict[str, dict[str, Any]] = _load("endpoints.json")
+        self._rows = {**self._built_in}
         if settings.endpoint.rows:
             from yume_shim.catalog.rows import merge_rows
 
@@ -167,6 +168,8 @@ class Catalog:
             sign_in=row.get("sign_in", ""),
             address_by_sign_in=bool(row.get("address_by_sign_in", False)),
             names=tuple(row.get("names", ())),
+            prices=row.get("prices", ""),
+            moved=_is_moved(base, self._built_in.get(name, {})),
         )
 
     def _api(self, name: str) -> str:
@@ -181,6 +184,9 @@ class Catalog:
     def at(self, endpoint: Endpoint, model: str) -> ModelSpec:
         """A model at an endpoint, with its data from the data file and the config file."""
         spec, asked = self._listed(endpoint, model), self._settings.model
+        if asked.price is not None and self._flagged_provider in ("", endpoint.name):
+            given, taken = asked.price
+            spec = replace(spec, prices=(given, taken, given, given), prices_given=True)
         if not asked.overrides and asked.temperature is asked.top_p is None and not asked.stop_sequences:
             return spec
         from yume_shim.catalog.model_overrides import with_overrides
@@ -247,7 +253,7 @@ class Catalog:
         default = next(chosen, default)  # a cloud that serves Claude, chosen by the Claude CLI's own variable
         if model.startswith("claude-"):
             return default
-        found = next((name for name, row in rows if any(_has_shape(model, s) for s in row.get("shapes", ()))), default)
+        found = next((name for name, row in rows if any(has_shape(model, s) for s in row.get("shapes", ()))), default)
         if found != default and self._foreign_base() and not self._has_key(self.endpoint(found)):
             return default
         return found
@@ -302,7 +308,15 @@ def _completed(base: str, row: Mapping[str, Any], api: str) -> str:
     return with_path(base, row.get("paths", {}), api)
 
 
-def _has_shape(model: str, shape: str) -> bool:
+def _is_moved(base: str, row: Mapping[str, Any]) -> bool:
+    """Is this address not the one of the vendor whose prices the catalogue lists? `row` is the built-in row."""
+    if row.get("prices", "none") == "none":
+        return "://" in base
+    own = row["base_url"]
+    return bool(own) and base.split("/")[2:3] != own.split("/")[2:3]
+
+
+def has_shape(model: str, shape: str) -> bool:
     """`gpt-` is a prefix; `o#` means "o" and a digit."""
     if shape.endswith("#"):
         start = shape[:-1]

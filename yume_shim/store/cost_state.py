@@ -87,6 +87,8 @@ def _shape(entry: ModelUsage) -> Json:
         shape["provider"] = entry.provider
     if not entry.cost_known:
         shape["costBasis"] = "unknown"
+    elif entry.list_price:
+        shape["costBasis"] = "list_price"
     return shape
 
 
@@ -101,6 +103,7 @@ def _model(name: str, entry: Json) -> ModelUsage:
         _whole(entry.get("maxOutputTokens")),
         provider if isinstance(provider, str) else "",
         entry.get("costBasis") != "unknown",
+        entry.get("costBasis") == "list_price",
     )
 
 

@@ -129,6 +129,8 @@ class ModelSettings:
     """0.0 to 2.0; rows of `overrides` are stronger."""
     top_p: float | None = None
     stop_sequences: tuple[str, ...] = ()
+    price: tuple[float, float] | None = None
+    """USD per million tokens of input and output (`--price`), for models of the first provider that is resolved."""
 
 
 @value

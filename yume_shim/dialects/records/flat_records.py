@@ -264,7 +264,7 @@ class InterruptLine(FlatLine):
 @record
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
-    estimated tokens or lacks a price."""
+    estimated tokens or lacks a price, `cost_unknown` one that lacks a price."""
 
     type: Literal["result"] = "result"
     subtype: FlatSubtype
@@ -280,6 +280,7 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
     structured_output: Any = ABSENT
 
