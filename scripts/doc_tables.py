@@ -1,7 +1,8 @@
 """Keep the tables of the documents in step with the code: rewrites them, or with `--check` only looks.
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
-yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens.
+yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
+the protected names from yume_shim/types/protected_names.py.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ def main() -> int:
         "README.md": {"flags": flags()},
         os.path.join("docs", "providers.md"): {"endpoints": endpoints(), "quirks": quirks()},
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
+        os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
+        os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
     }
     wrong = 0
     for name, sections in tables.items():
@@ -104,6 +107,22 @@ def endpoints() -> str:
             keys.append("none needed")
         lines.append(f"| {names} | `{row['api']}` | {address} | {', '.join(keys)} |")
     return "\n".join(lines) + "\n\n"
+
+
+def protected_names() -> str:
+    """Every protected name with its reason."""
+    from yume_shim.types.protected_names import PROTECTED
+
+    lines = ["", "| name | why | asks in bypassPermissions |", "|---|---|---|"]
+    lines += [f"| `{row.name}` | {row.reason} | {'yes' if row.bypass else 'no'} |" for row in PROTECTED]
+    return "\n".join(lines) + "\n\n"
+
+
+def names_only_ours() -> str:
+    """The protected names that the Claude CLI lets an agent write in acceptEdits."""
+    from yume_shim.types.protected_names import PROTECTED
+
+    return "\n" + ", ".join(f"`{row.name}`" for row in PROTECTED if not row.claude) + ".\n\n"
 
 
 def quirks() -> str:

@@ -93,8 +93,8 @@ class CommandCall:
                 return entry.rule
         return None
 
-    def must_ask(self) -> Decision | None:
-        """The question, if this command needs one in every mode."""
+    def must_ask(self, mode: str) -> Decision | None:
+        """The question, if this command needs one whatever the mode and the rules allow."""
         rule = self._rule("ask")
         if rule is not None:
             return self._ask(wording.rule_asks(self._spec.name), "rule", rule.text)
@@ -102,7 +102,7 @@ class CommandCall:
         if content_denies and self._unwrapped.opaque:
             why = "rules deny some commands, and this one may run commands that cannot be seen"
             return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
-        target = self._denies.sensitive_target()
+        target = self._denies.sensitive_target(mode)
         if target is not None:
             return self._ask(wording.sensitive_file(target[0].asked, target[1]), "safetyCheck", target[1], target[0])
         if self._denies.may_show_hidden():

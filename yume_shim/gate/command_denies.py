@@ -61,7 +61,7 @@ class CommandDenies:
                         return rule
         return None
 
-    def sensitive_target(self) -> tuple[Place, str] | None:
+    def sensitive_target(self, mode: str) -> tuple[Place, str] | None:
         """The sensitive file that the command would write, and the name that makes it sensitive."""
         for command in self._script.commands:
             targets = [r.target.text for r in command.redirects if r.operator != "<" and not r.descriptor]
@@ -69,7 +69,7 @@ class CommandDenies:
                 targets += [text for word in command.words[1:] for text in file_texts(word.text)]
             for text in targets:
                 for place in self._flow.places(text):
-                    name = self._space.protected(place)
+                    name = self._space.protected(place, mode)
                     if name:
                         return place, name
         return None

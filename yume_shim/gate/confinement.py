@@ -10,9 +10,9 @@ import os
 import stat
 
 from yume_shim.gate import wording
-from yume_shim.gate.paths import PROTECTED_FILES, PROTECTED_FOLDERS
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.outputs import Decision
+from yume_shim.types.protected_names import single_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def confine(command: CommandCall, space: Workspace, book: RuleBook, confiner: Co
         "edit" if command.targets else "read",
         folders,
         trees,
-        protected_names() if command.targets else (),
+        single_names() if command.targets else (),
         hidden,
         command.programs,
     )
@@ -51,11 +51,6 @@ def confine(command: CommandCall, space: Workspace, book: RuleBook, confiner: Co
 
 def _ask(why: str, mode: str) -> Decision:
     return Decision("ask", wording.command_approval(why, mode), "safetyCheck", why)
-
-
-def protected_names() -> tuple[str, ...]:
-    """Names that a command must not plant below a folder that it may write."""
-    return tuple(sorted(PROTECTED_FOLDERS | PROTECTED_FILES))
 
 
 def _writable(targets: list[Place]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -59,13 +59,13 @@ class FileCall:
             return Decision("deny", wording.tool_denied(self._spec.name), "rule", rule.text)
         return Decision("deny", wording.path_denied(), "deniedPath", rule.text)
 
-    def must_ask(self) -> Decision | None:
-        """The question, if this call needs one in every mode."""
+    def must_ask(self, mode: str) -> Decision | None:
+        """The question, if this call needs one whatever the mode and the rules allow."""
         rule = self._book.for_places("ask", self._spec, self._places)
         if rule is not None:
             return Decision("ask", wording.rule_asks(self._spec.name), "rule", rule.text, (), self.path)
         if self._spec.kind == "edit":
-            name = self._space.protected(self._places[0])
+            name = self._space.protected(self._places[0], mode)
             if name:
                 return Decision("ask", wording.sensitive_file(self.path, name), "safetyCheck", name, (), self.path)
         if self._spec.shows_content and self._place_may_show_hidden():

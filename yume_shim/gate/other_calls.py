@@ -24,7 +24,7 @@ class OtherCall:
         rule = self._book.for_content("deny", self._spec, self._call)
         return Decision("deny", wording.tool_denied(self._spec.name), "rule", rule.text) if rule else None
 
-    def must_ask(self) -> Decision | None:
+    def must_ask(self, mode: str) -> Decision | None:
         rule = self._book.for_content("ask", self._spec, self._call)
         return Decision("ask", wording.rule_asks(self._spec.name), "rule", rule.text) if rule else None
 

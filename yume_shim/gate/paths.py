@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import stat
 
-from yume_shim.gate.word_set import word_set
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from yume_shim.types.protected_names import ProtectedName
 
 MAX_ENTRIES = 4_096
 """A folder with more entries than this is not searched for links; it counts as having some."""
@@ -48,20 +49,6 @@ def native(env: Mapping[str, str]) -> Flavour:
         return MACOS
     return WSL if env.get("WSL_DISTRO_NAME") else POSIX
 
-
-# ---------------------------------------------------------------- protected names
-
-PROTECTED_FOLDERS = frozenset(
-    (".git", ".claude", ".yume", ".vscode", ".idea", ".husky", ".devcontainer", ".cursor", ".ssh", ".gnupg")
-)
-PROTECTED_FILES = word_set(
-    ".gitconfig .gitmodules .mcp.json .claude.json .ripgreprc .envrc .netrc .npmrc .pypirc .inputrc "
-    ".profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zshenv .zprofile .zlogin "
-    ".zlogout .kshrc .cshrc .tcshrc .login .xprofile .xinitrc"
-)
-"""Files that can make a later command run something: shells, git, editors, agents and package managers read them."""
-CLAUDE_CONTENT = frozenset(("commands", "agents", "skills", "worktrees"))
-"""Folders below `.claude` that hold texts, not settings; their files are edited like any other."""
 
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"] + [f"{port}{n}" for port in ("com", "lpt") for n in range(10)]
@@ -171,23 +158,13 @@ def slashed(path: str, flavour: Flavour) -> str:
     return f"/{plain[0].lower()}{plain[2:]}" if plain[1:2] == ":" else plain
 
 
-def protected_name(path: str, flavour: Flavour, workspace: str = "") -> str:
-    """The name in the path that makes it sensitive to edit; "" if none. Case is ignored on every system: the mounted
-    file system may ignore it too. Names above `workspace` do not count (a worktree may be below `.claude`), except
-    `.git`: a session inside a repository's `.git` folder must not be able to plant hooks."""
+def protected_row(path: str, flavour: Flavour, workspace: str = "", mode: str = "") -> ProtectedName | None:
+    """The row of the table of protected names that covers the path in this mode. Case is ignored on every system: the
+    mounted file system may ignore it too. Names above `workspace` do not count, except `.git`."""
+    from yume_shim.types.protected_names import protected_row as row_for
+
     steps = [name.rstrip(". ").casefold() for name in components(path, flavour)[1:]]
-    above = len(components(workspace, flavour)) - 1 if workspace else 0
-    if ".git" in steps:
-        return ".git"
-    for place, name in enumerate(steps[above:], above):
-        below = steps[place + 1 :]
-        if name in PROTECTED_FILES and not below:
-            return name
-        if name in PROTECTED_FOLDERS:
-            if name == ".claude" and len(below) > 1 and below[0] in CLAUDE_CONTENT:
-                continue
-            return name
-    return ""
+    return row_for(steps, len(components(workspace, flavour)) - 1 if workspace else 0, mode)
 
 
 # ---------------------------------------------------------------- the disk

@@ -131,7 +131,7 @@ class Permissions:
             return self._ask_or_deny(
                 Decision("ask", wording.tool_request(spec.name), "other", "it is a question"), spec, mode
             )
-        must_ask = subject.must_ask()
+        must_ask = subject.must_ask(mode)
         if must_ask is not None:
             return self._ask_or_deny(must_ask, spec, mode)
         if mode == "interactive":

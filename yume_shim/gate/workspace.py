@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.gate.paths import contains, expand, flaw, protected_name, resolve, tidy
+from yume_shim.gate.paths import contains, expand, flaw, protected_row, resolve, tidy
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -80,10 +80,12 @@ class Workspace:
     def _in(self, path: str) -> bool:
         return any(contains(folder, path, self.flavour) for folder in self._forms)
 
-    def protected(self, place: Place) -> str:
-        """The sensitive name in the path, counted from its workspace folder down; "" if there is none."""
-        return self._protected(place.asked) or self._protected(place.real)
+    def protected(self, place: Place, mode: str = "") -> str:
+        """The protected name in the path, counted from its workspace folder down; "" if there is none, or none that
+        matters in this mode."""
+        return self._protected(place.asked, mode) or self._protected(place.real, mode)
 
-    def _protected(self, path: str) -> str:
+    def _protected(self, path: str, mode: str) -> str:
         inner = [folder for folder in self._forms if contains(folder, path, self.flavour)]
-        return protected_name(path, self.flavour, max(inner, key=len, default=""))
+        row = protected_row(path, self.flavour, max(inner, key=len, default=""), mode)
+        return row.plain if row is not None else ""

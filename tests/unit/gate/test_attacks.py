@@ -651,7 +651,7 @@ def test_edits_outside_or_through_links_are_asked_about(space: Path, path: str) 
         "{space}/x.txt",
         "sub/new/deep/x.txt",
         "./sub/../x.txt",
-        ".claude/commands/x.md",
+        ".claude/worktrees/w/x.md",
         ".gitignore",
         "...",
         "..x",
@@ -673,7 +673,7 @@ def test_sensitive_files_are_asked_about_even_in_bypass_mode(space: Path) -> Non
     assert decide(guard, "Write", file_path="/elsewhere/x").verdict == "allow"
     assert [
         bash(guard, command).verdict
-        for command in ("echo x > .git/hooks/pre-commit", "cp a.txt .claude/settings.json", "tee .bashrc", "rm -rf sub")
+        for command in ("echo x > .git/hooks/pre-commit", "cp a.txt .claude/settings.json", "tee .idea/x", "rm -rf sub")
     ] == ["ask", "ask", "ask", "allow"]
 
 

@@ -19,7 +19,6 @@ from yume_shim.gate.paths import (
     flaw,
     links_in,
     native,
-    protected_name,
     resolve,
     slashed,
     tidy,
@@ -128,38 +127,6 @@ def test_containment_goes_by_components(flavour: Flavour, folder: str, path: str
 )
 def test_paths_that_cannot_be_judged(flavour: Flavour, path: str, why: str) -> None:
     assert flaw(path, flavour) == why
-
-
-@pytest.mark.parametrize(
-    ("flavour", "path", "name"),
-    [
-        (POSIX, "/w/.git/hooks/x", ".git"),
-        (POSIX, "/w/.GIT/hooks/x", ".git"),
-        (POSIX, "/w/sub/.vscode/tasks.json", ".vscode"),
-        (POSIX, "/w/.claude/settings.json", ".claude"),
-        (POSIX, "/w/.claude/commands", ".claude"),
-        (POSIX, "/w/.claude/commands/x.md", ""),
-        (POSIX, "/w/.claude/worktrees/a/x.py", ""),
-        (POSIX, "/w/.claude/worktrees/a/.git/config", ".git"),
-        (POSIX, "/w/.bashrc", ".bashrc"),
-        (POSIX, "/w/.bashrc/x", ""),
-        (POSIX, "/w/.gitignore", ""),
-        (POSIX, "/w/.github/workflows/x.yml", ""),
-        (POSIX, "/w/a.git/x", ""),
-        (WINDOWS, "C:\\w\\.git\\config", ".git"),
-        (WINDOWS, "C:\\w\\.git. \\config", ".git"),
-        (WINDOWS, "C:\\w\\.Claude \\settings.json", ".claude"),
-        (WINDOWS, "C:\\w\\.mcp.json.", ".mcp.json"),
-    ],
-)
-def test_protected_names(flavour: Flavour, path: str, name: str) -> None:
-    assert protected_name(path, flavour) == name
-
-
-def test_names_above_the_workspace_do_not_count_except_git() -> None:
-    assert protected_name("/u/.claude/x/a.py", POSIX, "/u/.claude/x") == ""
-    assert protected_name("/u/.claude/x/.idea/a", POSIX, "/u/.claude/x") == ".idea"
-    assert protected_name("/u/.git/hooks/pre-commit", POSIX, "/u/.git") == ".git"
 
 
 def test_components_and_slashes() -> None:

@@ -9,13 +9,14 @@ import os
 import sys
 
 from yume_shim.types.errors import ToolFailed
+from yume_shim.types.protected_names import sandbox_names
 from yume_shim.types.settings import SANDBOXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-GUARDED = (".git/hooks", ".git/config", ".claude", ".yume", ".vscode", ".idea")
+GUARDED = sandbox_names()
 """Inside the workspace, yet read-only: other programs run what is written there, outside the sandbox."""
 TMP = "/tmp"
 SYSTEM_PLACES = "/usr/bin:/bin:/usr/local/bin"
