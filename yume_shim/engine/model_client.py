@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import estimate_request, estimate_text
+from yume_shim.context.estimate import estimate_request, estimate_text, size_of
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
@@ -79,11 +79,23 @@ class Stopped(Exception):
 class Attempt:
     """What one attempt has received so far."""
 
-    __slots__ = ("blocks", "ended", "failure", "open_block", "open_index", "pieces", "renamed", "started", "usage")
+    __slots__ = (
+        "blocks",
+        "ended",
+        "failure",
+        "open_block",
+        "open_index",
+        "pieces",
+        "renamed",
+        "started",
+        "usage",
+        "usage_given",
+    )
 
     def __init__(self) -> None:
         self.started = False
         self.usage = Usage()
+        self.usage_given = False
         self.blocks: list[AssistantBlock] = []
         self.open_index: int | None = None
         self.open_block: AssistantBlock | None = None
@@ -148,7 +160,7 @@ class ModelClient:
                 return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage)
             failure = attempt.failure or Failure("internal", "the provider's stream ended without an end")
             if failure.kind == "cancelled" or self._cancel.is_set():
-                raise self._stopped(attempt, request)
+                raise self._stopped(attempt)
             answered = self._salvage(request, attempt, failure)
             if answered is not None:
                 return replace(answered, nudge=failure.nudge)
@@ -169,6 +181,8 @@ class ModelClient:
             self.api_seconds += self._services.clock.monotonic() - begun
         if attempt.failure is not None:
             attempt.failure = self._without_keys(attempt.failure)
+        if attempt.ended is None and not attempt.usage_given and (attempt.started or attempt.usage != Usage()):
+            attempt.usage = _at_least(attempt.usage, _estimated(request, attempt))
         return attempt
 
     def _without_keys(self, failure: Failure) -> Failure:
@@ -212,8 +226,10 @@ class ModelClient:
                     event = replace(event, usage=_estimated(request, attempt))
                 attempt.ended = event
                 emit(event)
-            case ResponseFailed(failure):
+            case ResponseFailed(failure, usage, given):
                 attempt.failure = failure
+                if usage != Usage():
+                    attempt.usage, attempt.usage_given = usage, given
             case Notice():
                 self._services.log("warning", event.text)  # text mode shows it nowhere else
                 emit(event)
@@ -276,10 +292,8 @@ class ModelClient:
             tuple(blocks), stop, "tool_use" if attempt.calls() else "", attempt.usage, cut=not attempt.calls()
         )
 
-    def _stopped(self, attempt: Attempt, request: Request) -> Stopped:
+    def _stopped(self, attempt: Attempt) -> Stopped:
         partial = attempt.partial_text()
-        if attempt.started and attempt.usage == Usage():  # most APIs send usage only at the end
-            attempt.usage = _estimated(request, attempt)
         blocks = tuple(attempt.blocks)
         if partial is not None and attempt.open_index is not None:
             self._emit(PartialKept(partial, attempt.open_index, interrupted=True))
@@ -308,14 +322,18 @@ def _nudged(request: Request, nudge: str) -> Request:
 
 
 def _estimated(request: Request, attempt: Attempt) -> Usage:
-    """An estimate of the usage, for endpoints that report none."""
+    """An estimate of the usage of what has arrived, for answers without the provider's figures."""
     written = estimate_text("".join(attempt.pieces)) if attempt.open_index is not None else 0
-    for block in attempt.blocks:
-        match block:
-            case Text(text) | Thinking(text):
-                written += estimate_text(text)
-            case ToolCall():
-                written += estimate_text(str(block.input))
-            case _:
-                pass
+    written += size_of((Message("assistant", tuple(attempt.blocks)),), estimate_text)
     return Usage(estimate_request(request), written, estimated=True)
+
+
+def _at_least(reported: Usage, estimated: Usage) -> Usage:
+    """The figures of an answer that broke off: those reported so far, completed by the estimate. Reports in the middle
+    of an answer lag behind what has been written, and most APIs send none before the end."""
+    asked = reported.input + reported.cache_read + reported.cache_write
+    if not asked:
+        reported = replace(reported, input=estimated.input, estimated=True)
+    if estimated.output > reported.output:
+        reported = replace(reported, output=estimated.output, estimated=True)
+    return reported

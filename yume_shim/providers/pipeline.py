@@ -16,6 +16,7 @@ from yume_shim.providers.wire.failures import (
 )
 from yume_shim.types.errors import Cancelled, ProviderFailed
 from yume_shim.types.events import BlockDelta, Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import ModelEvent
-    from yume_shim.types.models import Credential, Endpoint, Request, WireRequest
+    from yume_shim.types.models import Credential, Endpoint, Request, Usage, WireRequest
     from yume_shim.types.ports import Cancel, FrameStream, Ids, Transport
 
     Log = Callable[[str, str], None]
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
         def feed(self, frame: Json) -> list[ModelEvent]: ...
 
         def finish(self) -> list[ModelEvent]: ...
+
+        def reported(self) -> tuple[Usage, bool]:
+            """The usage that the provider has reported so far, and whether these are its final figures."""
+            ...
 
     class Adapter(Protocol):
         """What an adapter module offers."""
@@ -92,36 +97,38 @@ class ApiProvider:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
         while True:
             begun = False
-            failure: Failure | None = None
+            failed: ResponseFailed | None = None
             for event in self._attempt(request, cancel):
                 if type(event) is BlockDelta:  # first: by far the most frequent, and never the first of an answer
                     yield event
                     continue
                 if isinstance(event, ResponseFailed):
-                    failure = event.failure
+                    failed = event
                     break
                 begun = begun or not isinstance(event, Notice)
                 yield event
                 if isinstance(event, ResponseEnded):
                     return
-            if failure is None:
-                failure = failure_protocol(self._name, "the decoder ended without a terminal event")
-            failure = self._preparer.judge(request, failure)
+            if failed is None:
+                failed = ResponseFailed(failure_protocol(self._name, "the decoder ended without a terminal event"))
+            failure = self._preparer.judge(request, failed.failure)
             change = None if begun else self._preparer.adapt(request, failure)
             if change is None:
                 break
             self._log("info", f"{failure.message}; sent again: {change}")
-        yield ResponseFailed(advised(failure, request.model))
+        yield replace(failed, failure=advised(failure, request.model))
 
     def close(self) -> None:
         """Close idle connections."""
         self._transport.close()
 
     def _attempt(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
-        """The events of one request; an exception becomes a ResponseFailed."""
-        events = self._events(request, cancel)
+        """The events of one request; an exception becomes a ResponseFailed, which carries the usage reported so far."""
+        decoders: list[Decoding] = []
+        events = self._events(request, cancel, decoders)
         try:
-            yield from events
+            for event in events:
+                yield _with_usage(event.failure, decoders) if isinstance(event, ResponseFailed) else event
             return
         except Cancelled:
             failure = failure_cancelled(self._name)
@@ -137,9 +144,9 @@ class ApiProvider:
             failure = failure_cancelled(self._name)
         if self._tap:
             self._tap("fault", failure)
-        yield ResponseFailed(failure)
+        yield _with_usage(failure, decoders)
 
-    def _events(self, request: Request, cancel: Cancel) -> Generator[ModelEvent, None, None]:
+    def _events(self, request: Request, cancel: Cancel, decoders: list[Decoding]) -> Generator[ModelEvent, None, None]:
         cancel.check()
         tap = self._tap
         ready = self._preparer.prepare(request, cancel)
@@ -152,6 +159,7 @@ class ApiProvider:
             if tap:
                 tap("headers", frames.headers)
             decoder: Decoding = self._adapter.Decoder(ready.request, frames.headers, self._ids.call_id)
+            decoders.append(decoder)
             if ready.text_calls:
                 from yume_shim.providers.fitting.text_tools.calls import TextCalls
 
@@ -192,6 +200,10 @@ class ApiProvider:
         if self._tap and isinstance(exc, StatusFailed):
             self._tap("status", exc)
         return exc.failure
+
+
+def _with_usage(failure: Failure, decoders: list[Decoding]) -> ResponseFailed:
+    return ResponseFailed(failure, *decoders[0].reported()) if decoders else ResponseFailed(failure)
 
 
 def _unreadable(text: Any) -> str:

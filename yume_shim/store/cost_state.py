@@ -89,6 +89,8 @@ def _shape(entry: ModelUsage) -> Json:
         shape["costBasis"] = "unknown"
     elif entry.list_price:
         shape["costBasis"] = "list_price"
+    if entry.usage.estimated:
+        shape["estimated"] = True
     return shape
 
 
@@ -97,7 +99,7 @@ def _model(name: str, entry: Json) -> ModelUsage:
     cost, provider = entry.get("costUSD"), entry.get("provider")
     return ModelUsage(
         name,
-        Usage(**figures),
+        Usage(**figures, estimated=entry.get("estimated") is True),
         float(cost) if isinstance(cost, (int, float)) else 0.0,
         _whole(entry.get("contextWindow")),
         _whole(entry.get("maxOutputTokens")),

@@ -131,6 +131,10 @@ class Decoder:
             self._blocks.attach(self._open[1], continuation=self._token)
         return [*self._close(), ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
 
+    def reported(self) -> tuple[Usage, bool]:
+        """Every chunk has the counts so far; those of the chunk with the finish reason are final."""
+        return map_usage(self._usage), bool(self._reason and self._usage)
+
     # ------------------------------------------------------------ parts
 
     def _part(self, part: Json) -> list[ModelEvent]:
