@@ -17,8 +17,10 @@ import _venv
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 MODELS = os.path.join(_venv.ROOT, "yume_shim", "types", "models.py")
+CATALOG = os.path.join(_venv.ROOT, "yume_shim", "catalog", "models.json")
 ENDPOINTS = os.path.join(_venv.ROOT, "yume_shim", "catalog", "endpoints.json")
 
 
@@ -27,7 +29,12 @@ def main() -> int:
     _venv.ready()
     tables = {
         "README.md": {"flags": flags()},
-        os.path.join("docs", "providers.md"): {"endpoints": endpoints(), "quirks": quirks()},
+        os.path.join("docs", "providers.md"): {
+            "endpoints": endpoints(),
+            "quirks": quirks(),
+            "families": families(),
+            "thresholds": thresholds(),
+        },
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
         os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
         os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
@@ -107,6 +114,42 @@ def endpoints() -> str:
             keys.append("none needed")
         lines.append(f"| {names} | `{row['api']}` | {address} | {', '.join(keys)} |")
     return "\n".join(lines) + "\n\n"
+
+
+def families() -> str:
+    """The limits that a model gets by its name, if the catalogue does not know it."""
+    data = catalog()
+    lines = ["", "| name begins with | context window | longest answer |", "|---|---|---|"]
+    lines += [f"| {family_name(start)} | {window:,} | {most:,} |" for start, (window, most, _) in data["families"]]
+    lines.append(f"| anything else | {default_limit('window'):,} | {default_limit('max_output'):,} |")
+    return "\n".join(lines) + "\n\n"
+
+
+def thresholds() -> str:
+    """The shares of a window at which a history is trimmed and compacted."""
+    data = catalog()
+    size, trim, compact = data["large_window"]
+    lines = ["", "| model | old tool results are trimmed at | the history is compacted at |", "|---|---|---|"]
+    lines.append(f"| any, with a window of {size:,} tokens or more | {trim:g} | {compact:g} |")
+    lines += [f"| {family_name(start)} | {trim:g} | {compact:g} |" for start, trim, compact in data["history"]]
+    return "\n".join(lines) + "\n\n"
+
+
+def catalog() -> dict[str, Any]:
+    with open(CATALOG, encoding="utf-8") as file:
+        loaded: dict[str, Any] = json.load(file)
+    return loaded
+
+
+def family_name(start: str) -> str:
+    return "`o` and a digit" if start == "o" else f"`{start}`" if start else "anything else"
+
+
+def default_limit(name: str) -> int:
+    from yume_shim.types.models import Endpoint, ModelSpec
+
+    found: int = getattr(ModelSpec("", Endpoint("", "", "")), name)
+    return found
 
 
 def protected_names() -> str:

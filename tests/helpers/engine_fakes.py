@@ -162,6 +162,9 @@ class TableGate:
     def directories(self) -> tuple[str, ...]:
         return ()
 
+    def hides(self, path: str) -> bool:
+        return False
+
 
 class ScriptedAsker:
     """Answers in order; without answers the host cannot be asked."""

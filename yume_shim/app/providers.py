@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from yume_shim.app.models import EndpointKeys
     from yume_shim.providers.discovery.limits_cache import LimitsCache
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Credential, ModelSpec, Request
     from yume_shim.types.ports import Cancel, Clock, Ids, KeySource, Provider
@@ -72,18 +73,25 @@ class Providers:
 
     def refine(self, spec: ModelSpec, cancel: Cancel) -> ModelSpec:
         """The model with the limits that its endpoint reports, if the catalogue does not know it and the endpoint can
-        be asked; otherwise with the window that the price table has for it."""
-        if spec.known:
-            return spec
-        from yume_shim.catalog.cost import with_listed_window
+        be asked, else with the window of the price table; and with those that its refusals named, in this process or
+        in an earlier one."""
+        if not spec.known:
+            from yume_shim.catalog.cost import with_listed_window
 
-        spec = with_listed_window(spec)
-        if not spec.endpoint.tells_limits:
+            spec = with_listed_window(spec)
+            credential = self._keys.get(spec.endpoint, cancel) if spec.endpoint.tells_limits else None
+            if credential is not None:
+                spec = self._limits_cache().refine(spec, credential, cancel)
+        if self._limits is None and not os.path.exists(self._facts_path()):  # nearly always: nothing was ever learned
             return spec
-        credential = self._keys.get(spec.endpoint, cancel)
-        if credential is None:
-            return spec
-        return self._limits_cache().refine(spec, credential, cancel)
+        return self._limits_cache().recall(spec)
+
+    def learned(self, spec: ModelSpec) -> ModelSpec:
+        """The model with what its refusals named, if anything was asked or learned in this process."""
+        return spec if self._limits is None else self._limits.recall(spec)
+
+    def _learn(self, spec: ModelSpec, facts: Json) -> None:
+        self._limits_cache().learn(spec, facts)
 
     def close(self) -> None:
         """Close all providers ever made."""
@@ -94,12 +102,16 @@ class Providers:
 
     def _limits_cache(self) -> LimitsCache:
         from yume_shim.providers.discovery.limits_cache import LimitsCache
+        from yume_shim.providers.facts.fact_file import FactFile
 
         with self._lock:
             if self._limits is None:
-                path = os.path.join(yume_folder(self._settings.env), "limits.json")
-                self._limits = LimitsCache(path, self._settings, self._clock.now, self._log)
+                facts = FactFile(self._facts_path(), self._clock.now, self._log)
+                self._limits = LimitsCache(facts, self._settings, self._clock.now, self._log)
             return self._limits
+
+    def _facts_path(self) -> str:
+        return os.path.join(yume_folder(self._settings.env), "facts.json")
 
     def _sources(self, spec: ModelSpec) -> tuple[KeySource, ...]:
         found = self._keys.at(spec.endpoint)
@@ -140,7 +152,19 @@ class Providers:
             return lambda credential: ReplayProvider(settings.network.cassette, ids, self._log, recorder)
         from yume_shim.providers.load import provider_maker
 
-        return provider_maker(spec, settings, ids, self._log, recorder)
+        keep_error = self._keep_error if settings.log.keep_errors else None
+        return provider_maker(spec, settings, ids, self._log, recorder, self._learn, keep_error)
+
+    def _keep_error(self, record: Json) -> None:
+        """Store the record of a failed request for `doctor --last-errors`. It must not fail the turn."""
+        from yume_shim.store.error_records import add_error, errors_path
+        from yume_shim.text.redact import redact, with_texts
+
+        secrets = self._keys.secrets
+        try:
+            add_error(errors_path(self._settings.env), with_texts(record, lambda text: redact(text, secrets)))
+        except OSError as error:
+            self._log("debug", f"the record of a failed request cannot be kept: {error}")
 
 
 class MissingKeyProvider:

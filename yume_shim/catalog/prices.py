@@ -87,7 +87,7 @@ _found: dict[tuple[str, str, str, str], Listed | None] = {}
 
 def _look_up(spec: ModelSpec) -> Listed | None:
     end = spec.endpoint
-    if end.prices == NO_LIST:
+    if end.prices == NO_LIST or (not end.prices and "://" not in end.base_url):  # a server of the user, a cassette
         return None
     table = _Table()
     vendor = end.prices or table.vendor_at(end.base_url)
@@ -98,8 +98,6 @@ def _look_up(spec: ModelSpec) -> Listed | None:
             return Listed(row[2], row[3], moved="://" in end.base_url and not table.is_at(vendor, end.base_url))
         if "://" not in end.base_url or table.is_at(vendor, end.base_url):
             return None
-    if "://" not in end.base_url:  # a cassette, or an address that only the sign-in knows
-        return None
     # another address: a gateway that may serve the models of any vendor
     bare = name.rpartition("/")[2]
     for vendor in _vendors_by_shape(bare):

@@ -37,6 +37,7 @@ class Catalog:
         self._models: dict[str, list[Any]] = data["models"]
         self._families: list[tuple[str, list[Any]]] = data["families"]
         self._history: list[tuple[str, float, float]] = data["history"]
+        self._large_window: tuple[int, float, float] = tuple(data["large_window"])
         self._abilities: list[tuple[str, dict[str, Any]]] = data["abilities"]
         self._long_context: dict[str, tuple[int, float, float]] = {
             name: (row["above"], row["input"], row["output"]) for row in data["long_context"] for name in row["models"]
@@ -196,7 +197,12 @@ class Catalog:
     def _listed(self, endpoint: Endpoint, model: str) -> ModelSpec:
         bare = _plain_name(model)
         _, trim_at, compact_at = next(row for row in self._history if _in_family(bare, row[0]))
-        shares: dict[str, Any] = {"trim_at": trim_at, "compact_at": compact_at, **self._abilities_of(bare)}
+        shares: dict[str, Any] = {
+            "trim_at": trim_at,
+            "compact_at": compact_at,
+            "large_window": self._large_window,
+            **self._abilities_of(bare),
+        }
         name = bare if bare in self._models else _undated(bare)
         # A server whose context size we choose does not serve the vendor's model, whatever its name.
         row = None if endpoint.quirks.context_size else self._models.get(name)

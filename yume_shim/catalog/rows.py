@@ -56,11 +56,18 @@ def merge_rows(rows: Mapping[str, Row], given: Mapping[str, Any]) -> dict[str, R
 
 
 def compat_quirks(words: Iterable[str]) -> Row:
-    """`--compat`: `noStreaming`, `tools=false`, `system_role=user` as quirks."""
+    """`--compat` as quirks: `noStreaming`, `tools=false`, `system_role=user`, `schema_drop=[default,const]`,
+    `extra_body={"seed":1}`; a single word is enough for a list of one. Raises BadInvocation."""
     given: Row = {}
+    defaults = Quirks()
     for word in words:
-        name, equals, text = word.partition("=")
-        given[name.strip()] = _value(text.strip()) if equals else True
+        name, equals, text = (part.strip() for part in word.partition("="))
+        default, item = getattr(defaults, name, None), _value(text, name) if equals else True
+        if isinstance(default, str) and equals and text[:1] != '"':
+            item = text
+        elif isinstance(default, tuple) and not isinstance(item, list):
+            item = [text]
+        given[name] = item
     return check_quirks(given, "--compat")
 
 
@@ -153,10 +160,17 @@ def _is_texts(item: Any) -> bool:
     return isinstance(item, list | tuple) and all(isinstance(text, str) for text in item)
 
 
-def _value(text: str) -> Any:
-    """The value after `=`: true or false, a number, or a word."""
+def _value(text: str, name: str) -> Any:
+    """The value after `=`: true or false, a number, a word, a list (`[a,b]`), or JSON in quotes, brackets or braces."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
+    if text[:1] in ('"', "[", "{"):
+        try:
+            return codec.loads(text)
+        except ValueError:
+            if text[:1] != "[" or text[-1:] != "]":
+                raise BadInvocation(f"--compat: the value of {name} is not complete: {text}") from None
+            return [part.strip() for part in text[1:-1].split(",") if part.strip()]
     try:
         return float(text) if "." in text else int(text)
     except ValueError:

@@ -87,7 +87,7 @@ FLAGS: tuple[Flag, ...] = (
     _value("--api", "name", "Wire API to use instead of the provider's own", ours=True),
     _value("--api-base", "url", "Base URL of the endpoint", ours=True),
     _value("--api-key-env", "name", "Name of the variable that holds the key", ours=True),
-    _value("--compat", "names", "What the endpoint cannot do, e.g. noStreaming,noToolUse", ours=True),
+    _value("--compat", "names", "What the endpoint cannot do, e.g. noStreaming,schema_drop=[default]", ours=True),
     _value("--profile", "name", "Named credential from the config file", ours=True),
     _value("--transport", "kind", "How requests are sent", choices=("direct", "sdk"), ours=True),
     _value("--fallback-model", "models", "Models that take over when the first is overloaded or unknown"),
@@ -154,6 +154,7 @@ FLAGS: tuple[Flag, ...] = (
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
     _value("--debug-file", "file", "Debug log to a file"),
+    _value("--log-format", "format", "Form of log lines", choices=("text", "json"), ours=True),
     _switch("--debug-to-stderr", "Debug log on stderr"),
     _switch("--version -v", "Print the version"),
     _switch("--help -h", "Print this help"),

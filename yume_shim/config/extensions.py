@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 
@@ -11,6 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+MAX_BYTES = 4 << 20
+"""Of a file with servers or agents."""
 
 
 def check_mcp_config(given: Iterable[str], cwd: str) -> None:
@@ -66,9 +70,9 @@ def _json_or_file(text: str, cwd: str) -> tuple[Any, str]:
         except ValueError as error:
             return None, f"not valid JSON: {error}"
     try:
-        with open(os.path.join(cwd, text), "rb") as file:
-            return codec.loads(file.read()), ""
-    except OSError:
-        return None, f"file not found: {text}"
+        return codec.loads(read_whole(os.path.join(cwd, text), MAX_BYTES, pipes=True)), ""
+    except OSError as error:
+        absent = is_absent(error) or not error.strerror
+        return None, f"file not found: {text}" if absent else f"{text} cannot be read: {error.strerror}"
     except ValueError as error:
         return None, f"{text} is not valid JSON: {error}"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from yume_shim.config.setting_sources import SettingSources
 
+MAX_PROMPT_BYTES = 4 << 20
+
 
 def instruction_settings(sources: SettingSources) -> InstructionSettings:
     """Raises BadInvocation."""
@@ -31,10 +33,15 @@ def _text_or_file(sources: SettingSources, flag: str, what: str) -> str | None:
     if path is None:
         return sources.text(flag)
     try:
-        with open(os.path.join(sources.cwd, path), encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError):
+        return _text_file(os.path.join(sources.cwd, path))
+    except (OSError, ValueError):
         raise BadInvocation(f"Error: {what} file not found: {path}") from None
+
+
+def _text_file(path: str) -> str:
+    from yume_shim.disk.bounded import read_whole
+
+    return read_whole(path, MAX_PROMPT_BYTES, pipes=True).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _json_schema(sources: SettingSources) -> Mapping[str, Any] | None:

@@ -10,6 +10,7 @@ import stat
 import threading
 
 from yume_shim.config.key_places import CheckedPlace, clean_key
+from yume_shim.disk.bounded import open_regular, read_handle
 from yume_shim.types.folders import home_folder
 from yume_shim.types.models import Credential
 
@@ -116,12 +117,11 @@ def _read_key(path: str, shape: str, field: str) -> tuple[str, bool]:
 
 def _read(path: str, limit: int) -> tuple[bytes, bool]:
     try:
-        # stat first: opening a named pipe would block until it has a writer
-        about = os.stat(path)
-        if not stat.S_ISREG(about.st_mode):
-            raise _Unusable("not a file")
-        with open(path, "rb") as file:
-            raw = file.read(limit + 1)
+        handle = open_regular(path)
+        try:
+            about, raw = os.fstat(handle), read_handle(handle, limit + 1)
+        finally:
+            os.close(handle)
     except (FileNotFoundError, NotADirectoryError):
         raise _Unusable("not there", expected=True) from None
     except (OSError, ValueError) as error:

@@ -88,9 +88,17 @@ def endpoint_settings(sources: SettingSources) -> EndpointSettings:
         api=sources.text("api") or sources.env.get("YUME_API", ""),
         api_base=sources.text("api-base") or sources.env.get("YUME_API_BASE", ""),
         api_key_env=sources.text("api-key-env") or "",
-        compat=tuple((sources.text("compat") or sources.env.get("YUME_COMPAT", "")).replace(",", " ").split()),
+        compat=_compat(sources.text("compat") or sources.env.get("YUME_COMPAT", "")),
         custom_headers=_headers(sources.env.get("ANTHROPIC_CUSTOM_HEADERS", "")),
     )
+
+
+def _compat(text: str) -> tuple[str, ...]:
+    if not text:
+        return ()
+    from yume_shim.text.split_list import split_list
+
+    return split_list(text)
 
 
 def _headers(text: str) -> dict[str, str]:

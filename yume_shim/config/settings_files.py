@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_folder, home_folder
@@ -13,6 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
+MAX_SETTINGS_BYTES = 4 << 20
+MAX_STATE_BYTES = 64 << 20
+"""The Claude CLI's own file has data of all projects."""
 
 
 @value
@@ -27,12 +32,11 @@ class Layer:
 def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -> dict[str, Any]:
     """config.toml; {} if it does not exist. An unreadable file is reported, because it may hold keys."""
     try:
-        with open(path, "rb") as file:
-            raw = file.read()
+        raw = read_whole(path, MAX_SETTINGS_BYTES, pipes=required)
     except OSError as error:
         if required:
             raise BadInvocation(f"cannot read the config file {path}: {error.strerror}") from None
-        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        if not is_absent(error):
             log("warning", f"the config file {path} is ignored: it cannot be read ({error.strerror})")
         return {}
     import tomllib
@@ -53,12 +57,12 @@ def read_layers(
     """
     layers: list[Layer] = []
     if "user" in sources:
-        layers += _file_layer("user", os.path.join(claude_folder(env), "settings.json"), trusted=True)
+        layers += _file_layer("user", os.path.join(claude_folder(env), "settings.json"), log, trusted=True)
     project: list[Layer] = []
     if "project" in sources:
-        project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), trusted=False)
+        project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), log, trusted=False)
     if "local" in sources:
-        project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), trusted=False)
+        project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), log, trusted=False)
     if project:
         trusted = _folder_trusted(cwd, home_folder(env))
         if not trusted and any(_allows(layer.data) for layer in project):
@@ -69,12 +73,15 @@ def read_layers(
     return layers
 
 
-def _file_layer(name: str, path: str, *, trusted: bool) -> list[Layer]:
-    """A broken settings file is ignored, as in the Claude CLI."""
+def _file_layer(name: str, path: str, log: Callable[[str, str], None], *, trusted: bool) -> list[Layer]:
+    """A broken settings file is ignored, as in the Claude CLI; one that cannot be read is reported."""
     try:
-        with open(path, "rb") as file:
-            data = codec.loads(file.read())
-    except (OSError, ValueError):
+        data = codec.loads(read_whole(path, MAX_SETTINGS_BYTES))
+    except OSError as error:
+        if not is_absent(error):
+            log("warning", f"the settings file {path} is ignored: it cannot be read ({error.strerror})")
+        return []
+    except ValueError:
         return []
     return [Layer(name, data, trusted)] if isinstance(data, dict) else []
 
@@ -86,9 +93,10 @@ def _extra_settings(text: str) -> dict[str, Any]:
         if data is not None:
             return data
     try:
-        with open(text, "rb") as file:
-            raw = file.read()
-    except (OSError, ValueError):
+        raw = read_whole(text, MAX_SETTINGS_BYTES, pipes=True)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.strerror and not is_absent(error):
+            raise BadInvocation(f"Settings file cannot be read ({error.strerror}): {text}") from None
         raise BadInvocation(f"Settings file not found: {text}") from None
     data = codec.loads_object(raw)
     if data is None:
@@ -103,8 +111,7 @@ def _allows(data: Mapping[str, Any]) -> bool:
 
 def _folder_trusted(cwd: str, home: str) -> bool:
     try:
-        with open(os.path.join(home, ".claude.json"), "rb") as file:
-            data = codec.loads(file.read())
+        data = codec.loads(read_whole(os.path.join(home, ".claude.json"), MAX_STATE_BYTES))
         return data["projects"][cwd]["hasTrustDialogAccepted"] is True
     except (OSError, ValueError, KeyError, TypeError):
         return False

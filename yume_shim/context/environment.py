@@ -6,11 +6,12 @@ import os
 import sys
 import time
 
+from yume_shim.disk.bounded import is_absent, read_start
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MAX_HEAD_BYTES = 4_096
 """A HEAD or gitdir file is one short line."""
@@ -30,16 +31,18 @@ class Facts:
     """YYYY-MM-DD, local time."""
 
 
-def facts(cwd: str, now: float, environ: Mapping[str, str] = os.environ) -> Facts:
-    """Collect the facts. `now` is the clock's wall time in seconds."""
-    git_dir = _git_dir(cwd)
+def facts(
+    cwd: str, now: float, environ: Mapping[str, str] = os.environ, warn: Callable[[str], None] | None = None
+) -> Facts:
+    """Collect the facts. `now` is the clock's wall time in seconds. `warn` learns which files cannot be read."""
+    git_dir = _git_dir(cwd, warn)
     return Facts(
         cwd=cwd,
         platform=sys.platform,
         os_version=_os_version(),
         shell=_shell(environ),
         is_git=git_dir is not None,
-        branch=_branch(git_dir) if git_dir is not None else "",
+        branch=_branch(git_dir, warn) if git_dir is not None else "",
         date=time.strftime("%Y-%m-%d", time.localtime(now)),
     )
 
@@ -58,7 +61,7 @@ def _shell(environ: Mapping[str, str]) -> str:
     return path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
 
 
-def _git_dir(cwd: str) -> str | None:
+def _git_dir(cwd: str, warn: Callable[[str], None] | None) -> str | None:
     """The git folder that `cwd` belongs to. In worktrees and submodules `.git` is a file: `gitdir: PATH`."""
     folder = os.path.abspath(cwd)
     while True:
@@ -66,7 +69,7 @@ def _git_dir(cwd: str) -> str | None:
         if os.path.isdir(candidate):
             return candidate
         if os.path.isfile(candidate):
-            line = _first_line(candidate)
+            line = _first_line(candidate, warn)
             if line.startswith("gitdir:"):
                 return os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
         parent = os.path.dirname(folder)
@@ -75,16 +78,19 @@ def _git_dir(cwd: str) -> str | None:
         folder = parent
 
 
-def _branch(git_dir: str) -> str:
-    head = _first_line(os.path.join(git_dir, "HEAD"))
+def _branch(git_dir: str, warn: Callable[[str], None] | None) -> str:
+    head = _first_line(os.path.join(git_dir, "HEAD"), warn)
     ref = head.removeprefix("ref:").strip() if head.startswith("ref:") else ""
     return ref.removeprefix("refs/heads/")
 
 
-def _first_line(path: str) -> str:
+def _first_line(path: str, warn: Callable[[str], None] | None) -> str:
     try:
-        with open(path, "rb") as file:
-            line = file.read(MAX_HEAD_BYTES).split(b"\n", 1)[0]
-    except OSError:
+        line = read_start(path, MAX_HEAD_BYTES).split(b"\n", 1)[0]
+    except ValueError:  # a `gitdir:` with a NUL
+        return ""
+    except OSError as error:
+        if warn is not None and not is_absent(error):
+            warn(f"{path} is ignored: it cannot be read ({error.strerror})")
         return ""
     return line.decode("utf-8", "replace").strip()

@@ -28,9 +28,10 @@ def attachments(services: EngineServices, blocks: Iterable[Block], cancel: Cance
         call = ToolCall(services.ids.call_id(), READER, {spec.path_field: path})
         try:
             prepared = services.toolbox.prepare(call)
-            if services.gate.decide(call, spec).verdict != "allow":
+            decision = services.gate.decide(prepared.call, spec)
+            if decision.verdict != "allow":
                 continue
-            content = services.toolbox.run(prepared, ToolContext(call.id, cancel)).content
+            content = services.toolbox.run(prepared.at(decision.judged), ToolContext(call.id, cancel)).content
         except (ToolFailed, Cancelled):
             continue
         if isinstance(content, str):

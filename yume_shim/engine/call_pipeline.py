@@ -58,12 +58,21 @@ class CallPipeline:
 
     def judge(self, call: ToolCall) -> JudgedCall:
         """Prepare, before-hooks, decide. Raises Cancelled, nothing else."""
+        judged = self._judge(call)
+        if self._services.settings.log.debugs:
+            from yume_shim.engine.debug_log import judged_entry
+
+            self._services.log("debug", judged_entry(judged))
+        return judged
+
+    def _judge(self, call: ToolCall) -> JudgedCall:
         try:
             prepared = self._toolbox.prepare(call)
             before = self._before(prepared)
             if before.input is not None and before.input != prepared.call.input:
                 prepared = self._prepare_again(prepared.call, before.input)
-            return JudgedCall(call, prepared, self._decide(prepared, before))
+            prepared, decision = self._decide(prepared, before)
+            return JudgedCall(call, prepared, decision)
         except ToolFailed as failed:
             return JudgedCall(call, failed=failed)
         except Cancelled:
@@ -74,6 +83,15 @@ class CallPipeline:
     def complete(self, judged: JudgedCall) -> ToolFinished:
         """Ask, run, after-hooks, finish. Raises Cancelled or HostStopped, nothing else."""
         begun = self._services.clock.monotonic()
+        finished = self._complete(judged, begun)
+        if self._services.settings.log.debugs:
+            from yume_shim.engine.debug_log import finished_entry
+
+            took = round((self._services.clock.monotonic() - begun) * 1000)
+            self._services.log("debug", finished_entry(finished, took))
+        return finished
+
+    def _complete(self, judged: JudgedCall, begun: float) -> ToolFinished:
         permitted = self._permit(judged)
         if isinstance(permitted, ToolFinished):
             return permitted
@@ -104,13 +122,14 @@ class CallPipeline:
         """Input that a hook or the host changed is completed and validated like the model's."""
         return self._toolbox.prepare(self._toolbox.complete_for_host(replace(call, input=given)))
 
-    def _decide(self, prepared: PreparedCall, before: BeforeCall) -> Decision:
+    def _decide(self, prepared: PreparedCall, before: BeforeCall) -> tuple[PreparedCall, Decision]:
         """Combine the decisions of gate and hooks: a denial by the gate wins, otherwise the hooks' decision counts."""
         if not prepared.spec.gated:
-            return ALLOWED
+            return prepared, ALLOWED
         decision = self._services.gate.decide(prepared.call, prepared.spec)
         hooked = before.decision
-        return decision if hooked is None or decision.verdict == "deny" else hooked
+        combined = decision if hooked is None or decision.verdict == "deny" else hooked
+        return prepared.at(decision.judged), combined
 
     # ------------------------------------------------------------ ask
 

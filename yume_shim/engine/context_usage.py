@@ -31,7 +31,7 @@ def context_usage(conversation: Conversation) -> dict[str, Any]:
     free = max(0, spec.window - total)
     shown = [*figures.items(), ("free", ("Free space", free))]
     settings = services.settings
-    threshold = settings.history.compact_tokens or round(spec.window * spec.compact_at)
+    threshold = settings.history.compact_tokens or round(spec.window * spec.shares(spec.window)[1])
     return {
         "categories": [
             {

@@ -99,11 +99,16 @@ class Conversation:
         from yume_shim.context.system_prompt import build_system
 
         settings, options = self.services.settings, self.options.get()
-        surroundings = facts(settings.cwd, self.services.clock.now(), settings.env)
+
+        def warn(text: str) -> None:
+            self.services.log("warning", text)
+
+        surroundings = facts(settings.cwd, self.services.clock.now(), settings.env, warn)
         tools = self.services.toolbox.specs()
         self.system = build_system(surroundings, tools, options.system_prompt, options.append_system_prompt)
         if settings.instructions.memory:
-            self.preamble = load_memory(settings.cwd, claude_folder(settings.env), settings.setting_sources)
+            hidden, folder = self.services.gate.hides, claude_folder(settings.env)
+            self.preamble = load_memory(settings.cwd, folder, settings.setting_sources, hidden=hidden, warn=warn)
 
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""

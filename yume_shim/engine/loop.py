@@ -198,7 +198,7 @@ class Loop:
             except GaveUp as gave_up:
                 again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
-                    raise
+                    raise GaveUp(self._requests.explained(gave_up.failure), shown=gave_up.shown) from None
                 request = again
             finally:
                 self._book(self._client.take_lost())

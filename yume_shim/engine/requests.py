@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import estimate_text, frame_size, measured, room_for_output, size_of
+from yume_shim.context.estimate import Measured, estimate_text, frame_size, measured, room_for_output, size_of
 from yume_shim.context.repair import repair
 from yume_shim.context.result_trimming import apply_trim, plan_step
 from yume_shim.types.blocks import Text
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
-    from yume_shim.types.errors import Failure
+    from yume_shim.types.errors import Failure, TokenLimits
     from yume_shim.types.models import ModelSpec, ToolSpec, Usage
     from yume_shim.types.ports import Cancel
 
@@ -28,6 +28,12 @@ OUTPUT_RESERVE = 20_000
 """Tokens that a request leaves for its answer, if the model can write that much."""
 BOUND_REASONING = "adaptive"
 """Models that think this way bind their reasoning to the messages before it."""
+MIN_WINDOW = 1_024
+"""A refusal that names a smaller window is not believed."""
+FRAME_ADVICE = (
+    "the system prompt and the tools take about {frame} of {window} tokens: offer fewer tools (--tools), or give the "
+    "server a larger context"
+)
 OVERFLOW_SHARE = 0.7
 """A request that was refused as too long is sent again without a summary only if trimming brings it down to this part
 of its size."""
@@ -56,27 +62,55 @@ class Requests:
 
     def for_model(self, spec: ModelSpec) -> Request:
         """The next request, for another model. Raises Stopped."""
-        self._spec = spec
-        if self._compactor is not None:
-            self._compactor.spec = spec
+        self._use(spec)
         return self.next()
 
     def next(self) -> Request:
         """The next request; trims or compacts the history if it would not fit. Raises Stopped."""
+        self._use(self._services.learned(self._spec))
         return self._request(self._make_room())
 
     def after_overflow(self, failure: Failure) -> Request | None:
         """The request to send after one was refused as too long; None if nothing can be done. Raises Stopped."""
         settings = self._services.settings
-        if failure.kind != "context_length" or not settings.history.auto_compact or self._tried == "summary":
+        if failure.kind != "context_length":
+            return None
+        self._learn_limits(failure.limits)
+        if not settings.history.auto_compact or self._tried == "summary":
             return None
         size = max(self.size(), self._estimate())  # the size we assumed was too low
+        target = min(round(size * OVERFLOW_SHARE), self._compact_limit())
         if not self._tried and settings.history.trimming:
             self._tried = "trimming"
-            if size - self._trim(size, round(size * OVERFLOW_SHARE)) <= size * OVERFLOW_SHARE:
+            if size - self._trim(size, target) <= target:
                 return self._request(self.size())
         self._tried = "summary"
         return self._request(self.size()) if self._compact() else None
+
+    def explained(self, failure: Failure) -> Failure:
+        """The failure, with advice if system prompt and tools alone fill most of the window that it names."""
+        limits = failure.limits
+        if failure.kind != "context_length" or limits is None or not limits.window:
+            return failure
+        frame = frame_size(self._conversation.system, self._tools())
+        if frame * 2 < limits.window:
+            return failure
+        advice = FRAME_ADVICE.format(frame=frame, window=limits.window)
+        return replace(failure, message=f"{failure.message}; {advice}")
+
+    def _learn_limits(self, limits: TokenLimits | None) -> None:
+        """Use the window and the size that the provider named instead of our own figures."""
+        if limits is None or limits.window < MIN_WINDOW:
+            return
+        if limits.window != self._spec.window:
+            self._use(self._spec.with_window(limits.window))
+        if limits.input:
+            self._conversation.measured = Measured(limits.input, len(self._conversation.history), self._spec.origin)
+
+    def _use(self, spec: ModelSpec) -> None:
+        self._spec = spec
+        if self._compactor is not None:
+            self._compactor.spec = spec
 
     def after_full_window(self) -> bool:
         """The window was full in the middle of an answer: compact; True if that made room. Raises Stopped."""
@@ -170,12 +204,13 @@ class Requests:
         return True
 
     def _trim_budget(self) -> int:
-        return self._services.settings.history.max_tokens or round(self._window() * self._spec.trim_at)
+        window = self._window()
+        return self._services.settings.history.max_tokens or round(window * self._spec.shares(window)[0])
 
     def _compact_limit(self) -> int:
         """The size at which a summary is due: the model family's share of the window, with room left for the answer."""
         window, asked = self._window(), self._services.settings.history.compact_tokens
-        limit = min(round(window * self._spec.compact_at), window - min(self._longest(), OUTPUT_RESERVE))
+        limit = min(round(window * self._spec.shares(window)[1]), window - min(self._longest(), OUTPUT_RESERVE))
         limit = max(limit, window // 2)
         return limit if asked is None else min(limit, asked)
 

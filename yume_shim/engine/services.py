@@ -31,6 +31,10 @@ def _not_refined(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
     return spec
 
 
+def _nothing_learned(spec: ModelSpec) -> ModelSpec:
+    return spec
+
+
 @value
 class EngineServices:
     """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
@@ -49,6 +53,8 @@ class EngineServices:
     """Keys in use: removed from every tool's output. It grows when more keys are read."""
     refine: Callable[[ModelSpec, Cancel], ModelSpec] = _not_refined
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
+    learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
+    """The model with the limits that refusals have named in this process; asked for before each request."""
     hooks: CallHooks | None = None
     """Called before and after each tool call; None = no hooks."""
     checkpoints: FileCheckpoints | None = None

@@ -204,7 +204,7 @@ class CommandCall:
             return False
         self.targets.append(place)
         roots = (place.asked in self._space.folders, place.real in self._space.folders)
-        return not (place.is_link or any(roots) or self._space.protected(place))
+        return not (place.is_link or place.has_other_names or any(roots) or self._space.protected(place))
 
     def _writing_allowed(self, writing: Writes) -> bool:
         if self._flow.unknown:

@@ -36,11 +36,18 @@ class FileCall:
         rest = pattern[found.start() :] if found else ""
         # `x/*/../..` goes up after its wildcard, from an unknown depth: count it as going up from the start.
         climbs = "/.." * rest.replace("\\", "/").split("/").count("..")
-        return first, self._space.place((head[: head.rfind("/") + 1] or ".") + climbs, first.asked)
+        start = (head[: head.rfind("/") + 1] or ".") + climbs
+        bases = dict.fromkeys((first.asked, first.real))  # the tool searches the resolved folder
+        return first, *(self._space.place(start, base) for base in bases)
 
     @property
     def path(self) -> str:
         return self._places[0].asked
+
+    @property
+    def judged(self) -> str:
+        """The resolved path that this decision is about: the tool must open exactly this."""
+        return self._places[0].real
 
     def denied(self) -> Decision | None:
         for place in self._places:

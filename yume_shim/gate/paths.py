@@ -2,14 +2,14 @@
 
 Paths are compared by components, never as text, and always twice: as requested (made absolute and tidied without
 looking at the disk) and as the file system resolves them (links followed, from the deepest parent that exists).
-Only `resolve` and `links_in` touch the disk.
+`disk/resolve.py` resolves them; only `links_in` touches the disk here.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 
+from yume_shim.disk.resolve import resolve as resolve
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -168,29 +168,6 @@ def protected_row(path: str, flavour: Flavour, workspace: str = "", mode: str = 
 
 
 # ---------------------------------------------------------------- the disk
-
-
-@value
-class Resolved:
-    """The resolved path, and what is on the disk at the given path."""
-
-    real: str
-    is_link: bool = False
-    is_folder: bool = False
-    exists: bool = False
-
-
-def resolve(path: str) -> Resolved:
-    """Resolve an absolute path: follow links as far as it exists, keep the rest."""
-    try:
-        real = os.path.realpath(path)
-    except (OSError, ValueError):
-        return Resolved(path)
-    try:
-        mode = os.lstat(path).st_mode
-    except (OSError, ValueError):
-        return Resolved(real)
-    return Resolved(real, stat.S_ISLNK(mode), os.path.isdir(real), True)
 
 
 def links_in(folder: str) -> tuple[str, ...] | None:

@@ -120,8 +120,16 @@ class Permissions:
     # ------------------------------------------------ decide
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
-        mode = self._effective()
+        from yume_shim.gate.file_calls import FileCall
+
         subject = self._subject(call, spec)
+        decision = self._verdict(subject, spec)
+        if decision.verdict == "deny" or not isinstance(subject, FileCall):
+            return decision
+        return replace(decision, judged=subject.judged)
+
+    def _verdict(self, subject: FileCall | CommandCall | OtherCall, spec: ToolSpec) -> Decision:
+        mode = self._effective()
         denied = subject.denied()
         if denied is not None:
             return denied
@@ -178,6 +186,12 @@ class Permissions:
         from yume_shim.gate.other_calls import OtherCall
 
         return OtherCall(call, spec, self._book)
+
+    def hides(self, path: str) -> bool:
+        """Whether a `Read` deny rule hides this path from the model, whoever reads it."""
+        if self._rulebook is None and not any(rule.lstrip().startswith("Read") for rule in self._rules.deny):
+            return False  # the usual case: start-up needs no rules
+        return self._book.hides(self._space.place(path)) is not None or self._book.hides_all()
 
     # ------------------------------------------------ updates
 

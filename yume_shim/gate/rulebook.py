@@ -115,6 +115,11 @@ class RuleBook:
         """The `Read` deny rule that hides this path."""
         return self._denied(place, "Read")
 
+    def hides_all(self) -> bool:
+        """Whether a deny rule such as `Read(**)` hides every file. (`Read` alone only removes the tool.)"""
+        denies = self._entries["deny"]
+        return any(entry.rule.tool == "Read" and entry.rule.bare and entry.rule.content for entry in denies)
+
     def locks(self, place: Place) -> Rule | None:
         """The `Edit` or `Write` deny rule that forbids writing this path."""
         return self._denied(place, "Edit") or self._denied(place, "Write")

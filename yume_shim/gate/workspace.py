@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 @value
 class Place:
-    """A path as requested (`asked`) and as resolved (`real`); `flaw` says why it cannot be judged."""
+    """A path as requested (`asked`) and as resolved (`real`); `flaw` says why it cannot be judged. `has_other_names`: a
+    file with further hard links."""
 
     asked: str
     real: str
@@ -20,6 +21,7 @@ class Place:
     is_link: bool = False
     is_folder: bool = False
     exists: bool = False
+    has_other_names: bool = False
 
 
 class Workspace:
@@ -65,13 +67,14 @@ class Workspace:
     def place(self, path: str, base: str = "") -> Place:
         """Where a path leads; a relative path starts at `base` (default: the working folder)."""
         wrong = flaw(path, self.flavour)
-        if wrong:
+        if "NUL" in wrong or (wrong and self.flavour.windows):
             return Place(path, path, wrong)
         # Resolve the path before tidying it: `link/..` is the parent of the folder that the link leads to.
         full = expand(path, base or self.cwd, self.home, self.flavour)
-        resolved = resolve(full)
-        asked, real = tidy(full, self.flavour), tidy(resolved.real, self.flavour)
-        return Place(asked, real, "", resolved.is_link, resolved.is_folder, resolved.exists)
+        found = resolve(full)
+        asked, real = tidy(full, self.flavour), tidy(found.real, self.flavour)
+        wrong = wrong or found.flaw
+        return Place(asked, real, wrong, found.is_link, found.is_folder, found.exists, found.has_other_names)
 
     def inside(self, place: Place) -> bool:
         """Whether the path is in the workspace, both as requested and as resolved."""

@@ -6,7 +6,10 @@ avoided, it is changed and sent again (`fitting/endpoint_adaptation`), unless a 
 
 from __future__ import annotations
 
+import time
+
 from yume_shim.providers.fitting.prepare import Preparer
+from yume_shim.providers.wire.error_body import read_request_id
 from yume_shim.providers.wire.failures import (
     StatusFailed,
     advised,
@@ -16,6 +19,7 @@ from yume_shim.providers.wire.failures import (
 )
 from yume_shim.types.errors import Cancelled, ProviderFailed
 from yume_shim.types.events import BlockDelta, Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.models import Usage
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import ModelEvent
-    from yume_shim.types.models import Credential, Endpoint, Request, Usage, WireRequest
+    from yume_shim.types.models import Credential, Endpoint, Request, WireRequest
     from yume_shim.types.ports import Cancel, FrameStream, Ids, Transport
 
     Log = Callable[[str, str], None]
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
     TapKind = Literal["request", "headers", "frame", "status", "fault"]
     Tap = Callable[[TapKind, Any], None]
     """Receives everything: the WireRequest, the response headers, every frame, a StatusFailed, a Failure."""
+
+    Note = Callable[[Request, "Exchange", Failure | None, str], None]
+    """(request, exchange, failure, change): an attempt has ended; `change` = how it is sent again at once."""
 
     class Decoding(Protocol):
         """A decoder of one response."""
@@ -68,6 +75,29 @@ if TYPE_CHECKING:
             ...
 
 
+class Exchange:
+    """One request on the wire and the head of its answer, for the log. `wire` is None until it was sent."""
+
+    __slots__ = ("began", "headers", "reported", "wire")
+
+    def __init__(self) -> None:
+        self.wire: WireRequest | None = None
+        self.headers: Mapping[str, str] = {}
+        self.began = 0.0
+        self.reported: Callable[[], tuple[Usage, bool]] = lambda: (Usage(), False)
+        """The usage that the provider has reported so far, and whether it is final: of the decoder, once it exists."""
+
+    def sent(self, wire: WireRequest) -> None:
+        """The request is about to be sent."""
+        self.wire, self.began = wire, time.monotonic()
+
+    def named(self, failure: Failure) -> Failure:
+        """A failure inside an answer, with the request id of the answer's head."""
+        if failure.request_id or not self.headers or failure.kind == "cancelled":
+            return failure
+        return replace(failure, request_id=read_request_id(self.headers))
+
+
 BAD_FRAME_QUOTE = 200
 """Characters of an invalid event that are quoted."""
 
@@ -84,6 +114,7 @@ class ApiProvider:
         log: Log,
         tap: Tap | None = None,
         preparer: Preparer | None = None,
+        note: Note | None = None,
     ) -> None:
         self._adapter = adapter
         self._name = endpoint.name
@@ -92,27 +123,33 @@ class ApiProvider:
         self._log = log
         self._tap = tap
         self._preparer = preparer or Preparer(log)
+        self._note = note or _ignore
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
         while True:
             begun = False
             failed: ResponseFailed | None = None
-            for event in self._attempt(request, cancel):
+            exchange = Exchange()
+            for event in self._attempt(request, cancel, exchange):
                 if type(event) is BlockDelta:  # first: by far the most frequent, and never the first of an answer
                     yield event
                     continue
                 if isinstance(event, ResponseFailed):
-                    failed = event
+                    failed = ResponseFailed(event.failure, *exchange.reported())
                     break
                 begun = begun or not isinstance(event, Notice)
-                yield event
                 if isinstance(event, ResponseEnded):
+                    self._note(request, exchange, None, "")
+                    self._preparer.succeeded(request)
+                    yield event
                     return
+                yield event
             if failed is None:
                 failed = ResponseFailed(failure_protocol(self._name, "the decoder ended without a terminal event"))
-            failure = self._preparer.judge(request, failed.failure)
+            failure = self._preparer.judge(request, exchange.named(failed.failure))
             change = None if begun else self._preparer.adapt(request, failure)
+            self._note(request, exchange, failure, change or "")
             if change is None:
                 break
             self._log("info", f"{failure.message}; sent again: {change}")
@@ -122,13 +159,11 @@ class ApiProvider:
         """Close idle connections."""
         self._transport.close()
 
-    def _attempt(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
-        """The events of one request; an exception becomes a ResponseFailed, which carries the usage reported so far."""
-        decoders: list[Decoding] = []
-        events = self._events(request, cancel, decoders)
+    def _attempt(self, request: Request, cancel: Cancel, exchange: Exchange) -> Iterator[ModelEvent]:
+        """The events of one request; an exception becomes a ResponseFailed."""
+        events = self._events(request, cancel, exchange)
         try:
-            for event in events:
-                yield _with_usage(event.failure, decoders) if isinstance(event, ResponseFailed) else event
+            yield from events
             return
         except Cancelled:
             failure = failure_cancelled(self._name)
@@ -144,9 +179,9 @@ class ApiProvider:
             failure = failure_cancelled(self._name)
         if self._tap:
             self._tap("fault", failure)
-        yield _with_usage(failure, decoders)
+        yield ResponseFailed(failure)
 
-    def _events(self, request: Request, cancel: Cancel, decoders: list[Decoding]) -> Generator[ModelEvent, None, None]:
+    def _events(self, request: Request, cancel: Cancel, exchange: Exchange) -> Generator[ModelEvent, None, None]:
         cancel.check()
         tap = self._tap
         ready = self._preparer.prepare(request, cancel)
@@ -154,12 +189,14 @@ class ApiProvider:
         wire = self._preparer.edit(self._adapter.encode_request(ready.request))
         if tap:
             tap("request", wire)
+        exchange.sent(wire)
         frames: FrameStream = self._transport.open(wire, cancel)
+        exchange.headers = frames.headers
         try:
             if tap:
                 tap("headers", frames.headers)
             decoder: Decoding = self._adapter.Decoder(ready.request, frames.headers, self._ids.call_id)
-            decoders.append(decoder)
+            exchange.reported = decoder.reported
             if ready.text_calls:
                 from yume_shim.providers.fitting.text_tools.calls import TextCalls
 
@@ -202,8 +239,8 @@ class ApiProvider:
         return exc.failure
 
 
-def _with_usage(failure: Failure, decoders: list[Decoding]) -> ResponseFailed:
-    return ResponseFailed(failure, *decoders[0].reported()) if decoders else ResponseFailed(failure)
+def _ignore(request: Request, exchange: Exchange, failure: Failure | None, change: str) -> None:
+    """Nothing is noted."""
 
 
 def _unreadable(text: Any) -> str:

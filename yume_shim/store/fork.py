@@ -3,6 +3,7 @@ chain."""
 
 from __future__ import annotations
 
+from yume_shim.disk.bounded import open_regular
 from yume_shim.store.cost_state import cost_state_line
 from yume_shim.store.transcript_reader import READ_BYTES, lines_of
 from yume_shim.text.codec import loads
@@ -32,7 +33,7 @@ class Fork:
         stored, left = self._stored, set(self._stored.chain)
         names: dict[str, str] = {}
         parent: str | None = None
-        with open(self._source, "rb", buffering=READ_BYTES) as file:
+        with open(open_regular(self._source), "rb", buffering=READ_BYTES) as file:
             for raw in lines_of(file):
                 try:
                     line = loads(raw)

@@ -12,6 +12,7 @@ import time
 from yume_shim.store.layout import FILE_MODE
 from yume_shim.text.codec import dumps, loads
 from yume_shim.types.errors import StoreFailed
+from yume_shim.types.file_lock import try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def hold(transcript: str, *, wait: float = GRACE, now: Callable[[], str]) -> Ses
         except OSError:
             return None
         try:
-            held = _try_lock(fd)
+            held = try_lock(fd, MAX_OWNER_BYTES)
         except OSError:
             os.close(fd)
             return None
@@ -90,27 +91,6 @@ def hold(transcript: str, *, wait: float = GRACE, now: Callable[[], str]) -> Ses
         os.close(fd)  # the last owner removed the file between our open and our lock
         tries += 1
     return None
-
-
-def _try_lock(fd: int) -> bool:
-    """True if locked, False if another process holds the lock. Raises OSError if the file system has no locks."""
-    import errno
-
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            os.lseek(fd, MAX_OWNER_BYTES, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
-            return False
-        raise
-    return True
 
 
 def _still_there(fd: int, path: str) -> bool:

@@ -6,6 +6,7 @@ not of the file.
 
 from __future__ import annotations
 
+from yume_shim.disk.bounded import open_regular
 from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.cost_state import CostReader
 from yume_shim.store.tree import AssistantNode, Boundary, Node, Tree, UserNode
@@ -69,7 +70,7 @@ class TranscriptReader:
     def read(self, path: str) -> None:
         """Read the whole file. Raises OSError."""
         loads = codec.loads
-        with open(path, "rb", buffering=READ_BYTES) as file:
+        with open(open_regular(path), "rb", buffering=READ_BYTES) as file:
             for raw in lines_of(file):
                 if raw.startswith(_START):
                     kind = raw[len(_START) : raw.find(b'"', len(_START))].decode("latin-1")
@@ -157,6 +158,7 @@ class TranscriptReader:
         node = AssistantNode(uuid, above, place, assistant_blocks(message.get("content"), private))
         if isinstance(message_id, str):
             node.message_id = message_id
+            self.tree.join_answer(node)
         self.last_usage = (uuid, message.get("usage"))
         written_by = (private.get("provider"), line.get("requestedModel"), private.get("origin"), message.get("model"))
         try:
@@ -168,7 +170,7 @@ class TranscriptReader:
         node.model, node.origin = author
         cost = line.get("costUSD")
         if cost is not None and isinstance(cost, (int, float)):
-            self.costs.add_answer(node.message_id, node.model[1], message.get("usage"), cost)
+            self.costs.add_answer(node.answer, node.model[1], message.get("usage"), cost)
         return node
 
     def _attachment(self, uuid: str, above: Node | str | None, place: int, line: Json) -> Node:

@@ -50,10 +50,10 @@ def edit_file(
     if any(old == new for old, new, _ in edits):
         raise ToolFailed("No changes to make: old_string and new_string are exactly the same.")
     path = state.resolve(shown)
-    target = atomic_write.write_target(path, shown, state.inside(path), context.judged)
+    target = atomic_write.write_target(path, shown, state.inside(context.judged or path), context.judged)
     if target.facts is None:
         if not edits or edits[0][0]:
-            raise text_files.missing_file(path, state.cwd)
+            raise text_files.missing_file(target.path, state.cwd)
         like, stale = text_files.Decoded(""), False
     else:
         data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)

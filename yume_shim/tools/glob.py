@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from yume_shim.disk.resolve import resolve
 from yume_shim.tools.search import walk
 from yume_shim.tools.search.patterns import PathPattern
 from yume_shim.types.errors import ToolFailed
@@ -25,15 +26,16 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """List the files that match."""
     began = time.monotonic()
     shown = given.get("path", state.cwd)
-    top = state.resolve(shown)
+    top = context.judged or resolve(state.resolve(shown)).real
     check_folder(top, shown, state.cwd)
+    name = state.name_of(state.resolve(shown), top)
     try:
-        pattern = PathPattern(_inside(given["pattern"], top))
+        pattern = PathPattern(_inside(given["pattern"], name))
     except ValueError as error:
         raise ToolFailed(f"Bad pattern: {error}") from None
     budget = walk.Budget(context.cancel)
     found = newest_first(walk.matching_files(top, pattern, budget))
-    names = [state.relative(path) for path in found[:MAX_SHOWN]]
+    names = [state.relative(renamed(path, top, name)) for path in found[:MAX_SHOWN]]
     cut = len(found) > MAX_SHOWN
     text = "\n".join(names) or "No files found"
     if cut:
@@ -57,6 +59,11 @@ def check_folder(path: str, shown: str, cwd: str) -> None:
         raise ToolFailed(f"Directory does not exist: {shown}. Note: your current working directory is {cwd}.")
     if not os.path.isdir(path):
         raise ToolFailed(f"Path is not a directory: {shown}")
+
+
+def renamed(path: str, top: str, name: str) -> str:
+    """A path below the resolved folder `top` as a path below `name`, which the user knows."""
+    return path if top == name else os.path.join(name, path[len(top) :].lstrip(os.sep))
 
 
 def newest_first(paths: Iterable[str]) -> list[str]:

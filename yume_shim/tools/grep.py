@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import re
 
-from yume_shim.tools.glob import newest_first
+from yume_shim.disk.resolve import resolve
+from yume_shim.tools.glob import newest_first, renamed
 from yume_shim.tools.search.search_process import read_event, run_search
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
+
+    Relative = Callable[[str], str]
+    """A resolved path as results show it."""
 
 DEFAULT_HEAD = 250
 MAX_COLUMNS = 500
@@ -30,20 +34,25 @@ _SPLIT = re.compile(r"[,\s]+(?![^{]*\})")
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Search, and show the requested part of the matches."""
     shown = given.get("path", state.cwd)
-    top = state.resolve(shown)
-    if not os.path.exists(top):
+    top = context.judged or resolve(state.resolve(shown)).real
+    if not os.path.lexists(top):
         raise ToolFailed(f"Path does not exist: {shown}. Note: your current working directory is {state.cwd}.")
     job = _job(given, top)
     found, cut = run_search(job, state, context)
     head = given.get("head_limit")
     window = _Window(int(given.get("offset", 0)), DEFAULT_HEAD if head is None else int(head), cut)
+    name = state.name_of(state.resolve(shown), top)
+
+    def relative(path: str) -> str:
+        return state.relative(renamed(path, top, name))
+
     match job["mode"]:
         case "content":
-            return _content(found, given, state, window)
+            return _content(found, given, relative, window)
         case "count":
-            return _count(found, state, window)
+            return _count(found, relative, window)
         case _:
-            return _files(found, state, window)
+            return _files(found, relative, window)
 
 
 def _job(given: Json, top: str) -> Json:
@@ -91,9 +100,9 @@ def _count_text(number: int, word: str, plural: str = "") -> str:
     return f"{number} {word}" if number == 1 else f"{number} {plural or word + 's'}"
 
 
-def _files(found: bytes, state: ToolState, window: _Window) -> ToolOutput:
+def _files(found: bytes, relative: Relative, window: _Window) -> ToolOutput:
     paths = newest_first(os.fsdecode(part.lstrip(b"\n")) for part in found.split(b"\0")[:-1])
-    names = window.part([state.relative(path) for path in paths])
+    names = window.part([relative(path) for path in paths])
     structured: Json = {"mode": "files_with_matches", "filenames": names, "numFiles": len(names)}
     if not names:
         return ToolOutput(_joined("No files found", window.note(0, len(paths), "files")), structured)
@@ -101,12 +110,12 @@ def _files(found: bytes, state: ToolState, window: _Window) -> ToolOutput:
     return ToolOutput(_joined(text, window.note(len(names), len(paths), "files")), structured)
 
 
-def _count(found: bytes, state: ToolState, window: _Window) -> ToolOutput:
+def _count(found: bytes, relative: Relative, window: _Window) -> ToolOutput:
     rows: list[tuple[str, int]] = []
     for line in found.split(b"\n"):
         name, mark, number = line.partition(b"\0")
         if mark and number.strip().isdigit():  # with --crlf ripgrep may end lines in CRLF
-            rows.append((state.relative(os.fsdecode(name)), int(number)))
+            rows.append((relative(os.fsdecode(name)), int(number)))
     total = sum(number for _, number in rows)
     lines = window.part([f"{name}:{number}" for name, number in rows])
     content = "\n".join(lines)
@@ -123,8 +132,8 @@ def _count(found: bytes, state: ToolState, window: _Window) -> ToolOutput:
     return ToolOutput(_joined(f"{content}\n\n{sum_line}", window.note(len(lines), len(rows), "files")), structured)
 
 
-def _content(found: bytes, given: Json, state: ToolState, window: _Window) -> ToolOutput:
-    lines = list(_content_lines(found, given, state))
+def _content(found: bytes, given: Json, relative: Relative, window: _Window) -> ToolOutput:
+    lines = list(_content_lines(found, given, relative))
     part = window.part(lines)
     size = 0
     for place, line in enumerate(part):
@@ -144,7 +153,7 @@ def _content(found: bytes, given: Json, state: ToolState, window: _Window) -> To
     return ToolOutput(_joined(content or "No matches found", window.note(len(part), len(lines), "lines")), structured)
 
 
-def _content_lines(found: bytes, given: Json, state: ToolState) -> Iterator[str]:
+def _content_lines(found: bytes, given: Json, relative: Relative) -> Iterator[str]:
     numbers, only = given.get("-n", True), given.get("-o", False)
     apart = any(given.get(name) for name in ("-A", "-B", "-C", "context"))
     last: tuple[str, int] | None = None
@@ -153,7 +162,7 @@ def _content_lines(found: bytes, given: Json, state: ToolState) -> Iterator[str]
         if event is None:
             continue
         kind, path, number, text, parts = event
-        name = state.relative(path)
+        name = relative(path)
         if apart and not only and last is not None and last != (path, number - 1):
             yield "--"
         shown = parts if only else text.removesuffix("\n").split("\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.disk.resolve import resolve
 from yume_shim.tools.glob import check_folder
 from yume_shim.tools.search import walk
 from yume_shim.tools.search.patterns import anywhere
@@ -28,7 +29,7 @@ CLOSED = frozenset(("node_modules", "__pycache__", ".venv", "venv", ".tox", ".my
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """List the folder."""
     shown = given.get("path", state.cwd)
-    top = state.resolve(shown)
+    top = context.judged or resolve(state.resolve(shown)).real
     check_folder(top, shown, state.cwd)
     try:
         os.scandir(top).close()
@@ -39,10 +40,11 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         raise ToolFailed(f"Bad pattern: {error}") from None
     inside, more = _gather(top, ignore, walk.Budget(context.cancel, MAX_READ))
     lines, names = _draw(top, inside)
-    text = "\n".join((f"- {top.rstrip(os.sep)}/", *(lines or ["(empty)"])))
+    name = state.name_of(state.resolve(shown), top)
+    text = "\n".join((f"- {name.rstrip(os.sep)}/", *(lines or ["(empty)"])))
     if more:
         text += f"\n(cut: only {len(names)} entries are shown; list a folder below for more)"
-    return ToolOutput(text, {"path": top, "entries": names, "numEntries": len(names), "truncated": more})
+    return ToolOutput(text, {"path": name, "entries": names, "numEntries": len(names), "truncated": more})
 
 
 def _gather(top: str, ignore: list[PathPattern], budget: walk.Budget) -> tuple[Inside, bool]:
@@ -65,14 +67,7 @@ def _gather(top: str, ignore: list[PathPattern], budget: walk.Budget) -> tuple[I
 
 
 def _sorted_names(folder: str, budget: walk.Budget) -> list[tuple[str, bool]]:
-    try:
-        found = os.scandir(folder)
-    except OSError:
-        return []
-    with found:
-        names = [(entry.name, walk.is_folder(entry)) for entry in found if budget.take()]
-    names.sort()
-    return names
+    return sorted((entry.name, walk.is_folder(entry)) for entry in walk.scan(folder) if budget.take())
 
 
 def _draw(top: str, inside: Inside) -> tuple[list[str], list[str]]:

@@ -29,9 +29,9 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     if mode == "insert" and "cell_type" not in given:
         raise ToolFailed("`cell_type` is needed to insert a cell.", before_run=True)
     path = state.resolve(shown)
-    target = atomic_write.write_target(path, shown, state.inside(path), context.judged)
+    target = atomic_write.write_target(path, shown, state.inside(context.judged or path), context.judged)
     if target.facts is None:
-        raise text_files.missing_file(path, state.cwd)
+        raise text_files.missing_file(target.path, state.cwd)
     data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
     if not state.ledger.knows(target.path):
         raise ToolFailed("The notebook has not been read yet. Read it first, so that you know its cells.")

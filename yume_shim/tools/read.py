@@ -27,8 +27,8 @@ SNIFF = 8_192
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Read a file as what its first bytes say it is."""
     shown: str = given["file_path"]
-    path = state.resolve(shown)
-    handle, facts = text_files.open_file(path, shown, state.cwd, context.judged)
+    path = context.judged or state.resolve(shown)
+    handle, facts = text_files.open_file(state.resolve(shown), shown, state.cwd, context.judged)
     try:
         head = os.read(handle, SNIFF)
         os.lseek(handle, 0, os.SEEK_SET)

@@ -21,7 +21,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     """Write the file, keep its mode and Unicode encoding."""
     shown, content = given["file_path"], text_files.plain(given["content"])
     path = state.resolve(shown)
-    target = atomic_write.write_target(path, shown, state.inside(path), context.judged)
+    target = atomic_write.write_target(path, shown, state.inside(context.judged or path), context.judged)
     if target.facts is None:
         save(state, target, content.encode("utf-8"), shown)
         return ToolOutput(
@@ -58,8 +58,8 @@ def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str)
     """Write the file and note in the ledger that the model knows its content."""
     if state.checkpoints is not None:
         state.checkpoints.keep(target.path)
-    atomic_write.write_file(target, data, shown)
-    state.ledger.note(target.path, os.stat(target.path), data)
+    facts = atomic_write.write_file(target, data, shown)
+    state.ledger.note(target.path, facts, data)
 
 
 def _structured(kind: str, shown: str, content: str, original: str | None) -> Json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,14 @@ class PreparedCall:
     path: str = ""
     """The absolute path that the call names; "" if its tool takes no path."""
     real_path: str = ""
-    """Where that path led, links resolved, when the call was prepared. The tool opens this and nothing else."""
+    """Where that path leads, links resolved: as the gate saw it when it decided, else when the call was prepared. The
+    tool opens this and nothing else."""
     confinement: Confinement | None = None
     """How the command must be confined, as the gate decided."""
+
+    def at(self, judged: str) -> PreparedCall:
+        """The call bound to the path that the gate decided on; "" if it decided on no path."""
+        return replace(self, real_path=judged) if judged else self
 
 
 @value

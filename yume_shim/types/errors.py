@@ -48,6 +48,22 @@ if TYPE_CHECKING:
 
 
 @value
+class TokenLimits:
+    """The limits that a refusal names, in tokens; 0 = it does not say."""
+
+    max_output: int = 0
+    """The longest answer."""
+    window: int = 0
+    """Prompt and answer together."""
+    input: int = 0
+    """The prompt, as the provider counted it."""
+    input_at_least: int = 0
+    """The same, where the provider stopped counting at its limit."""
+    affordable: int = 0
+    """The longest answer that the account can pay for."""
+
+
+@value
 class Failure:
     """One failed request or input. `retryable` = the same request may succeed later; the engine decides whether to send
     it."""
@@ -68,6 +84,10 @@ class Failure:
     """The input tokens that the provider allows per minute, where that is what was exceeded."""
     nudge: str = ""
     """A note to the model to add when the request is sent again, because the model itself caused the failure."""
+    request_id: str = ""
+    """The provider's own id of the request, which its support asks for."""
+    limits: TokenLimits | None = None
+    """The token limits that the refusal names."""
 
 
 class ShimError(Exception):

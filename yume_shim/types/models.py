@@ -229,6 +229,8 @@ class ModelSpec:
     """Share of the window at which old tool results are trimmed."""
     compact_at: float = 0.8
     """Share of the window at which the history is compacted."""
+    large_window: tuple[int, float, float] | None = None
+    """In a window of at least this size these shares apply instead: trimmed at, compacted at."""
     tools: bool = True
     """It can call tools natively."""
     streaming: bool = True
@@ -251,6 +253,12 @@ class ModelSpec:
     def origin(self) -> str:
         """The value of `Message.origin` for its answers."""
         return f"{self.endpoint.api}/{self.id}"
+
+    def shares(self, window: int) -> tuple[float, float]:
+        """The shares of a window of this size at which the history is trimmed and compacted."""
+        if self.large_window is not None and window >= self.large_window[0]:
+            return self.large_window[1:]
+        return self.trim_at, self.compact_at
 
     def with_window(self, size: int) -> ModelSpec:
         """The model in a context of a size that we choose: its answer may take only a part of it."""

@@ -50,6 +50,8 @@ class Decision:
     reason: str = ""
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
+    judged: str = ""
+    """Of a call of a file tool: the resolved path that was decided on."""
     confinement: Confinement | None = None
     """How the command must be confined if it runs; None if a rule or a person allowed it as it is."""
 

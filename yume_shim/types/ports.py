@@ -199,6 +199,10 @@ class Gate(Protocol):
         """The additional directories, for init."""
         ...
 
+    def hides(self, path: str) -> bool:
+        """Whether a rule hides this file from reading: memory files are left out then."""
+        ...
+
 
 class Confiner(Protocol):
     """What the operating system can enforce on commands. Safe from any thread."""

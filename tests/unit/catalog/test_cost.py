@@ -65,6 +65,15 @@ def test_the_catalogue_agrees_with_genai_prices(model: str, sample: str) -> None
 
 
 def test_each_family_has_its_thresholds() -> None:
-    shares = {name: (spec(name).trim_at, spec(name).compact_at) for name in ("claude-new", "gpt-5.4", "gemini-9", "o4")}
-    assert shares == {"claude-new": (0.7, 0.85), "gpt-5.4": (0.7, 0.85), "gemini-9": (0.6, 0.75), "o4": (0.6, 0.8)}
-    assert CATALOG.resolve("my-own", "groq").compact_at == 0.7
+    names = ("claude-new", "gpt-5.4-mini", "gpt-4o", "o4")
+    shares = {name: spec(name).shares(spec(name).window) for name in names}
+    assert shares == {"claude-new": (0.7, 0.85), "gpt-5.4-mini": (0.7, 0.85), "gpt-4o": (0.6, 0.8), "o4": (0.6, 0.8)}
+    assert CATALOG.resolve("my-own", "groq").shares(128_000) == (0.55, 0.7)
+
+
+@pytest.mark.parametrize("name", ["gemini-2.5-pro", "gemini-9", "claude-opus-5-5", "gpt-4.1", "gpt-5.4"])
+def test_a_window_of_half_a_million_compacts_late(name: str) -> None:
+    made = spec(name)
+    assert made.shares(made.window) == (0.8, 0.9)
+    assert made.shares(500_000) == (0.8, 0.9)
+    assert made.shares(499_999) == (made.trim_at, made.compact_at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -216,8 +218,32 @@ def test_what_is_known_of_models() -> None:
     spec = catalog().resolve("claude-sonnet-4-5-20250929")
     assert (spec.window, spec.max_output, spec.thinking, spec.known) == (200_000, 64_000, "budget", True)
     spec = catalog().resolve("gpt-9-new")
-    assert (spec.window, spec.thinking, spec.known, spec.prices) == (400_000, "effort", False, None)
+    assert (spec.window, spec.max_output, spec.thinking, spec.known, spec.prices) == (
+        128_000,
+        8_192,
+        "effort",
+        False,
+        None,
+    )
     assert catalog(provider="groq").resolve("llama").window == 128_000
+
+
+def test_unknown_models_get_what_the_document_says() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "providers.md").read_text("utf-8")
+    table = text.partition("<!-- families:")[2].partition("<!-- end of families")[0]
+    rows = re.findall(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \|$", table, re.MULTILINE)
+    assert len(rows) > 15
+    for name, window, most in rows:
+        model = {"`o` and a digit": "o9-x", "anything else": "zeta-1"}.get(name, name.strip("`") + "-zz")
+        spec = catalog(provider="openrouter").resolve(model)
+        expected = (int(window.replace(",", "")), int(most.replace(",", "")))
+        assert (spec.window, spec.max_output, spec.known) == (*expected, False), name
+
+
+@pytest.mark.parametrize(("name", "limits"), [("gpt-3.5-turbo", (16_385, 4_096)), ("gpt-9", (128_000, 8_192))])
+def test_no_unknown_model_is_asked_for_more_than_its_family_can(name: str, limits: tuple[int, int]) -> None:
+    spec = catalog().resolve(name)
+    assert (spec.window, spec.max_output) == limits
 
 
 @pytest.mark.parametrize(

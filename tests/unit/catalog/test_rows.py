@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.settings import settings_with
 from yume_shim.catalog import rows
 from yume_shim.catalog.resolve import Catalog
+from yume_shim.text.split_list import split_list
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Backoff, Quirks
 from yume_shim.types.settings import Settings
@@ -52,6 +53,78 @@ def test_a_compat_name_can_be_false() -> None:
 def test_quirks_can_be_given_by_their_own_names() -> None:
     given = {"schema_drop": ["format"], "extra_body": {"a": 1}, "temperature_max": 1, "image_bytes": 5}
     assert quirks(**given) == Quirks(schema_drop=("format",), extra_body={"a": 1}, temperature_max=1, image_bytes=5)
+
+
+@pytest.mark.parametrize("name", fields(Quirks))
+def test_compat_can_say_every_quirk(name: str) -> None:
+    """As the command line gives it: all words in one text."""
+    default = getattr(Quirks(), name)
+    choices = json.loads((DATA / "compat.json").read_text("utf-8"))["choices"].get(name)
+    written: str
+    expected: Any
+    if default is None or isinstance(default, bool):
+        written, expected = ("false", False) if default else ("true", True)
+    elif choices:
+        expected = next(word for word in choices if word != default)
+        written = expected
+    elif isinstance(default, int):
+        written, expected = "7", 7
+    elif isinstance(default, float):
+        written, expected = "1.25", 1.25
+    elif isinstance(default, str):
+        written, expected = '"^[a-z, ]{1,9}$"', "^[a-z, ]{1,9}$"
+    elif isinstance(default, tuple):
+        written, expected = "[a,b, c.d]", ("a", "b", "c.d")
+    else:
+        written, expected = '{"seed": 1, "x": ["a, b"]}', {"seed": 1, "x": ["a, b"]}
+    words = split_list(f"noToolUse,{name}={written} noStreaming")
+    made = Catalog(
+        settings_with(env={}, provider="compatible", api_base="http://h", compat=words), lambda endpoint: True
+    )
+    found = made.resolve("m").endpoint.quirks
+    assert getattr(found, name) == expected
+    assert (found.tools, found.streaming) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("schema_drop=default", ["default"]),
+        ("schema_drop=true", ["true"]),
+        ("schema_drop=[]", []),
+        ('schema_drop=["default", "const"]', ["default", "const"]),
+        ("id_pattern=123", "123"),
+        ("id_pattern=", ""),
+        ("reasoning_echo=true", "true"),
+    ],
+)
+def test_values_have_the_type_of_their_quirk(word: str, expected: Any) -> None:
+    assert rows.compat_quirks((word,)) == {word.partition("=")[0]: expected}
+
+
+@pytest.mark.parametrize(
+    "word", ["schema_drop=[default", 'extra_body={"a"', 'id_pattern="x', "extra_body=[1]", "extra_body=x"]
+)
+def test_values_that_are_not_complete_or_do_not_fit_are_refused(word: str) -> None:
+    with pytest.raises(BadInvocation, match=word.partition("=")[0]):
+        rows.compat_quirks((word,))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ()),
+        (" , ,", ()),
+        ("a,b c", ("a", "b", "c")),
+        ("a=[b, c],d", ("a=[b, c]", "d")),
+        ('a={"b": [1, 2], "c": "]}"} d', ('a={"b": [1, 2], "c": "]}"}', "d")),
+        ('a="x, \\" y",b', ('a="x, \\" y"', "b")),
+        ("a=[b, c", ("a=[b, c",)),
+        ("a=b],c", ("a=b]", "c")),
+    ],
+)
+def test_a_list_on_one_line(text: str, parts: tuple[str, ...]) -> None:
+    assert split_list(text) == parts
 
 
 def test_compat_flags_may_have_values() -> None:

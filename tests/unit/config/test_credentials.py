@@ -298,7 +298,8 @@ def test_pipes_and_folders_do_not_block(home: Home) -> None:
     (home.path / ".vibe" / ".env").mkdir(parents=True)
     assert home.found("openai") == []
     assert home.found("mistral") == []
-    assert home.warnings == [f"{CODEX}: not a file", "~/.vibe/.env MISTRAL_API_KEY: not a file"]
+    why = "cannot be read (not a regular file)"
+    assert home.warnings == [f"{CODEX}: {why}", f"~/.vibe/.env MISTRAL_API_KEY: {why}"]
 
 
 def test_a_refused_key_is_read_again_from_its_file(home: Home) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +29,10 @@ class Place:
         file.write_text(text, encoding="utf-8")
         return file
 
-    def load(self, **more: tuple[str, ...]) -> str:
+    def load(self, **more: Any) -> str:
         return load_memory(str(self.cwd), str(self.config), **more)
 
-    def sections(self, **more: tuple[str, ...]) -> list[tuple[str, str]]:
+    def sections(self, **more: Any) -> list[tuple[str, str]]:
         """(path below the root, text) of what was loaded, in order."""
         note = self.load(**more)
         found: list[tuple[str, str]] = []

@@ -12,14 +12,12 @@ from yume_shim.gate.paths import (
     WINDOWS,
     WSL,
     Flavour,
-    Resolved,
     components,
     contains,
     expand,
     flaw,
     links_in,
     native,
-    resolve,
     slashed,
     tidy,
 )
@@ -137,20 +135,12 @@ def test_components_and_slashes() -> None:
     assert slashed("/A/b", POSIX) == "/A/b"
 
 
-def test_links_are_followed_to_the_deepest_parent_that_exists(tmp_path: Path) -> None:
+def test_the_links_of_a_folder(tmp_path: Path) -> None:
     base = tmp_path.resolve()
     (base / "real").mkdir()
     (base / "real" / "f").write_text("x")
-    (base / "link").symlink_to("real")
-    (base / "dangling").symlink_to("nowhere")
-    (base / "loop").symlink_to("loop")
-    assert resolve(f"{base}/link/f") == Resolved(f"{base}/real/f", is_link=False, is_folder=False, exists=True)
-    assert resolve(f"{base}/link") == Resolved(f"{base}/real", is_link=True, is_folder=True, exists=True)
-    assert resolve(f"{base}/link/new/deep") == Resolved(f"{base}/real/new/deep")
-    assert resolve(f"{base}/link/../x") == Resolved(f"{base}/x")
-    assert resolve(f"{base}/dangling") == Resolved(f"{base}/nowhere", is_link=True, exists=True)
-    assert resolve(f"{base}/loop").is_link
-    assert resolve("/a\0b") == Resolved("/a\0b")
+    for name, target in (("link", "real"), ("dangling", "nowhere"), ("loop", "loop")):
+        (base / name).symlink_to(target)
     assert sorted(links_in(str(base)) or ()) == [f"{base}/{name}" for name in ("dangling", "link", "loop")]
     assert links_in(f"{base}/none") == ()
     assert links_in(f"{base}/real/f") is None

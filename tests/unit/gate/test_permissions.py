@@ -104,7 +104,7 @@ def test_the_question_about_an_edit(space: Path) -> None:
     path = f"{space}/w.txt"
     message = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
     assert decide(gate(space), "Write", file_path="w.txt") == Decision(
-        "ask", message, "mode", "default", (ACCEPT_EDITS,)
+        "ask", message, "mode", "default", (ACCEPT_EDITS,), judged=path
     )
     planned = decide(gate(space, "plan"), "Write", file_path="w.txt")
     assert planned.message.startswith(message)
@@ -118,7 +118,7 @@ def test_the_question_about_a_path_outside(space: Path) -> None:
     folder: Any = {"type": "addDirectories", "directories": ["/etc"], "destination": "session"}
     message = "Claude requested permissions to read from /etc/hostname, but you haven't granted it yet."
     assert decide(gate(space), "Read", file_path="/etc/hostname") == Decision(
-        "ask", message, "workingDir", "outside of the workspace", (folder,), "/etc/hostname"
+        "ask", message, "workingDir", "outside of the workspace", (folder,), "/etc/hostname", judged="/etc/hostname"
     )
     assert decide(gate(space), "Write", file_path="/etc/x").suggestions == (folder, ACCEPT_EDITS)
 

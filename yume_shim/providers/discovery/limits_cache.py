@@ -1,19 +1,22 @@
-"""Caches what endpoints report about their models: for the process, and on disk for a day, so that a host which starts
-one process per turn does not pay for the question in every turn. Timeouts are cached too, for a shorter time."""
+"""Keeps what is known about models besides the catalogue: what their endpoints report when they are asked, and what
+their refusals name. For the process, and on disk (`providers/facts`), so that a host which starts one process per turn
+pays for a question or a refusal once."""
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
+import threading
 
 from yume_shim.providers.discovery.limits import ask_limits, load_asker, valid_limits, with_limits
 from yume_shim.text import codec
 from yume_shim.text.redact import shown_address
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from typing import Any
 
+    from yume_shim.providers.facts.fact_file import FactFile
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import Credential, ModelSpec
     from yume_shim.types.ports import Cancel
@@ -21,36 +24,64 @@ if TYPE_CHECKING:
 
     Log = Callable[[str, str], None]
 
+ASKED, LEARNED = "asked", "learned"
+"""The kinds of facts."""
 KEPT_SECONDS = 86_400
+"""How long an answer of an endpoint is kept."""
 SILENCE_SECONDS = 600
-"""How long an endpoint that timed out is not asked again."""
+"""How long an endpoint that timed out is not asked again. Timeouts are kept too, as an empty fact."""
+LEARNED_SECONDS = 7 * 86_400
+"""How long a limit from a refusal is kept: servers get larger contexts, accounts higher limits."""
 SLOW_SECONDS = 1.0
-"""A missing answer is cached only if the request took longer: a quick failure may be gone a moment later."""
-MAX_KEPT = 200
-"""Models that are cached on disk."""
-MAX_FILE_BYTES = 1_048_576
+"""A missing answer is kept only if the request took longer: a quick failure may be gone a moment later."""
+MIN_LEARNED_OUTPUT = 256
+"""A refusal that names less is not believed for longer than its process."""
+MAX_KEYWORDS = 64
+"""Schema keywords that are remembered."""
 
 
 class LimitsCache:
-    """One per process. `refine` never raises."""
+    """One per process. Used from the threads of loops: the lock guards what was learned. No method raises."""
 
-    def __init__(self, path: str, settings: Settings, now: Callable[[], float], log: Log) -> None:
-        self._path, self._settings, self._now, self._log = path, settings, now, log
-        self._limits: dict[str, Json | None] = {}
+    def __init__(self, facts: FactFile, settings: Settings, now: Callable[[], float], log: Log) -> None:
+        self._facts, self._settings, self._now, self._log = facts, settings, now, log
+        self._lock = threading.Lock()
+        self._asked: dict[str, Json | None] = {}
+        self._learned: dict[str, Json] = {}
 
     def refine(self, spec: ModelSpec, credential: Credential, cancel: Cancel) -> ModelSpec:
         """The model with the limits that its endpoint reports."""
-        key = f"{shown_address(spec.endpoint.base_url)} {spec.id}"
-        limits = self._limits.get(key)
-        if key not in self._limits:
+        key = _key(spec)
+        limits = self._asked.get(key)
+        if key not in self._asked:
             limits = self._from_disk(key)
             if limits is None:
                 limits = self._ask(key, spec, credential, cancel)
             if limits or not cancel.is_set():  # a cancelled question is asked again
-                self._limits[key] = limits
+                self._asked[key] = limits
         if not limits:
             return spec
         return with_limits(spec, {name: item for name, item in limits.items() if name not in self._configured(spec)})
+
+    def recall(self, spec: ModelSpec) -> ModelSpec:
+        """The model with what its refusals named, in this process or in an earlier one."""
+        key = _key(spec)
+        with self._lock:
+            if key not in self._learned:
+                self._learned[key] = _valid(self._facts.get(key, LEARNED) or {})
+            learned = self._learned[key]
+        return _with_learned(spec, learned, self._configured(spec)) if learned else spec
+
+    def learn(self, spec: ModelSpec, facts: Json) -> None:
+        """Keep what a refusal named."""
+        key, new = _key(spec), _valid(facts)
+        if not new:
+            return
+        with self._lock:
+            before = self._learned.get(key) or _valid(self._facts.get(key, LEARNED) or {})
+            self._learned[key] = {**before, **new}
+            self._facts.put(key, LEARNED, self._learned[key], LEARNED_SECONDS)
+        self._log("info", f"{spec.endpoint.name}, {spec.id}: learned {codec.dumps(new).decode()}")
 
     def _configured(self, spec: ModelSpec) -> Collection[str]:
         """The names that the config file sets for the model (`[models."name"]`): these override the endpoint."""
@@ -67,45 +98,39 @@ class LimitsCache:
         if limits:
             self._log("debug", f"{spec.endpoint.name} reports about {spec.id}: {codec.dumps(limits).decode()}")
         if limits or (self._now() - began > SLOW_SECONDS and not cancel.is_set()):
-            self._to_disk(key, limits or {})
+            self._facts.put(key, ASKED, limits or {}, KEPT_SECONDS if limits else SILENCE_SECONDS)
         return limits
 
     def _from_disk(self, key: str) -> Json | None:
-        """The cached limits; {} = the endpoint did not answer lately; None = not cached."""
-        entry = self._read().get(key)
-        if entry is None or not entry["limits"]:
-            return None if entry is None else {}
-        return valid_limits(entry["limits"]) or None
-
-    def _read(self) -> dict[str, Json]:
-        """The entries that are still valid: {key: {"at": seconds, "limits": {…}}}."""
-        try:
-            with open(self._path, "rb") as file:
-                loaded = codec.loads(file.read(MAX_FILE_BYTES))
-        except (OSError, ValueError):
-            return {}
-        now = self._now()
-        entries = loaded.items() if isinstance(loaded, dict) else ()
-        return {key: entry for key, entry in entries if _is_good(entry, now)}
-
-    def _to_disk(self, key: str, limits: Json) -> None:
-        kept = self._read()
-        kept[key] = {"at": int(self._now()), "limits": limits}
-        newest = sorted(kept.items(), key=lambda item: item[1]["at"])[-MAX_KEPT:]
-        part = f"{self._path}.{os.getpid()}"
-        try:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            with open(part, "wb") as file:
-                file.write(codec.dumps(dict(newest)))
-            os.replace(part, self._path)
-        except OSError as error:
-            self._log("debug", f"limits are not cached: {error}")
-            with suppress(OSError):
-                os.remove(part)
+        """The reported limits; {} = the endpoint did not answer lately; None = not known."""
+        limits = self._facts.get(key, ASKED)
+        return limits if not limits else valid_limits(limits) or None
 
 
-def _is_good(entry: object, now: float) -> bool:
-    if not isinstance(entry, dict) or not isinstance(entry.get("limits"), dict):
-        return False
-    at = entry.get("at")
-    return isinstance(at, int) and 0 <= now - at < (KEPT_SECONDS if entry["limits"] else SILENCE_SECONDS)
+def _key(spec: ModelSpec) -> str:
+    return f"{shown_address(spec.endpoint.base_url)} {spec.id}"
+
+
+def _valid(facts: Json) -> Json:
+    """The entries with valid values: the facts may come from a file that anyone can write."""
+    good = {name: item for name, item in valid_limits(facts).items() if name in ("window", "max_output")}
+    if good.get("max_output", MIN_LEARNED_OUTPUT) < MIN_LEARNED_OUTPUT:
+        del good["max_output"]
+    keywords = facts.get("schema_drop")
+    if isinstance(keywords, list | tuple) and all(isinstance(name, str) for name in keywords):
+        good["schema_drop"] = list(keywords)[:MAX_KEYWORDS]
+    return good
+
+
+def _with_learned(spec: ModelSpec, learned: Json, configured: Collection[str]) -> ModelSpec:
+    changes: dict[str, Any] = {}
+    if "window" in learned and "window" not in configured and learned["window"] != spec.window:
+        spec = spec.with_window(learned["window"])
+    if "max_output" in learned and "max_output" not in configured:
+        changes["max_output"] = min(spec.max_output, learned["max_output"])
+    dropped = spec.endpoint.quirks.schema_drop
+    new = tuple(name for name in learned.get("schema_drop", ()) if name not in dropped)
+    if new:
+        quirks = replace(spec.endpoint.quirks, schema_drop=(*dropped, *new))
+        changes["endpoint"] = replace(spec.endpoint, quirks=quirks)
+    return replace(spec, **changes) if changes else spec

@@ -58,12 +58,28 @@ class Adaptations:
     that appears again later is not among them."""
     sent_without_tools: Request | None = None
     """The one request (by identity) that is sent without tools."""
+    max_output: int = 0
+    """The longest answer that the endpoint allows; 0 = no limit was named."""
+    affordable: int = 0
+    """The longest answer that the account can pay for; 0 = no limit was named."""
+    fitted: tuple[Request, int] | None = None
+    """The one request (by identity) whose answer must fit beside its prompt, and the tokens that are left for it."""
     notices: tuple[Notice, ...] = ()
     """What the user should know."""
 
+    def longest_answer(self, request: Request) -> int:
+        """The `max_tokens` of this request (as the engine made it) within all limits."""
+        limits = [self.max_output, self.affordable]
+        if self.fitted is not None and self.fitted[0] is request:
+            limits.append(self.fitted[1])
+        return min([request.max_tokens, *filter(None, limits)])
+
     def apply(self, request: Request) -> Request:
-        """The request with changed quirks, tools, effort, thinking and history."""
-        if request is self.sent_without_tools:
+        """The request with changed quirks, tools, effort, thinking, length of the answer and history."""
+        longest, without_tools = self.longest_answer(request), request is self.sent_without_tools
+        if longest < request.max_tokens:
+            request = replace(request, max_tokens=longest)
+        if without_tools:
             request = replace(request, tools=(), tool_choice="auto")
         if self.quirks or self.efforts:
             endpoint = request.model.endpoint

@@ -69,8 +69,8 @@ class EndpointAdaptation:
     def adapt(self, request: Request, failure: Failure) -> str | None:
         """Change what is sent because of this refusal. Returns the change in a few words for the log, or None if the
         refusal asks for nothing new."""
-        if failure.kind not in REFUSALS or failure.nudge:  # a nudge: the model's own output was refused
-            return None
+        if (failure.kind not in REFUSALS and failure.limits is None) or failure.nudge:
+            return None  # a nudge: the model's own output was refused
         refused = self._refused
         if request is not refused.request:
             refused.request, refused.previous, refused.changes = request, self._current, 0

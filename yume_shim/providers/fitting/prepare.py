@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from yume_shim.providers.fitting.media.fitter import MediaFitter
+    from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
-    from yume_shim.types.models import Request, WireRequest
+    from yume_shim.types.models import ModelSpec, Request, WireRequest
     from yume_shim.types.ports import Cancel
 
     Log = Callable[[str, str], None]
+    Learn = Callable[[ModelSpec, Json], None]
+    """(model, facts): `window`, `max_output`, `schema_drop`."""
 
 
 @value
@@ -36,8 +39,11 @@ class Preparer:
     Loops that run side by side share it; the lock guards the notices and the creation of the media fitter.
     """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, learn: Learn | None = None) -> None:
         self._lock = threading.Lock()
+        self._learn = learn
+        self._unproven: Json = {}
+        """What refusals named since the last success."""
         self._adaptation = EndpointAdaptation()
         self._log = log
         self._given: set[str] = set()
@@ -96,9 +102,30 @@ class Preparer:
         """Change what is sent from now on because of this refusal. Returns the change in a few words; None if nothing
         changed, and sending the request again is useless."""
         change = self._adaptation.adapt(request, failure)
+        self._note_limits(request, failure)
         if change is None and self._adaptation.undo(failure):
+            self._unproven = {}
             self._log("info", "the changes made because of refusals did not help: they are undone")
         return change
+
+    def _note_limits(self, request: Request, failure: Failure) -> None:
+        limits = failure.limits
+        new: Json = {}
+        if limits is not None:
+            window = limits.window if limits.window != request.model.window else 0
+            new = {name: size for name, size in (("window", window), ("max_output", limits.max_output)) if size}
+        dropped = self._adaptation.apply(request).model.endpoint.quirks.schema_drop
+        if dropped != request.model.endpoint.quirks.schema_drop:
+            new["schema_drop"] = list(dropped)
+        self._unproven = {**self._unproven, **new}
+
+    def succeeded(self, request: Request) -> None:
+        """An answer has arrived: what refusals named before is true, and worth keeping for later processes."""
+        if not self._unproven:
+            return
+        proven, self._unproven = self._unproven, {}
+        if self._learn is not None:
+            self._learn(request.model, proven)
 
     def _new(self, notices: Iterable[Notice]) -> list[Notice]:
         """Each notice is given once in a session."""

@@ -4,7 +4,9 @@ nothing (more) to change. Pure."""
 from __future__ import annotations
 
 from yume_shim.providers.fitting.body_edits import has_path
+from yume_shim.providers.fitting.changed import Changed, with_notice
 from yume_shim.providers.fitting.history_edits import chain_lacks_reasoning, fingerprint, has_private_data, older_media
+from yume_shim.providers.fitting.limit_actions import fit_limits
 from yume_shim.providers.fitting.refusal_rules import (
     DECLARATION_FORMS,
     NOTICES,
@@ -14,8 +16,7 @@ from yume_shim.providers.fitting.refusal_rules import (
 )
 from yume_shim.types.blocks import ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
-from yume_shim.types.events import Notice
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,19 +35,17 @@ NAMING_STATUSES = (400, 422, None)
 PARAMETER_NOTICE = "{model} at {endpoint} refuses {name}: it is left out."
 
 
-@value
-class Changed:
-    """New adaptations, and what changed in a few words for the log."""
-
-    adaptations: Adaptations
-    summary: str
-
-
 def adapt(adaptations: Adaptations, request: Request, failure: Failure, body: Json) -> Changed | None:
     """The adaptations with the first change that this refusal asks for. `body` is what was refused."""
+    if failure.limits is not None:  # the sentence names a number: the parameter itself is not refused
+        return fit_limits(adaptations, request, failure.limits) or _by_rule(adaptations, request, failure)
     changed = _by_rule(adaptations, request, failure)
     if changed is None and failure.kind == "bad_request" and failure.status in NAMING_STATUSES:
-        changed = _by_name(adaptations, request, failure, body) or _send_without_tools(adaptations, request)
+        changed = (
+            _by_schema(adaptations, request, failure)
+            or _by_name(adaptations, request, failure, body)
+            or _send_without_tools(adaptations, request)
+        )
     return changed
 
 
@@ -62,6 +61,18 @@ def _by_rule(adaptations: Adaptations, request: Request, failure: Failure) -> Ch
     return None
 
 
+def _by_schema(adaptations: Adaptations, request: Request, failure: Failure) -> Changed | None:
+    """Leave out the schema keywords that the refusal names and that the tools use."""
+    from yume_shim.providers.fitting.schema_refusals import refused_keywords
+
+    dropped = tuple(adaptations.quirk(request, "schema_drop"))
+    new = tuple(name for name in refused_keywords(failure, request.tools) if name not in dropped)
+    if not new:
+        return None
+    made = replace(adaptations, quirks={**adaptations.quirks, "schema_drop": (*dropped, *new)})
+    return Changed(made, f"schemas without {', '.join(new)}")
+
+
 def _by_name(adaptations: Adaptations, request: Request, failure: Failure, body: Json) -> Changed | None:
     """Leave out a parameter that the refusal names, that was sent, and that is optional."""
     for named in named_parameters(request.model.endpoint.api, failure):
@@ -73,7 +84,7 @@ def _by_name(adaptations: Adaptations, request: Request, failure: Failure, body:
                 changed = _set_quirk(adaptations, request, "forced_choice", False)
             if changed is None:
                 made = replace(adaptations, omitted=(*adaptations.omitted, named.path))
-                made = _with_notice(made, request, "parameter_left_out", PARAMETER_NOTICE.replace("{name}", named.name))
+                made = with_notice(made, request, "parameter_left_out", PARAMETER_NOTICE.replace("{name}", named.name))
                 changed = Changed(made, f"without {'.'.join(named.path)}")
         if changed is not None:
             return changed
@@ -93,7 +104,7 @@ def _set_quirk(adaptations: Adaptations, request: Request, name: str, to: Any) -
         tried_quirks=adaptations.tried_quirks | {(name, to), (name, now)},
     )
     if name in NOTICES:
-        made = _with_notice(made, request, *NOTICES[name])
+        made = with_notice(made, request, *NOTICES[name])
     return Changed(made, f"{name} = {to!r}")
 
 
@@ -156,7 +167,7 @@ def _change_effort(adaptations: Adaptations, request: Request, failure: Failure)
         return None
     level = nearest_effort(request.effort, allowed)
     text = f"{{model}} has no effort {request.effort}: {level} is used."
-    made = _with_notice(replace(adaptations, efforts=allowed), request, "effort_changed", text)
+    made = with_notice(replace(adaptations, efforts=allowed), request, "effort_changed", text)
     return Changed(made, f"effort {level}")
 
 
@@ -167,7 +178,7 @@ def _omit_old_media(adaptations: Adaptations, request: Request, failure: Failure
         return None
     made = replace(adaptations, omitted_media={**adaptations.omitted_media, **old})
     text = "Older images and documents are left out: the request was too large."
-    return Changed(_with_notice(made, request, "images_left_out", text), "without older images and documents")
+    return Changed(with_notice(made, request, "images_left_out", text), "without older images and documents")
 
 
 def _send_without_tools(adaptations: Adaptations, request: Request) -> Changed | None:
@@ -180,13 +191,7 @@ def _send_without_tools(adaptations: Adaptations, request: Request) -> Changed |
         return None
     made = replace(adaptations, sent_without_tools=request)
     text = "{model} at {endpoint} refused tool results together with tools: no tools are offered."
-    return Changed(_with_notice(made, request, "tools_left_out", text), "without tools")
-
-
-def _with_notice(adaptations: Adaptations, request: Request, code: str, text: str) -> Adaptations:
-    model = request.model
-    notice = Notice(code, text.format(model=model.id, endpoint=model.endpoint.name))
-    return replace(adaptations, notices=(*adaptations.notices, notice))
+    return Changed(with_notice(made, request, "tools_left_out", text), "without tools")
 
 
 ACTIONS: dict[str, Action] = {

@@ -118,6 +118,7 @@ _PHRASES = (
 _CONTENT = frozenset(("messages", "input", "contents", "tools", "system"))
 """A path that begins with one of these is part of the conversation, of which only marks (`strict`, `cache_control`) are
 optional."""
+_MESSAGES = _CONTENT - {"tools"}
 _PLACE = re.compile(r"[`'\"]?((?:messages|input|contents|tools|system)[.\[][\w.\[\]]*)")
 """Anthropic begins its sentence with the path: `messages.3.content.0.text: …`."""
 
@@ -202,8 +203,7 @@ def matching_rules(failure: Failure) -> Iterator[Rule]:
 
 def named_parameters(api: str, failure: Failure) -> Iterator[NamedParameter]:
     """The optional parameters that a refusal names, the most certain first."""
-    place = _PLACE.match(failure.message)
-    at_fault = failure.param or (place.group(1) if place else "")
+    at_fault = _at_fault(failure)
     yield from _named(api, at_fault)
     if _about_content(at_fault):
         return  # the rest of the sentence may quote the conversation
@@ -214,6 +214,16 @@ def named_parameters(api: str, failure: Failure) -> Iterator[NamedParameter]:
             yield from _named(api, name)
     for found in _NAMES.finditer(failure.message):
         yield from _named(api, next(filter(None, found.groups())))
+
+
+def about_conversation(failure: Failure) -> bool:
+    """The refusal names a place in the messages: the rest of the sentence may quote the conversation."""
+    return any(step in _MESSAGES for step in _steps(_at_fault(failure))[:1])
+
+
+def _at_fault(failure: Failure) -> str:
+    place = _PLACE.match(failure.message)
+    return failure.param or (place.group(1) if place else "")
 
 
 def allowed_efforts(message: str) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from yume_shim.types.errors import TokenLimits
+
 MAX_MESSAGE = 2_000
 """Characters of a provider's message that are kept."""
 MAX_DIGITS = 18
@@ -31,6 +33,31 @@ _DURATION_UNITS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 # Gemini: "Please retry in 48.939935699s."; OpenAI: "Please try again in 20ms", "… in 6m0s".
 _WAIT_TEXT = re.compile(r"(?:retry|try again) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)", re.IGNORECASE)
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+_REQUEST_IDS = (
+    "request-id",  # Anthropic
+    "x-request-id",  # OpenAI and most others
+    "x-amzn-requestid",  # Bedrock
+    "apim-request-id",  # Azure
+    "x-goog-request-id",
+    "x-ms-request-id",
+    "mistral-correlation-id",
+    "cf-ray",  # a proxy in front of the provider
+)
+_ID_SHAPE = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
+
+
+def read_request_id(headers: Mapping[str, str]) -> str:
+    """The provider's id of the request; "" if there is none, or one that is not an id."""
+    for name in _REQUEST_IDS:
+        found = headers.get(name, "")
+        if _own_id(found):
+            return found
+    return ""
+
+
+def _own_id(found: Any) -> str:
+    return found if isinstance(found, str) and _ID_SHAPE.fullmatch(found) else ""
 
 
 @value
@@ -49,6 +76,10 @@ class ErrorBody:
     """The refused parameter, as a path with dots."""
     token_quota: int = 0
     """Input tokens per minute, if that quota was exceeded."""
+    request_id: str = ""
+    """The provider's id of the request, where the body has it."""
+    limits: TokenLimits | None = None
+    """The token limits that it names."""
 
 
 def read_body(body: bytes | Any) -> ErrorBody:
@@ -87,7 +118,7 @@ def _header_wait(text: str, factor: float, now: float) -> int | None:
 def _from_text(text: str) -> ErrorBody:
     if text[:1] == "<":
         return ErrorBody(message=_html_summary(text), html=True)
-    return ErrorBody(message=_clip(text), wait_ms=_wait_in_text(text))
+    return ErrorBody(message=_clip(text), wait_ms=_wait_in_text(text), limits=_limits(text))
 
 
 def _html_summary(text: str) -> str:
@@ -111,7 +142,11 @@ def _from_json(body: Any) -> ErrorBody:
             return wrapped
         outer_word = [body["code"]] if isinstance(body.get("code"), str) else []
         return ErrorBody(
-            _clip(inner), outer_word[0] if outer_word else "", _lower(outer_word), None, _wait_in_text(inner)
+            message=_clip(inner),
+            code=outer_word[0] if outer_word else "",
+            words=_lower(outer_word),
+            wait_ms=_wait_in_text(inner),
+            limits=_limits(inner),
         )
     fields = inner if isinstance(inner, dict) else body
     codes = [*_reasons(fields), *(fields.get(name) for name in ("code", "type", "status"))]
@@ -125,6 +160,8 @@ def _from_json(body: Any) -> ErrorBody:
         wait_ms=_retry_info(fields) or _wait_in_text(message),
         param=_param(fields),
         token_quota=_token_quota(fields),
+        request_id=_own_id(body.get("request_id")) or _own_id(fields.get("request_id")),
+        limits=_limits(message, fields),
     )
 
 
@@ -183,6 +220,17 @@ def _param(fields: dict[str, Any]) -> str:
             if isinstance(violation, dict) and isinstance(violation.get("field"), str):
                 return str(violation["field"])
     return ""
+
+
+def _limits(message: str, fields: dict[str, Any] | None = None) -> TokenLimits | None:
+    """The token limits in a message; some gateways move the sentence into `param`."""
+    if "token" not in message.lower() and not fields:
+        return None
+    from yume_shim.providers.wire.token_limits import read_limits
+
+    fields = fields or {}
+    param = fields.get("param")
+    return read_limits(f"{_clip(message)} {_clip(param)}" if isinstance(param, str) else _clip(message), fields)
 
 
 def _token_quota(fields: dict[str, Any]) -> int:

@@ -12,7 +12,7 @@ import re
 import time
 
 from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, TimedOut
-from yume_shim.providers.wire.error_body import read_body, read_wait_ms
+from yume_shim.providers.wire.error_body import read_body, read_request_id, read_wait_ms
 from yume_shim.types.errors import Failure, ProviderFailed
 from yume_shim.types.value import replace
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from yume_shim.net.errors import NetError
     from yume_shim.providers.wire.error_body import ErrorBody
-    from yume_shim.types.errors import BadInvocation, ErrorKind
+    from yume_shim.types.errors import BadInvocation, ErrorKind, TokenLimits
     from yume_shim.types.models import ModelSpec
 
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network", "dns", "timeout", "stream_interrupted"})
@@ -31,7 +31,12 @@ _RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network", "dns", 
 # Codes of vendors that are more specific than the status. The first match wins.
 _SPECIFIC_CODES: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
     ("billing", frozenset({"insufficient_quota", "billing_error", "billing_not_active", "insufficient_balance"})),
-    ("context_length", frozenset({"context_length_exceeded", "request_too_large", "context_window_exceeded"})),
+    (
+        "context_length",
+        frozenset(
+            {"context_length_exceeded", "request_too_large", "context_window_exceeded", "exceed_context_size_error"}
+        ),
+    ),
     ("auth", frozenset({"api_key_invalid", "invalid_api_key", "authentication_error", "unauthenticated"})),
     ("overloaded", frozenset({"overloaded_error", "server_is_overloaded", "unavailable", "service_unavailable_error"})),
     ("not_found", frozenset({"model_not_found", "not_found_error", "deploymentnotfound"})),
@@ -62,6 +67,8 @@ _STATUS_KINDS: dict[int, ErrorKind] = {
     503: "overloaded",
     529: "overloaded",
 }
+_NAMES_LIMITS = frozenset({"context_length", "bad_request", "billing"})
+"""Kinds of refusal whose token limits are about the request."""
 _TEXT_MATTERS = frozenset({400, 404, 413, 422, 500, None})
 """Statuses whose real reason vendors give only in the message."""
 
@@ -134,6 +141,8 @@ def failure_from_status(
         param=error.param,
         token_quota=error.token_quota,
         nudge=_nudge(error),
+        request_id=read_request_id(headers) or error.request_id,
+        limits=error.limits if kind in _NAMES_LIMITS else None,
     )
 
 
@@ -152,6 +161,8 @@ def failure_from_payload(payload: Any, provider: str) -> Failure:
         param=error.param,
         token_quota=error.token_quota,
         nudge=_nudge(error),
+        request_id=error.request_id,
+        limits=error.limits if kind in _NAMES_LIMITS else None,
     )
 
 
@@ -291,7 +302,7 @@ def _kind_of(status: int | None, error: ErrorBody) -> ErrorKind:
         if error.words & words:
             return kind
     if status in _TEXT_MATTERS:
-        if _OVERFLOW.search(error.message) or _too_large_for_window(error.message):
+        if _OVERFLOW.search(error.message) or _too_large_for_window(error.message) or _is_overflow(error.limits):
             return "context_length"
         if status in (500, None) and _OVERLOADED.search(error.message):
             return "overloaded"
@@ -328,6 +339,10 @@ def _nudge(error: ErrorBody) -> str:
 def _too_large_for_window(message: str) -> bool:
     """Mistral: "Prompt contains N tokens …, too large for model with M maximum context length"."""
     return "too large for model" in message.lower()
+
+
+def _is_overflow(limits: TokenLimits | None) -> bool:
+    return limits is not None and bool(limits.window)
 
 
 def _asked_to_retry(headers: Mapping[str, str], *, default: bool) -> bool:

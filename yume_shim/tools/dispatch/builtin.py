@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 
+from yume_shim.disk.resolve import resolve
 from yume_shim.tools.dispatch.session_state import ToolState
 from yume_shim.tools.dispatch.specs import SPECS, chosen_specs
 from yume_shim.types.errors import ToolFailed
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import Search
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.confinement import Confinement
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import FileCheckpoints
+    from yume_shim.types.ports import Confiner, FileCheckpoints
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -51,6 +53,7 @@ def open_builtin_tools(
         settings.tools.web_allow_private,
         settings.tools.sandbox,
         search,
+        settings.tools.unasked_env,
     )
     if on_task is not None:
         state.on_task = on_task
@@ -119,7 +122,7 @@ class BuiltinTools:
         call, spec = prepared.call, prepared.spec
         context.cancel.check()
         if prepared.path:
-            if os.path.realpath(prepared.path) != prepared.real_path:
+            if resolve(prepared.path).real != prepared.real_path:
                 raise ToolFailed(f"Refused: {prepared.path} led somewhere else when permission for it was given.")
             context = replace(context, judged=prepared.real_path)
         module = f"yume_shim.tools.{module_name(spec.name)}"
@@ -130,7 +133,7 @@ class BuiltinTools:
     def _resolved_path(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
         """(the path named in the call, where it leads)."""
         path = self._state.resolve(call.input.get(spec.path_field) or self._state.cwd)
-        return path, os.path.realpath(path)
+        return path, resolve(path).real
 
     def _corrected(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
         """The call with wrong arguments corrected by `argument_fixes.py`; each kind of drift is logged once."""
@@ -161,5 +164,23 @@ class BuiltinTools:
     def shell_folder(self) -> str:
         return self._state.shell_folder()
 
+    @property
+    def confiner(self) -> Confiner:
+        """What the system can enforce on commands, for the gate."""
+        return _StateConfiner(self._state)
+
     def close(self) -> None:
         self._state.close()
+
+
+class _StateConfiner:
+    """Implements `types.ports.Confiner` without loading what confines commands before a command is judged."""
+
+    def __init__(self, state: ToolState) -> None:
+        self._state = state
+
+    def problem(self, confinement: Confinement) -> str:
+        return self._state.wall.problem(confinement)
+
+    def failed(self, command: str) -> bool:
+        return self._state.wall.failed(command)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
+from yume_shim.disk.resolve import absolute, resolve
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.folders import home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.files.read_ledger import ReadLedger
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.shell_session import ShellSession
+    from yume_shim.tools.shell.wall import Wall
     from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
@@ -65,9 +69,11 @@ class ToolState:
         web_allow_private: tuple[str, ...] = (),
         sandbox: str = "",
         search: Search | None = None,
+        unasked_env: tuple[str, ...] = (),
     ) -> None:
         self.cwd = os.path.abspath(cwd)
-        self.roots = tuple(os.path.realpath(os.path.join(self.cwd, folder)) for folder in (self.cwd, *add_dirs))
+        self._home = home_folder(session_env or env)
+        self.roots = tuple(resolve(self.resolve(folder)).real for folder in (self.cwd, *add_dirs))
         self.env = env
         self.session_env = session_env
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
@@ -78,10 +84,13 @@ class ToolState:
         self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
         self.sandbox = sandbox
         self.search = search
+        self.unasked_env = unasked_env
+        """Variables that hold secrets and that commands that run unasked may see nevertheless."""
         self._lock = threading.RLock()
         self._shells: ShellSession | None = None
         self._watcher: OrphanWatcher | None = None
         self._pages: PageCache | None = None
+        self._wall: Wall | None = None
         self.closed = False
         self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
         """Called when a command starts or ends in the background."""
@@ -89,8 +98,14 @@ class ToolState:
         """Set if the host wants to rewind files."""
 
     def resolve(self, path: str) -> str:
-        """The absolute, normalised path; relative ones start at the session's working directory."""
-        return os.path.normpath(os.path.join(self.cwd, path))
+        """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths
+        start at the session's working directory, `~` is the home folder."""
+        return absolute(path, self.cwd, self._home)
+
+    def name_of(self, path: str, real: str) -> str:
+        """The path to show for a resolved one: as it was asked for, without `..`, if that is the same place."""
+        tidy = os.path.normpath(path)
+        return tidy if resolve(tidy).real == real else real
 
     def relative(self, path: str) -> str:
         """A path as results show it: below the working directory without that prefix, with forward slashes."""
@@ -100,7 +115,7 @@ class ToolState:
 
     def inside(self, path: str) -> bool:
         """Is the path, with links resolved, inside the working directory or an added one? Compares whole components."""
-        real = os.path.realpath(path)
+        real = resolve(path).real
         return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
 
     @property
@@ -134,13 +149,37 @@ class ToolState:
             if self._shells is None:
                 from yume_shim.tools.shell.shell_session import ShellSession
 
+                self._hide_process()
                 wrap = None
                 if self.sandbox:
                     from yume_shim.tools.shell.sandbox import wrapper
 
                     wrap = wrapper(self.sandbox, self.roots, self.env)
-                self._shells = ShellSession(self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, wrap)
+                self._shells = ShellSession(
+                    self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, self.wall, wrap
+                )
             return self._shells
+
+    @property
+    def wall(self) -> Wall:
+        """Confines commands; made on first use."""
+        with self._lock:
+            if self._wall is None:
+                from yume_shim.tools.shell.wall import Wall
+
+                self._wall = Wall(self.log, self.unasked_env)
+            return self._wall
+
+    def _hide_process(self) -> None:
+        """Commands of the same user must not read our environment, where keys are."""
+        if not sys.platform.startswith("linux"):
+            return
+        from yume_shim.tools.shell.kernel import hide_process
+
+        try:
+            hide_process()
+        except OSError as error:
+            self.log("warning", f"commands can read the environment of this program: {error}")
 
     def keep_checkpoints(self, folder: str) -> None:
         """From now on, what the file tools change can be restored."""
@@ -148,7 +187,7 @@ class ToolState:
         from yume_shim.tools.files.checkpoints import Checkpoints
 
         def put(path: str, data: bytes) -> None:
-            write_file(write_target(path, path, may_enter=False), data, path)
+            write_file(write_target(path, path, may_enter=False, judged=path), data, path)
 
         self.checkpoints = Checkpoints(folder, put)
 
@@ -185,10 +224,13 @@ class ToolState:
         with self._lock:
             shells, self._shells = self._shells, None
             watcher, self._watcher = self._watcher, None
+            wall, self._wall = self._wall, None
         if shells is not None:
             shells.close()
         if watcher is not None:
             watcher.close()
+        if wall is not None:
+            wall.close()
 
 
 def _ignore(event: object) -> None:

@@ -2,8 +2,8 @@
 
 The new content is written to a temporary file next to the old one. Its name is derived from the old name. Its writer
 holds a lock on it: if a writer is killed, the next one finds the file unlocked and removes it. Then the file is synced
-and renamed over the old one. All of this happens inside an open folder that was checked to be the one that the gate
-judged: swapping that folder for a link meanwhile has no effect.
+and renamed over the old one. All of this happens inside an open folder that was reached without following a link from
+the path that the gate judged: swapping a folder for a link meanwhile has no effect.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import os
 import stat
 import time
 
-from yume_shim.tools.files.text_files import BINARY_FLAG, NO_FOLLOW, WINDOWS, is_at, moved, os_failure, real_path
+from yume_shim.disk.exact import BINARY, NO_FOLLOW, NO_WAIT, WINDOWS, open_folder, stat_exact
+from yume_shim.disk.resolve import resolve
+from yume_shim.tools.files.text_files import moved, os_failure, real_path
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.value import value
 
@@ -35,65 +37,73 @@ class Target:
 
 def write_target(path: str, shown: str, may_enter: bool, judged: str = "") -> Target:
     """Check the path. A symlink is written through only if it leads to a file in the workspace (`may_enter`)."""
-    real = real_path(path, shown, judged)
+    found = real_path(path, shown, judged)
     try:
-        facts = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return Target(real, None)
+        facts = stat_exact(found.real)
     except OSError as error:
+        if resolve(found.real).real != found.real:
+            raise moved(shown) from None
         raise os_failure(error, "open", shown) from None
-    if stat.S_ISLNK(facts.st_mode):
-        if not os.path.exists(real):
+    if found.is_link:
+        if facts is None:
             raise ToolFailed(f"Refusing to write through a symbolic link that leads nowhere: {shown}")
         if not may_enter:
             raise ToolFailed(f"Refusing to write through a symbolic link that leaves the workspace: {shown}")
-        facts = os.lstat(real)
-    if stat.S_ISDIR(facts.st_mode):
+    if facts is not None and stat.S_ISDIR(facts.st_mode):
         raise os_failure(IsADirectoryError(errno.EISDIR, ""), "open", shown)
-    if not stat.S_ISREG(facts.st_mode):
+    if facts is not None and not stat.S_ISREG(facts.st_mode):
         raise ToolFailed(f"Not a regular file: {shown}")
-    return Target(real, facts)
+    return Target(found.real, facts)
 
 
-def write_file(target: Target, data: bytes, shown: str) -> None:
-    """Replace the file, keeping its mode and owner; missing folders are made."""
+def write_file(target: Target, data: bytes, shown: str) -> os.stat_result:
+    """Replace the file, keeping its mode and owner; missing folders are made. Other hard links of the file keep the old
+    content: whoever made them may have put a file of another folder there. Returns the facts of the new file."""
     path, name = os.path.split(target.path)
     try:
-        os.makedirs(path, exist_ok=True)
         folder = _Folder(path)
     except OSError as error:
+        if resolve(path).real != path:
+            raise moved(shown) from None
         raise os_failure(error, "open", shown) from None
     try:
-        if not folder.is_right():
-            raise moved(shown)
-        if target.facts is not None and target.facts.st_nlink > 1:
-            _write_in_place(folder, name, data)  # replacing the file would separate it from its other hard links
-            return
         try:
-            _replace(folder, name, data, target.facts)
+            return _replace(folder, name, data, target.facts)
         except PermissionError:
-            if target.facts is None:
+            if target.facts is None or target.facts.st_nlink > 1:
                 raise
-            _write_in_place(folder, name, data)  # the folder is read-only, the file perhaps not
+            return _write_in_place(folder, name, data)  # the folder is read-only, the file perhaps not
     except OSError as error:
         raise os_failure(error, "open", shown) from None
     finally:
         folder.close()
 
 
+def remove_file(real: str) -> None:
+    """Remove the file at a resolved path, if it is there. Raises OSError, also if a folder on the way is a link."""
+    path, name = os.path.split(real)
+    folder = _Folder(path, make=False)
+    try:
+        folder.remove(name)
+    finally:
+        folder.close()
+
+
 class _Folder:
-    """An open folder, and the operations inside it. Windows cannot open folders: there it is just a path."""
+    """An open folder that was reached without links, and the operations inside it. Windows cannot open folders: there
+    it is just a path."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, make: bool = True) -> None:
         self.path = path
-        self._handle = -1 if WINDOWS else os.open(path, os.O_RDONLY | os.O_DIRECTORY | NO_FOLLOW)
-
-    def is_right(self) -> bool:
-        """Is it the folder that its path names, with no link in the path?"""
-        return WINDOWS or is_at(self._handle, self.path)
+        if WINDOWS:
+            if make:
+                os.makedirs(path, exist_ok=True)
+            if os.path.realpath(path) != path:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        self._handle = -1 if WINDOWS else open_folder(path, make=make)
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:
-        flags |= NO_FOLLOW | BINARY_FLAG
+        flags |= NO_FOLLOW | BINARY
         if WINDOWS:
             return os.open(os.path.join(self.path, name), flags, mode)
         return os.open(name, flags, mode, dir_fd=self._handle)
@@ -142,7 +152,7 @@ def temporary_name(name: str) -> str:
     return f".{os.fsdecode(kept)}{ENDING}"
 
 
-def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | None) -> None:
+def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | None) -> os.stat_result:
     temporary = temporary_name(name)
     # Until it has its final mode no other user may read it: it may hold a secret.
     handle = _claim(folder, temporary, 0o666 if facts is None else 0o600)
@@ -152,6 +162,7 @@ def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | No
             if facts is not None:
                 _keep_owner_and_mode(handle, facts)
             os.fsync(handle)
+            written = os.fstat(handle)
             if WINDOWS:  # where an open file cannot be renamed; elsewhere the lock is held until it has its new name
                 os.close(handle)
                 handle = -1
@@ -166,6 +177,7 @@ def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | No
         if handle >= 0:
             os.close(handle)
     folder.sync()
+    return written
 
 
 def _claim(folder: _Folder, temporary: str, mode: int) -> int:
@@ -240,11 +252,16 @@ def _keep_owner_and_mode(handle: int, facts: os.stat_result) -> None:
     os.fchmod(handle, stat.S_IMODE(facts.st_mode))
 
 
-def _write_in_place(folder: _Folder, name: str, data: bytes) -> None:
-    handle = folder.open(name, os.O_WRONLY | os.O_TRUNC)
+def _write_in_place(folder: _Folder, name: str, data: bytes) -> os.stat_result:
+    handle = folder.open(name, os.O_WRONLY | NO_WAIT)
     try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        os.ftruncate(handle, 0)
         _write_all(handle, data)
         os.fsync(handle)
+        return os.fstat(handle)
     finally:
         os.close(handle)
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 import threading
 
+from yume_shim.disk.bounded import read_handle
+from yume_shim.disk.exact import NO_WAIT, open_exact
+from yume_shim.disk.resolve import resolve
 from yume_shim.text import codec
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.value import value
@@ -39,7 +42,7 @@ class Checkpoints:
     """One per session. `write` puts a file back (the file tools' own safe way of writing)."""
 
     def __init__(self, folder: str, write: Callable[[str, bytes], None]) -> None:
-        self._folder = folder
+        self._folder = resolve(os.path.abspath(folder)).real
         self._write = write
         self._lock = threading.Lock()
         self._prompt = ""
@@ -76,8 +79,8 @@ class Checkpoints:
                     first.setdefault(backup.path, backup)
             changed, insertions, deletions, links = [], 0, 0, []
             for path, backup in first.items():
-                if os.path.islink(path):
-                    links.append(path)  # a link that was made since is left alone
+                if resolve(path).real != path:
+                    links.append(path)  # a link that was made since, here or above, is left alone
                     continue
                 old, now = self._content(backup), _read(path)
                 if old == now:
@@ -112,8 +115,10 @@ class Checkpoints:
         if old is not None:
             self._write(path, old)
             return
+        from yume_shim.tools.files.atomic_write import remove_file
+
         try:
-            os.unlink(path)
+            remove_file(path)
         except FileNotFoundError:
             pass  # it is gone already
 
@@ -136,11 +141,17 @@ class Checkpoints:
 
 
 def _read(path: str) -> bytes | None:
+    """The file at a resolved path; None if there is none."""
     try:
-        with open(path, "rb") as file:
-            return file.read(MAX_FILE_BYTES + 1)
+        handle = open_exact(path, os.O_RDONLY | NO_WAIT)
     except OSError:
         return None
+    try:
+        return read_handle(handle, MAX_FILE_BYTES + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
 
 
 def _lines_changed(now: bytes, then: bytes) -> tuple[int, int]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
+
+from yume_shim.disk.resolve import resolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
 
 
 class ReadLedger:
@@ -17,17 +22,17 @@ class ReadLedger:
         """The model knows this content now. `data` None: only a part was read, so time and size are compared later."""
         digest = None if data is None else hash(data)
         with self._lock:
-            self._seen[os.path.realpath(path)] = (facts.st_mtime_ns, facts.st_size, digest)
+            self._seen[resolve(path).real] = (facts.st_mtime_ns, facts.st_size, digest)
 
     def knows(self, path: str) -> bool:
         """Whether this file was read or written in this session."""
         with self._lock:
-            return os.path.realpath(path) in self._seen
+            return resolve(path).real in self._seen
 
     def changed(self, path: str, facts: os.stat_result, data: bytes | None) -> bool:
         """Whether the file differs from what the model last saw; False for a file it never saw."""
         with self._lock:
-            seen = self._seen.get(os.path.realpath(path))
+            seen = self._seen.get(resolve(path).real)
         if seen is None:
             return False
         mtime, size, digest = seen

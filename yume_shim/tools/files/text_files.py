@@ -10,11 +10,14 @@ import os
 import re
 import stat
 
+from yume_shim.disk.exact import NO_WAIT, open_exact
+from yume_shim.disk.resolve import resolve
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from yume_shim.disk.resolve import Resolved
     from yume_shim.types.ports import Cancel
 
 CHUNK = 1 << 20
@@ -22,9 +25,6 @@ MAX_TEXT_BYTES = 16 << 20
 """The largest file that is taken into memory to be read whole or edited."""
 MAX_NEIGHBOURS = 2_000
 """Names of a folder that are compared to suggest another file."""
-BINARY_FLAG: int = getattr(os, "O_BINARY", 0)
-NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
-WINDOWS = os.name == "nt"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -67,12 +67,14 @@ def _neighbour(path: str) -> str:
 # ---------------------------------------------------------------- reading
 
 
-def real_path(path: str, shown: str, judged: str = "") -> str:
-    """Where a path leads, links resolved. Raises if that is not where it led when the gate judged it."""
-    real = os.path.realpath(path)
-    if judged and real != judged:
+def real_path(path: str, shown: str, judged: str = "") -> Resolved:
+    """Where a path leads. Raises if that is not where it led when the gate judged it, or if it cannot be resolved."""
+    found = resolve(path)
+    if found.flaw:
+        raise ToolFailed(f"Refused: {shown}: {found.flaw}")
+    if judged and found.real != judged:
         raise moved(shown)
-    return real
+    return found
 
 
 def moved(shown: str) -> ToolFailed:
@@ -80,40 +82,26 @@ def moved(shown: str) -> ToolFailed:
     return ToolFailed(f"Refused: {shown} led somewhere else when permission for it was given.")
 
 
-def is_at(handle: int, real: str) -> bool:
-    """Whether this open file (or folder) is the one at that real path. On Linux the handle's own path decides: it also
-    shows a parent folder that was swapped for a link. Elsewhere the two must be the same file, and the path real."""
-    try:
-        return os.readlink(f"/proc/self/fd/{handle}") == real
-    except OSError:
-        pass
-    try:
-        return os.path.samestat(os.fstat(handle), os.lstat(real)) and os.path.realpath(real) == real
-    except OSError:
-        return False
-
-
 def open_file(path: str, shown: str, cwd: str, judged: str = "") -> tuple[int, os.stat_result]:
     """Open a regular file for reading: the one that was judged, and no link put in its place meanwhile. A FIFO or
     device never blocks us: it is opened without waiting and refused."""
-    real = real_path(path, shown, judged)
+    found = real_path(path, shown, judged)
+    if found.is_folder:
+        raise os_failure(IsADirectoryError(errno.EISDIR, ""), "read", shown)
+    if found.facts is not None and not stat.S_ISREG(found.facts.st_mode):
+        raise ToolFailed(f"Not a regular file: {shown}")
     try:
-        handle = os.open(real, os.O_RDONLY | NO_FOLLOW | BINARY_FLAG | getattr(os, "O_NONBLOCK", 0))
-    except (FileNotFoundError, NotADirectoryError):
-        raise missing_file(path, cwd) from None
+        handle = open_exact(found.real, os.O_RDONLY | NO_WAIT)
     except OSError as error:
-        if os.path.isdir(path):  # Windows opens no folders
-            raise os_failure(IsADirectoryError(errno.EISDIR, ""), "read", shown) from None
+        if resolve(found.real).real != found.real:
+            raise moved(shown) from None
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise missing_file(found.real, cwd) from None
         raise os_failure(error, "open", shown) from None
     facts = os.fstat(handle)
     if stat.S_ISREG(facts.st_mode):
-        if not WINDOWS and not is_at(handle, real):
-            os.close(handle)
-            raise moved(shown)
         return handle, facts
     os.close(handle)
-    if stat.S_ISDIR(facts.st_mode):
-        raise os_failure(IsADirectoryError(errno.EISDIR, ""), "read", shown)
     raise ToolFailed(f"Not a regular file: {shown}")
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 
+from yume_shim.disk.bounded import read_handle, read_start
+from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.text.codec import dumps, loads
 from yume_shim.tools.search.patterns import anywhere
 from yume_shim.tools.search.walk import VCS_FOLDERS, files_below
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 MAX_FILE = 32 << 20
+MAX_IGNORE = 1 << 20
+"""Bytes of a .gitignore file."""
 SNIFF = 8_192
 FLUSH_AT = 64 * 1024
 TO_PARENT = 2
@@ -163,7 +168,7 @@ def _files(top: str, accepts: Callable[[str], bool]) -> Iterator[str]:
         return
     ignored = Ignores(top)
     for path in files_below(top, ignored.skips):
-        if accepts(path) and not os.path.islink(path):
+        if accepts(path):
             yield path
 
 
@@ -200,24 +205,29 @@ class Ignores:
         if folder not in self._specs:
             self._specs[folder] = None
             try:
-                with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
-                    from pathspec import GitIgnoreSpec
+                text = read_start(os.path.join(folder, ".gitignore"), MAX_IGNORE).decode("utf-8", "replace")
+                from pathspec import GitIgnoreSpec
 
-                    self._specs[folder] = GitIgnoreSpec.from_lines(file.read(MAX_FILE).splitlines())
+                self._specs[folder] = GitIgnoreSpec.from_lines(text.splitlines())
             except (OSError, ImportError, ValueError):
                 pass
         return self._specs[folder]
 
 
 def _text_of(path: str) -> str | None:
-    """The text of a file; None for what is binary, unreadable, or no regular file."""
+    """The text of the file at a resolved path; None for what is binary, unreadable, or no regular file."""
     try:
-        if not os.path.isfile(path):
+        handle = open_exact(path, os.O_RDONLY | NO_WAIT)
+    except OSError:  # also for a link
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             return None
-        with open(path, "rb") as file:
-            data = file.read(MAX_FILE)
+        data = read_handle(handle, MAX_FILE)
     except OSError:
         return None
+    finally:
+        os.close(handle)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data[:SNIFF]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from yume_shim.disk.exact import WINDOWS, open_folder
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,13 +42,29 @@ class Budget:
         return not self.spent
 
 
-def entries_of(folder: str) -> list[os.DirEntry[str]]:
-    """What is in a folder, by name; nothing if it cannot be read."""
+def scan(folder: str) -> Iterator[os.DirEntry[str]]:
+    """What is in the folder at a resolved path; nothing if it cannot be read, or if it was replaced by a link."""
+    if WINDOWS:
+        if os.path.realpath(folder) == folder:
+            yield from _entries(folder)
+        return
     try:
-        with os.scandir(folder) as found:
-            return sorted(found, key=lambda entry: entry.name)
+        handle = open_folder(folder)
     except OSError:
-        return []
+        return
+    try:
+        yield from _entries(handle)
+    finally:
+        os.close(handle)
+
+
+def _entries(folder: str | int) -> Iterator[os.DirEntry[str]]:
+    try:
+        found = os.scandir(folder)
+    except OSError:
+        return
+    with found:
+        yield from found
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
@@ -62,22 +80,17 @@ def matching_files(top: str, pattern: PathPattern, budget: Budget) -> Iterator[s
     todo = [(top, pattern.start)]
     while todo:
         folder, states = todo.pop()
-        try:
-            found = os.scandir(folder)
-        except OSError:
-            continue
-        with found:
-            for entry in found:
-                if not budget.take():
-                    return
-                after = pattern.step(states, entry.name)
-                if not after:
-                    continue
-                if is_folder(entry):
-                    if entry.name not in VCS_FOLDERS:
-                        todo.append((entry.path, after))
-                elif pattern.ends(after):
-                    yield entry.path
+        for entry in scan(folder):
+            if not budget.take():
+                return
+            after = pattern.step(states, entry.name)
+            if not after:
+                continue
+            if is_folder(entry):
+                if entry.name not in VCS_FOLDERS:
+                    todo.append((os.path.join(folder, entry.name), after))
+            elif pattern.ends(after):
+                yield os.path.join(folder, entry.name)
 
 
 def files_below(top: str, skip: Callable[[str, bool], bool]) -> Iterator[str]:
@@ -89,9 +102,9 @@ def files_below(top: str, skip: Callable[[str, bool], bool]) -> Iterator[str]:
             yield here
             continue
         inside: list[str] = []
-        for entry in entries_of(here):
-            folder = is_folder(entry)
-            if (folder and entry.name in VCS_FOLDERS) or skip(entry.path, folder):
+        for entry in sorted(scan(here), key=lambda entry: entry.name):
+            folder, path = is_folder(entry), os.path.join(here, entry.name)
+            if (folder and entry.name in VCS_FOLDERS) or skip(path, folder):
                 continue
-            inside.append(entry.path + os.sep if folder else entry.path)
+            inside.append(path + os.sep if folder else path)
         todo += reversed(inside)

@@ -31,11 +31,11 @@ from yume_shim.providers.discovery.limits import (
 )
 from yume_shim.providers.discovery.limits_cache import (
     KEPT_SECONDS,
-    MAX_KEPT,
     SILENCE_SECONDS,
     SLOW_SECONDS,
     LimitsCache,
 )
+from yume_shim.providers.facts.fact_file import MAX_SUBJECTS, FactFile
 from yume_shim.providers.http.transport import DirectTransport
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, TransportSettings
 from yume_shim.types.settings import Settings, Timeouts
@@ -275,7 +275,7 @@ class Kept:
     """Limits cached in a folder, with a clock that the test sets."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / "home" / "limits.json"
+        self.file = folder / "home" / "facts.json"
         self.clock = FakeClock()
 
     def refine(self, made: ModelSpec) -> ModelSpec:
@@ -283,7 +283,9 @@ class Kept:
         return self.process().refine(made, KEY, cancel())
 
     def process(self, **settings: Any) -> LimitsCache:
-        return LimitsCache(str(self.file), settings_with(**settings), self.clock.now, no_log)
+        return LimitsCache(
+            FactFile(str(self.file), self.clock.now, no_log), settings_with(**settings), self.clock.now, no_log
+        )
 
 
 def test_an_answer_is_kept_for_a_day(tmp_path: Path) -> None:
@@ -296,7 +298,7 @@ def test_an_answer_is_kept_for_a_day(tmp_path: Path) -> None:
         kept.clock.time += KEPT_SECONDS
         assert kept.refine(spec(url=server.url)) == first
         assert len(server.requests) == 2
-    assert [path.name for path in kept.file.parent.iterdir()] == ["limits.json"]
+    assert sorted(path.name for path in kept.file.parent.iterdir()) == ["facts.json", "facts.json.lock"]
 
 
 def test_the_cache_contains_no_password(tmp_path: Path) -> None:
@@ -359,7 +361,7 @@ def test_what_the_config_file_says_is_not_overwritten(tmp_path: Path, name: str)
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b'{"k": 1}', b'{"k": {"at": 1700000000, "limits": []}}', b'{"k": {"at": "x", "limits": {}}}'],
+    [b"", b"{", b"[]", b'{"k": 1}', b'{"k": []}', b'{"k": {"asked": {"at": "x", "value": {}}}}'],
 )
 def test_a_broken_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     kept = Kept(tmp_path)
@@ -389,7 +391,9 @@ def test_impossible_limits_are_ignored(tmp_path: Path, limits: Json) -> None:
     kept.file.parent.mkdir()
     with LoopbackServer(answering(SHOWN)) as server:
         made = spec(url=server.url)
-        kept.file.write_text(json.dumps({f"{server.url} m": {"at": int(kept.clock.now()), "limits": limits}}))
+        now = int(kept.clock.now())
+        fact = {"at": now, "until": now + 60, "value": limits}
+        kept.file.write_text(json.dumps({f"{server.url} m": {"asked": fact}}))
         assert kept.refine(made) == with_limits(made, read_ollama(SHOWN, made))
         assert len(server.requests) == 1
 
@@ -414,19 +418,20 @@ def test_no_temporary_file_is_left_if_the_file_cannot_be_replaced(tmp_path: Path
     kept.file.mkdir(parents=True)
     with LoopbackServer(answering(SHOWN)) as server:
         assert kept.refine(spec(url=server.url)).known
-    assert [path.name for path in kept.file.parent.iterdir()] == ["limits.json"]
+    assert sorted(path.name for path in kept.file.parent.iterdir()) == ["facts.json", "facts.json.lock"]
 
 
 def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     kept.file.parent.mkdir()
-    old = {f"http://x m{n}": {"at": int(kept.clock.now()) - 1, "limits": {"window": 9_999}} for n in range(MAX_KEPT)}
-    kept.file.write_text(json.dumps(old))
+    now = int(kept.clock.now())
+    fact = {"at": now - 1, "until": now + 60, "value": {"window": 9_999}}
+    kept.file.write_text(json.dumps({f"http://x m{n}": {"asked": fact} for n in range(MAX_SUBJECTS)}))
     with LoopbackServer(answering(SHOWN)) as server:
         kept.refine(spec(url=server.url))
         entries = json.loads(kept.file.read_text())
-        assert len(entries) == MAX_KEPT
-        assert entries[f"{server.url} m"]["limits"]["window"] == 131_072
+        assert len(entries) == MAX_SUBJECTS
+        assert entries[f"{server.url} m"]["asked"]["value"]["window"] == 131_072
 
 
 # ---------------------------------------------------------------- the program
@@ -457,7 +462,7 @@ def test_the_program_asks_before_its_first_request_and_remembers(tmp_path: Path)
             assert request.json()["think"] is True
         run(server.url, tmp_path, "--api", "openai-chat")
         assert server.requests[-1].path == "/v1/chat/completions"
-    assert json.loads((tmp_path / ".yume" / "limits.json").read_text()).keys() == {f"{server.url} m"}
+    assert json.loads((tmp_path / ".yume" / "facts.json").read_text()).keys() == {f"{server.url} m"}
 
 
 def test_a_missing_model_is_reported_with_a_hint(tmp_path: Path) -> None:

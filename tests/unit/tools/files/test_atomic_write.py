@@ -17,7 +17,7 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import ROOT, call, toolbox
 from yume_shim.engine.toolbox import Toolbox
-from yume_shim.tools.files import atomic_write, text_files
+from yume_shim.tools.files import atomic_write
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolContext
@@ -138,17 +138,6 @@ def test_a_folder_above_swapped_for_a_link_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ToolFailed, match=r"^Refused: f led somewhere else"):
         atomic_write.write_file(target, b"x", "f")
     assert os.listdir(tmp_path / "outside" / "sub") == []
-
-
-def test_without_proc_the_two_must_be_the_same_file(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"x")
-    (tmp_path / "l").symlink_to("a")
-    handle = os.open(tmp_path / "a", os.O_RDONLY)
-    try:
-        real = os.path.realpath(tmp_path / "a")
-        assert (text_files.is_at(handle, real), text_files.is_at(handle, str(tmp_path / "l"))) == (True, False)
-    finally:
-        os.close(handle)
 
 
 @pytest.mark.parametrize(

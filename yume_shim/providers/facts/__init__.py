@@ -1,0 +1,1 @@
+"""Facts about endpoints and models that the next process can use."""
