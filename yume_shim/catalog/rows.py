@@ -184,10 +184,10 @@ def _shown(item: Any) -> str:
 
 
 def _nearest(name: str, compat: Iterable[str]) -> str:
-    import difflib
+    from yume_shim.text.nearest import did_you_mean
 
-    near = difflib.get_close_matches(name, (*fields(Quirks), *compat), n=1, cutoff=0.5)
-    return f". Did you mean '{near[0]}'?" if near else ""
+    hint = did_you_mean(name, (*fields(Quirks), *compat))
+    return f".{hint}" if hint else ""
 
 
 def _compat() -> Row:

@@ -138,7 +138,7 @@ class CommandCall:
         if self._allow_rule(command, words, remembered_only):
             self.by_rule = True
             return True
-        if remembered_only:
+        if remembered_only or self._space.rules_only:
             return False
         if words[0].text == "cd":
             return len(words) == 2 and not self._flow.unknown and self._readable(words[1])
