@@ -139,6 +139,10 @@ class Program:
         """How the last turn ended."""
         return self._session.last_end
 
+    def compact_failed(self) -> bool:
+        """Has the host's last `compact` failed, with no turn after it?"""
+        return self._session.compact_failed
+
     def on_signal(self, name: str) -> None:
         """Stop the session; a Claude form that is terminated prints nothing more."""
         self._stop("signal" if self._startup.flat or name == "SIGINT" else "shutdown")

@@ -75,7 +75,8 @@ def run(
         program.run()
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
-    return exit_code(signals.received, program.last_end(), flat=flat, host_gone=startup.output.writer.gone)
+    gone, compacted = startup.output.writer.gone, not program.compact_failed()
+    return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
 
 
 class Startup:
@@ -110,7 +111,7 @@ class Startup:
         for warning in (f"{unpriced}: {COUNTS_AS_ZERO}" if unpriced else "", *self._unknown_names()):
             if warning:
                 self.log("warning", warning)
-        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, listeners=listeners)
+        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
 
     def _unpriced(self) -> str:
         """What is wrong if no price of the model is known; "" if one is. Needs the price table, so only a start with a
@@ -201,12 +202,19 @@ class EarlySignals:
         self._latch.then(on_signal)
 
 
-def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool) -> int:
-    """The exit code of a process that could start."""
+def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool, compacted: bool = True) -> int:
+    """The exit code of a process that could start. `compacted`: no `compact` line has failed since the last turn. A
+    failed `/compact` is no failure in the Claude CLI."""
     if signal:
         # as in the Claude CLI, whose print mode does not count an interrupt from the terminal as a failure
         return 0 if not flat and signal == "SIGINT" else SIGNAL_CODES[signal]
-    return 1 if last_end is not None and last_end.outcome != "success" and not host_gone else 0
+    if host_gone:
+        return 0
+    if not compacted:
+        return 1
+    if last_end is None or (last_end.failed_command and not flat):
+        return 0
+    return 1 if last_end.outcome != "success" else 0
 
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:

@@ -53,6 +53,8 @@ class CallPipeline:
     def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
         self.notes: list[str] = []
+        self.begun: set[str] = set()
+        """The calls whose tools have begun to run."""
 
     # ------------------------------------------------------------ the two halves
 
@@ -100,7 +102,9 @@ class CallPipeline:
             output = self._run(permitted)
         except ToolFailed as failed:
             return self._after_failure(permitted, failed_result(call, failed))
-        except (Cancelled, HostStopped):
+        except Cancelled as stopped:
+            raise Cancelled(self._clean_text(call, stopped.output)) from None
+        except HostStopped:
             raise
         except Exception as error:
             return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
@@ -181,6 +185,7 @@ class CallPipeline:
 
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
+        self.begun.add(prepared.call.id)
         with Heartbeat(self._services, prepared):
             context = ToolContext(prepared.call.id, self._cancel, spawn=self._spawn, confinement=prepared.confinement)
             return self._toolbox.run(prepared, context)
@@ -213,6 +218,10 @@ class CallPipeline:
             if count:
                 self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")
         return output
+
+    def _clean_text(self, call: ToolCall, text: str) -> str:
+        cleaned = self._clean(call, ToolOutput(text)).content if text else ""
+        return cleaned if isinstance(cleaned, str) else ""
 
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)

@@ -16,15 +16,11 @@ if TYPE_CHECKING:
     from yume_shim.engine.call_pipeline import JudgedCall
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.events import InterruptReason
     from yume_shim.types.ports import Cancel, Spawn
 
 JOIN_SECONDS = 5.0
 """How long a stopped side-by-side call may take to give up its thread."""
-
-REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected: nothing it would have done was "
-    "kept. STOP what you are doing and wait for the user to tell you how to proceed."
-)
 
 
 class CallRunner:
@@ -38,6 +34,8 @@ class CallRunner:
         self._pipeline = CallPipeline(services, cancel, spawn)
         self.denials: list[Denial] = []
         self._started: set[str] = set()
+        self._outputs: dict[str, str] = {}
+        """What stopped calls had put out."""
 
     def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished]) -> None:
         """Run them; finished ones are added to `done` as they are emitted, so that an interrupt finds them there.
@@ -60,11 +58,14 @@ class CallRunner:
         notes, self._pipeline.notes = self._pipeline.notes, []
         return notes
 
-    def reject(self, call: ToolCall, done: list[ToolFinished]) -> None:
+    def close_stopped(self, call: ToolCall, done: list[ToolFinished], reason: InterruptReason) -> None:
         """Close a call that an interrupt kept from running or from finishing."""
+        from yume_shim.engine.stopped_calls import stopped_text
+
         if call.id not in self._started:
             self._start(call)
-        result = ToolResult(call.id, REJECTED, is_error=True)
+        text = stopped_text(reason, ran=call.id in self._pipeline.begun, output=self._outputs.pop(call.id, ""))
+        result = ToolResult(call.id, text, is_error=True)
         self._finish(ToolFinished(call, result, "User rejected tool use"), done)
 
     def _start(self, call: ToolCall) -> None:
@@ -87,6 +88,9 @@ class CallRunner:
         except HostStopped as stopped:
             if stopped.call is not None:
                 self._deny(stopped.call)
+            raise
+        except Cancelled as stopped:
+            self._outputs[call.id] = stopped.output
             raise
         self._finish(finished, done)
 
@@ -123,11 +127,17 @@ class CallRunner:
             name = f"tool-{judged.call.name}"
             threads.append(threading.Thread(target=work, args=(judged,), daemon=True, name=name))
             threads[-1].start()
+        failed: BaseException | None = None
         for judged, thread in zip(group, threads, strict=True):
             while thread.is_alive() and not self._cancel.is_set():
                 thread.join(0.05)
             thread.join(JOIN_SECONDS)
             outcome = results.get(judged.call.id, Cancelled())
-            if isinstance(outcome, BaseException):
-                raise outcome
-            self._finish(outcome, done)
+            if isinstance(outcome, ToolFinished):
+                self._finish(outcome, done)  # also after another one was stopped: this call did its work
+                continue
+            if isinstance(outcome, Cancelled):
+                self._outputs[judged.call.id] = outcome.output
+            failed = failed or outcome
+        if failed is not None:
+            raise failed

@@ -7,6 +7,7 @@ from yume_shim.context.estimate import size_of
 from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Text
+from yume_shim.types.errors import Failure
 from yume_shim.types.events import Compacted, CompactEnded, Compacting, Notice, Retrying
 from yume_shim.types.models import Usage
 from yume_shim.types.value import value
@@ -39,11 +40,12 @@ CHARACTERS_PER_TOKEN = 3
 
 
 class CompactionFailed(Exception):
-    """No summary could be made; the history is unchanged."""
+    """No summary could be made; the history is unchanged. `failure` is None if no request was sent."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, failure: Failure | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.failure = failure
 
 
 @value
@@ -136,7 +138,7 @@ class Compactor:
                 answered = self._client.ask(request)
             except GaveUp as gave_up:
                 if gave_up.failure.kind != "context_length" or attempt == TRIES - 1:
-                    raise CompactionFailed(gave_up.failure.message) from None
+                    raise CompactionFailed(gave_up.failure.message, gave_up.failure) from None
                 room = size_of(fitted) // 2
                 continue
             finally:
@@ -149,7 +151,8 @@ class Compactor:
         said = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
         text = summary_of(said, min(MAX_SUMMARY, window * CHARACTERS_PER_TOKEN // SUMMARY_SHARE))
         if not text:
-            raise CompactionFailed("the model gave no summary")
+            message = "the model gave no summary"
+            raise CompactionFailed(message, Failure("protocol", message, provider=self.spec.endpoint.name))
         return text
 
     def _book(self, usage: Usage) -> None:

@@ -166,7 +166,8 @@ class Requests:
             conversation.measured = replace(
                 conversation.measured, tokens=max(0, conversation.measured.tokens - step.freed)
             )
-        self._services.log("info", f"history: old tool results trimmed, about {step.freed} of {size} tokens freed")
+        told = f"history: old tool results trimmed, about {step.freed} of {size} tokens freed"
+        self._tell_once("trimmed", told)
         return step.freed
 
     @property
@@ -263,7 +264,10 @@ class Requests:
         if reasoning_stale_before and self._spec.thinking == BOUND_REASONING:
             from yume_shim.context.stale_reasoning import without_reasoning
 
-            messages = without_reasoning(messages, reasoning_stale_before)
+            kept = without_reasoning(messages, reasoning_stale_before)
+            if kept != messages:
+                self._tell_once("reasoning", "history: reasoning from before a change of the conversation left out")
+            messages = kept
         repaired = repair(messages, self._spec)
         self._report(repaired.notes)
         messages = repaired.messages
@@ -284,10 +288,8 @@ class Requests:
         )
 
     def _report(self, notes: tuple[str, ...]) -> None:
-        """Report what was left out or added: in the log, and once to the user if another model wrote part of the
-        history."""
-        for note in notes:
-            self._services.log("info", f"history: {note}")
+        """Report what was left out or added: each kind once on stderr, or once to the host if another model wrote part
+        of the history."""
         conversation, origin = self._conversation, self._spec.origin
         once = f"history {origin}"
         if (
@@ -297,6 +299,15 @@ class Requests:
         ):
             conversation.notices_given.add(once)
             self._services.emit(Notice("history", f"Continuing with {self._spec.id}: {'; '.join(notes)}"))
+            conversation.notices_given.update(_kind_of(note) for note in notes)
+        for note in notes:
+            self._tell_once(_kind_of(note), f"history: {note}")
+
+    def _tell_once(self, what: str, text: str) -> None:
+        """Say something on stderr, once per conversation and kind; later only in a detailed log."""
+        given = self._conversation.notices_given
+        self._services.log("info" if what in given else "warning", text)
+        given.add(what)
 
     def _longest(self) -> int:
         most = self._spec.max_output
@@ -304,3 +315,8 @@ class Requests:
 
     def _tools(self) -> tuple[ToolSpec, ...]:
         return self._services.toolbox.specs()
+
+
+def _kind_of(note: str) -> str:
+    """A note without its count."""
+    return note.rsplit(":", 1)[0]

@@ -72,6 +72,8 @@ class Session:
         self._known_uuids: dict[str, None] = {}
         self._leaving = False
         self.last_end: TurnEnded | None = None
+        self.compact_failed = False
+        """The host's last `compact` failed, and no turn followed it."""
 
     def restore(
         self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
@@ -195,7 +197,7 @@ class Session:
                 case Clear():
                     self._local().clear()
                 case Compact():
-                    self._local().compact_now(self._begin_work())
+                    self.compact_failed = not self._local().compact_now(self._begin_work())
                     self._end_work()
                 case _:
                     raise TypeError(f"not a command for a session: {command!r}")
@@ -237,6 +239,7 @@ class Session:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
         fresh = self._register(prompt)
         if fresh:
+            self.compact_failed = False
             self._report_state("running")
             self.last_end = self._local().run(command, prompt, self._begin_work(), lambda: self._reason)
         self._end_work()
@@ -254,6 +257,7 @@ class Session:
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         info = self.info()
+        self.compact_failed = False
         self._report_state("running")
         self._conversation.history.append(self._announce(fresh))  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids))

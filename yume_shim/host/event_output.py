@@ -27,7 +27,14 @@ class EventOutput:
     """
 
     def __init__(
-        self, clock: Clock, ids: Ids, dialect: Dialect, writer: LineWriter, listeners: Sequence[Listener] = ()
+        self,
+        clock: Clock,
+        ids: Ids,
+        dialect: Dialect,
+        writer: LineWriter,
+        listeners: Sequence[Listener] = (),
+        *,
+        tell: Callable[[Event], None] | None = None,
     ) -> None:
         self._clock = clock
         self._ids = ids
@@ -35,6 +42,8 @@ class EventOutput:
         self._writer = writer
         self._listeners = listeners
         """Each receives every event before it is printed."""
+        self._tell = tell
+        """Receives every event but deltas, and says on stderr what people should know."""
         self._lock = threading.RLock()
         self._stores: list[Store] = []
         self._muted = False
@@ -70,6 +79,8 @@ class EventOutput:
             if type(event) is not BlockDelta:
                 for store in stores:
                     store.feed(tagged)
+                if self._tell is not None:
+                    self._tell(event)
             if not self._muted:
                 lines = self._dialect.feed(tagged)
                 if lines:

@@ -171,7 +171,10 @@ class Entries:
             case PromptTaken():
                 return self._prompt(event, tagged)
             case NoteAdded():
-                return self._user([{"type": "text", "text": event.text}], tagged) | {"isMeta": True}
+                line = self._user([{"type": "text", "text": event.text}], tagged) | {"isMeta": True}
+                if event.counts:  # it asks for an answer: without one it is not part of the conversation
+                    line["yume"] = {"asks": True}
+                return line
             case Interrupted():
                 return self._user([{"type": "text", "text": interrupt_marker(event.phase)}], tagged)
             case ToolFinished():

@@ -141,7 +141,11 @@ class StoreFailed(ShimError):
 
 
 class Cancelled(ShimError):
-    """This work was stopped."""
+    """This work was stopped. `output` is what a tool had put out until then."""
+
+    def __init__(self, output: str = "") -> None:
+        super().__init__()
+        self.output = output
 
 
 class HostStopped(ShimError):

@@ -112,9 +112,9 @@ class Quirks:
     """Merged into every request body."""
     user_after_results: bool = True
     """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
-    fix_arguments: bool = False
-    """Its models often misname or stringify tool parameters: such calls are corrected, and each correction is
-    logged."""
+    fix_arguments: bool = True
+    """Misnamed, stringified and unexpected tool parameters are corrected, and each correction is logged; never for a
+    Claude model, which knows these tools."""
     streaming: bool = True
     """Answers are streamed; otherwise one whole body is requested and decoded by the same decoder."""
     tools: bool = True
@@ -248,6 +248,11 @@ class ModelSpec:
     """Thinking cannot be switched off: a request to do so is refused."""
     prices_given: bool = False
     """The user gave the prices."""
+
+    @property
+    def is_claude(self) -> bool:
+        """One of Anthropic's models, at whatever endpoint (`anthropic/claude-…`, `us.anthropic.claude-…`)."""
+        return "claude" in self.id.lower()
 
     @property
     def origin(self) -> str:

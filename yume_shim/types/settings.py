@@ -89,9 +89,6 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
-    join_continuations: bool = True
-    """The result of an answer that was continued after the output limit holds all parts; in the Claude formats only
-    the last part."""
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from yume_shim.types.errors import Failure
+
     Trigger = Literal["manual", "auto"]
 
 
@@ -54,6 +56,8 @@ class LocalCommandDone:
     name: str
     text: str
     failed: str = ""
+    failure: Failure | None = None
+    """The provider's failure, if that is the reason."""
 
 
 @value

@@ -151,7 +151,8 @@ def test_without_a_summary_the_history_is_unchanged(script: list[Any], error: st
     assert bench.of(CompactEnded) == [CompactEnded(error)]
     assert bench.of(Compacted) == []
     assert [done.text for done in bench.of(LocalCommandDone)] == [f"Error: {error}"]
-    assert [end.outcome for end in bench.of(TurnEnded)] == ["success"] * 3
+    assert [end.outcome for end in bench.of(TurnEnded)] == ["success", "provider_error", "success"]
+    assert [end.failed_command for end in bench.of(TurnEnded)] == [False, True, False]
     assert texts(bench.provider.requests[2]) == ["first", "one", "second"]
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
+MAX_DRIFT_NAME = 80
+"""Characters of a name that a model made up which are logged."""
 NO_ARGUMENTS = ("", "null", '""')
 
 
@@ -112,6 +114,7 @@ class BuiltinTools:
         from yume_shim.types.calls import PreparedCall
 
         check_input(spec, call.input, call.broken)
+        call = self._with_local_paths(call, spec)
         path, real_path = self._resolved_path(call, spec) if spec.path_field else ("", "")
         return PreparedCall(call, spec, self, path, real_path)
 
@@ -130,6 +133,16 @@ class BuiltinTools:
         output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
 
+    def _with_local_paths(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
+        """The call with paths in this system's form: the gate judges, the host sees and the tool opens the same."""
+        for field in (spec.path_field, spec.pattern_field):
+            given = call.input.get(field) if field else None
+            if isinstance(given, str) and given:
+                local = self._state.local(given)
+                if local != given:
+                    call = replace(call, input={**call.input, field: local})
+        return call
+
     def _resolved_path(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
         """(the path named in the call, where it leads)."""
         path = self._state.resolve(call.input.get(spec.path_field) or self._state.cwd)
@@ -147,7 +160,7 @@ class BuiltinTools:
                 if (spec.name, name) in self._drifts or len(self._drifts) >= MAX_DRIFTS:
                     return
                 self._drifts.add((spec.name, name))
-            self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
+            self._state.log("warning", f"schema drift: {spec.name} was called with `{name[:MAX_DRIFT_NAME]}`, {what}")
 
         better = fix_arguments(call.input, spec.schema, report_drift)
         return call if better is call.input else replace(call, input=better)

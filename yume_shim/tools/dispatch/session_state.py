@@ -8,6 +8,7 @@ import threading
 
 from yume_shim.disk.resolve import absolute, resolve
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.errors import ToolFailed
 from yume_shim.types.folders import home_folder
 
 TYPE_CHECKING = False
@@ -73,6 +74,8 @@ class ToolState:
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home_folder(session_env or env)
+        self._system = _translating_system(session_env or env)
+        self._distro = (session_env or env).get("WSL_DISTRO_NAME", "")
         self.roots = tuple(resolve(self.resolve(folder)).real for folder in (self.cwd, *add_dirs))
         self.env = env
         self.session_env = session_env
@@ -100,7 +103,18 @@ class ToolState:
     def resolve(self, path: str) -> str:
         """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths
         start at the session's working directory, `~` is the home folder."""
-        return absolute(path, self.cwd, self._home)
+        return absolute(self.local(path), self.cwd, self._home)
+
+    def local(self, path: str) -> str:
+        """The path in this system's form, if it is in that of Windows or WSL. Raises ToolFailed(before_run=True)."""
+        if not self._system:
+            return path
+        from yume_shim.disk.foreign_paths import ForeignPath, local_path
+
+        try:
+            return local_path(path, self._system, self._distro)
+        except ForeignPath as error:
+            raise ToolFailed(f"{path} cannot be used: {error}.", before_run=True) from None
 
     def name_of(self, path: str, real: str) -> str:
         """The path to show for a resolved one: as it was asked for, without `..`, if that is the same place."""
@@ -231,6 +245,13 @@ class ToolState:
             watcher.close()
         if wall is not None:
             wall.close()
+
+
+def _translating_system(env: Mapping[str, str]) -> str:
+    """The system whose paths models mix up with another's: "wsl", "windows", or ""."""
+    if sys.platform == "win32":
+        return "windows"
+    return "wsl" if env.get("WSL_DISTRO_NAME") and sys.platform == "linux" else ""
 
 
 def _ignore(event: object) -> None:

@@ -92,6 +92,7 @@ class Launch:
                 tuple(path for path in view.hidden if os.path.isdir(path)),
                 tuple(path for path in view.hidden if not os.path.isdir(path)),
                 self._cwd_file,
+                light=True,
                 filter_handle=self.handles[0],
                 info_handle=self.handles[1],
                 root=os.geteuid() == 0,

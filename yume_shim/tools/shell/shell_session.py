@@ -12,10 +12,10 @@ from yume_shim.tools.shell.processes import (
     REAP_S,
     WINDOWS,
     ProcessGroup,
-    Sink,
     await_groups,
     find_program,
 )
+from yume_shim.tools.shell.sink import Sink
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ NO_FILE = "/dev/null"
 """As `cwd_file`: the working directory is not recorded."""
 DEFAULT_ENV = {"GIT_EDITOR": "true", "GIT_TERMINAL_PROMPT": "0"}
 """There is no terminal: git must neither open an editor nor ask for a password."""
+REMOVED_ENV = frozenset(("CDPATH",))
+"""With a search path, `cd src` may lead to another project: neither the gate nor the model expects that."""
 
 
 class BackgroundCommand:
@@ -80,7 +82,7 @@ class ShellSession:
         self._wrap = wrap
         self.wall = wall
         self.background: dict[str, BackgroundCommand] = {}
-        self._env = {**DEFAULT_ENV, **env}
+        self._env = {name: value for name, value in {**DEFAULT_ENV, **env}.items() if name not in REMOVED_ENV}
         self._scratch = scratch
         self._log = log
         self._lock = threading.RLock()

@@ -90,7 +90,10 @@ class Wall:
             return self._abilities
 
     def _bubblewrap(self) -> str:
+        """The path of bubblewrap; "" if it does not work here, or if no filter can close its sockets."""
         able = self.abilities
+        if not able.filters:
+            return ""
         with self._lock:
             if able.bubblewrap is None:
                 able = self._abilities = replace(able, bubblewrap=working_bubblewrap())

@@ -6,6 +6,7 @@ from yume_shim.providers.apis.openai_chat.encode import API, DETAILS
 from yume_shim.providers.wire.openai_body import count
 from yume_shim.providers.wire.openai_decoder import OpenAiDecoder
 from yume_shim.providers.wire.openai_tools import relax
+from yume_shim.providers.wire.refusals import refusal_detail
 from yume_shim.text import codec
 from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import Text, Thinking, ToolCall
@@ -63,6 +64,8 @@ class Decoder(OpenAiDecoder):
         self._usage: Json | None = None
         self._finish = ""
         self._refused = False
+        self._filtered: Any = None
+        """Azure's ratings of the part that was filtered."""
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one chunk."""
@@ -107,7 +110,9 @@ class Decoder(OpenAiDecoder):
             out = relax(out, self._request)
         stop, word = map_stop(self._finish, calls=self._blocks.calls > 0, refused=self._refused)
         self._over = True
-        return [*out, ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
+        detail = refusal_detail(self._finish, self._filtered) if stop == "refusal" and not self._refused else ""
+        usage = map_usage(self._usage)
+        return [*out, ResponseEnded(stop, word, usage, usage_given=bool(self._usage), detail=detail)]
 
     def _fail(self, payload: Any) -> list[ModelEvent]:
         if isinstance(payload, dict) and payload.get("failed_generation"):
@@ -151,6 +156,8 @@ class Decoder(OpenAiDecoder):
             error = {"type": "server_error", "code": word, "message": f"the provider ended the answer with '{word}'"}
             return out + self._fail(choice.get("error") or error)
         self._finish = self._finish or word or ""  # OpenRouter sends it twice
+        if word == "content_filter":
+            self._filtered = choice.get("content_filter_results") or choice.get("content_filter_result")
         return out
 
     # ------------------------------------------------ text and thoughts

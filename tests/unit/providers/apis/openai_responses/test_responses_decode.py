@@ -151,7 +151,13 @@ def test_an_answer_without_a_created_event_still_starts() -> None:
             False,
         ),
         ({"type": "response.failed", "response": {}}, "server", "", True),
-        ({"type": "response.cancelled", "response": {"status": "cancelled"}}, "server", "", True),
+        ({"type": "response.cancelled", "response": {}}, "stream_interrupted", "cancelled", False),
+        (
+            {"type": "response.completed", "response": {"status": "cancelled"}},
+            "stream_interrupted",
+            "cancelled",
+            False,
+        ),
         (
             {"type": "response.completed", "response": {"status": "failed", "error": {"code": "server_error"}}},
             "server",
