@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.host.event_output import Listener
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
     from yume_shim.types.ports import Clock, Ids
@@ -141,9 +142,15 @@ class Startup:
         return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
 
     def describe(
-        self, spec: ModelSpec, session_id: str, mode: str, tools: tuple[str, ...], folders: tuple[str, ...]
+        self,
+        spec: ModelSpec,
+        session_id: str,
+        mode: str,
+        tools: tuple[str, ...],
+        folders: tuple[str, ...],
+        mcp_servers: tuple[Json, ...] | None = None,
     ) -> SessionInfo:
-        """What init lines report."""
+        """What init lines report. `mcp_servers` None: they have not been started yet."""
         credential = self.keys.known(spec.endpoint)
         return SessionInfo(
             session_id=session_id,
@@ -153,9 +160,15 @@ class Startup:
             permission_mode=mode,
             tools=tools,
             api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
+            mcp_servers=self._waiting_servers() if mcp_servers is None else mcp_servers,
             additional_directories=folders,
             slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
+        )
+
+    def _waiting_servers(self) -> tuple[Json, ...]:
+        return tuple(
+            {"name": server.name, "status": "pending", "source": server.source} for server in self.settings.mcp.servers
         )
 
     def _open_log(self, credential: Credential | None) -> Log:

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from yume_shim.config.setting_sources import SettingSources
 
 MIN_COMPACT_TOKENS = 1_000
+REPEATS = ("repeat_warn", "repeat_stop")
 
 
 def limit_settings(sources: SettingSources) -> LimitSettings:
     """Raises BadInvocation."""
+    given = {name: number for name in REPEATS if (number := sources.conf_number(name, least=0)) is not None}
     return LimitSettings(
-        max_turns=sources.whole("max-turns", ""), max_budget_usd=_budget(sources), timeouts=_timeouts(sources)
+        max_turns=sources.whole("max-turns", ""),
+        max_budget_usd=_budget(sources),
+        timeouts=_timeouts(sources),
+        **given,
     )
 
 
@@ -57,6 +62,7 @@ def history_settings(sources: SettingSources) -> HistorySettings:
         keep_recent_user_turns_in_chained_tool_calls=keep or 1,
         trim_caps=tuple(sources.config.get("trim_caps", ())),
         auto_compact=_auto_compact(sources),
+        compact_small=not sources.flat,
         compact_tokens=_compact_tokens(sources),
     )
 

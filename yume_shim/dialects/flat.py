@@ -40,6 +40,7 @@ from yume_shim.types.events import (
     CompactEnded,
     Compacting,
     ControlAnswered,
+    ElicitationAsked,
     EntriesWritten,
     InputRejected,
     Interrupted,
@@ -60,6 +61,8 @@ from yume_shim.types.events import (
     ResponseStarted,
     ResumeFailed,
     Retrying,
+    ServerMessage,
+    ServersChanged,
     SessionChanged,
     SessionReady,
     StartFailed,
@@ -149,10 +152,15 @@ class FlatDialect:
                 | Notice()
                 | Compacted()
                 | StartFailed()
+                | ServersChanged()
             ):
                 return [system_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
+            case ServerMessage() | ElicitationAsked():
+                from yume_shim.dialects.host_lines import question_line
+
+                return [question_line(event)]
             case LocalCommandDone():
                 return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
             case (

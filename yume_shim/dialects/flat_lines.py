@@ -8,6 +8,7 @@ from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     FlatUsage,
     InitLine,
+    McpLine,
     ModelLine,
     PermissionDeniedLine,
     ProgressLine,
@@ -27,6 +28,7 @@ from yume_shim.types.events import (
     ModelChanged,
     Notice,
     Retrying,
+    ServersChanged,
     SessionChanged,
     StartFailed,
     ToolProgress,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         | ApprovalAsked
         | ModelChanged
         | SessionChanged
+        | ServersChanged
         | Notice
         | Compacted
         | StartFailed
@@ -99,6 +102,8 @@ def system_line(event: SystemEvent) -> Json:
             return WarningLine(message=event.text, code=event.code)
         case Compacted():
             return CompactBoundaryLine(trigger=event.trigger, pre_tokens=event.before, post_tokens=event.after)
+        case ServersChanged():
+            return McpLine(servers=list(event.servers), tools=list(event.tools))
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
 

@@ -137,7 +137,7 @@ def error_list(event: TurnEnded) -> list[str]:
         case "max_budget":
             return [f"Reached maximum budget ({budget(event)})"]
         case "provider_error" | "auth_error" | "execution_error":
-            return [event.failure.message if event.failure else event.text or "The turn failed."]
+            return [event.failure.message if event.failure else event.limit or event.text or "The turn failed."]
         case "structured_output_retries":
             return [f"No output matched the schema after {event.limit or 'several'} tries"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.engine.call_pipeline import CallPipeline
+from yume_shim.engine.call_pipeline import CallPipeline, failed_result
+from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, HostStopped
 from yume_shim.types.events import Denial, ToolFinished, ToolStarted
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.events import InterruptReason
+    from yume_shim.types.models import Stop
     from yume_shim.types.ports import Cancel, Spawn
 
 JOIN_SECONDS = 5.0
@@ -32,15 +34,26 @@ class CallRunner:
     def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
         self._services, self._cancel = services, cancel
         self._pipeline = CallPipeline(services, cancel, spawn)
+        self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()
         self._outputs: dict[str, str] = {}
         """What stopped calls had put out."""
 
-    def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished]) -> None:
+    def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished], stop: Stop = "tool_calls") -> None:
         """Run them; finished ones are added to `done` as they are emitted, so that an interrupt finds them there.
-        Raises Cancelled or HostStopped; the caller then closes the calls that have no result."""
+        `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
+        the caller then closes the calls that have no result."""
         rest = list(calls)
+        cut = self.repeats.cut(rest, stop)
+        if cut is not None:
+            self._run_calls(rest[:-1], done)
+            self._start(rest[-1])
+            self._add(failed_result(rest[-1], cut), done)
+        else:
+            self._run_calls(rest, done)
+
+    def _run_calls(self, rest: list[ToolCall], done: list[ToolFinished]) -> None:
         while rest:
             self._cancel.check()
             group, waiting = self._side_by_side(rest)
@@ -66,7 +79,7 @@ class CallRunner:
             self._start(call)
         text = stopped_text(reason, ran=call.id in self._pipeline.begun, output=self._outputs.pop(call.id, ""))
         result = ToolResult(call.id, text, is_error=True)
-        self._finish(ToolFinished(call, result, "User rejected tool use"), done)
+        self._add(ToolFinished(call, result, "User rejected tool use"), done)
 
     def _start(self, call: ToolCall) -> None:
         self._started.add(call.id)
@@ -75,6 +88,9 @@ class CallRunner:
     def _finish(self, finished: ToolFinished, done: list[ToolFinished]) -> None:
         if finished.denied:
             self._deny(finished.call)
+        self._add(self.repeats.judge(finished), done)
+
+    def _add(self, finished: ToolFinished, done: list[ToolFinished]) -> None:
         self._services.emit(finished)
         done.append(finished)
 

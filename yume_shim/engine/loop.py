@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from yume_shim.types.children import ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
-    from yume_shim.types.models import Request
+    from yume_shim.types.models import Request, Stop
     from yume_shim.types.ports import Cancel
 
 MAX_CONTINUATIONS = 3
@@ -173,7 +173,7 @@ class Loop:
                 self._answer.continues_part()
                 self._note(answer.nudge or _CUT)
             elif calls := [block for block in answer.blocks if isinstance(block, ToolCall)]:
-                end = self._after_calls(calls)
+                end = self._after_calls(calls, answer.stop)
                 if end is not None:
                     return end
             elif continuations < MAX_CONTINUATIONS and self._can_continue(answer):
@@ -243,28 +243,30 @@ class Loop:
             self._runner = CallRunner(self._services, self._cancel, spawn)
         return self._runner
 
-    def _after_calls(self, calls: list[ToolCall]) -> LoopEnd | None:
+    def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:
         """Run the calls; returns the end of the loop, if it ends here."""
         try:
             self._conversation.budget.check()
         except BudgetUsedUp:
             self._close_unrun(calls)
             raise
-        self._run_calls(calls)
+        self._run_calls(calls, stop)
         if self._structured is not None:
             if self._structured.delivered:
                 self._answer.put(dumps(self._structured.value).decode("utf-8"))
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        if self._call_runner.repeats.reason:
+            return LoopEnd("execution_error", self._call_runner.repeats.reason)
         if self._max_turns and self.requests >= self._max_turns:
             return LoopEnd("max_turns", str(self._max_turns))
         return None
 
-    def _run_calls(self, calls: list[ToolCall]) -> None:
+    def _run_calls(self, calls: list[ToolCall], stop: Stop) -> None:
         done: list[ToolFinished] = []
         try:
-            self._call_runner.run_all(calls, done)
+            self._call_runner.run_all(calls, done, stop)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}
             for call in calls:
@@ -279,6 +281,7 @@ class Loop:
         blocks += [Text(note) for note in self._call_runner.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
+            self._call_runner.repeats.start_over()
         self._fed_back += len(done)
         self.tool_calls += len(done)
         if blocks:

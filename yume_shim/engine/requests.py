@@ -85,7 +85,7 @@ class Requests:
             if size - self._trim(size, target) <= target:
                 return self._request(self.size())
         self._tried = "summary"
-        return self._request(self.size()) if self._compact() else None
+        return self._request(self.size()) if self._compact(full=True) else None
 
     def explained(self, failure: Failure) -> Failure:
         """The failure, with advice if system prompt and tools alone fill most of the window that it names."""
@@ -114,7 +114,7 @@ class Requests:
 
     def after_full_window(self) -> bool:
         """The window was full in the middle of an answer: compact; True if that made room. Raises Stopped."""
-        return self._services.settings.history.auto_compact and not self._stuck and self._compact()
+        return self._services.settings.history.auto_compact and not self._stuck and self._compact(full=True)
 
     def learn(self, usage: Usage) -> None:
         """Record what the provider counted, now that its answer is in the history."""
@@ -184,8 +184,9 @@ class Requests:
         """Seconds spent waiting for summaries."""
         return 0.0 if self._compactor is None else self._compactor.api_seconds
 
-    def _compact(self) -> bool:
-        """Replace all but the newest messages by a summary; False if that is not possible."""
+    def _compact(self, *, full: bool = False) -> bool:
+        """Replace all but the newest messages by a summary; False if that is not possible. `full`: the provider said
+        that the window is full, whatever our count says."""
         from yume_shim.context.compact import choose_cut
         from yume_shim.engine.compaction import CompactionFailed
 
@@ -195,7 +196,7 @@ class Requests:
             self._services.log("info", "history: too little to summarise")
             return False
         try:
-            summary = self.compactor.summarise("auto", cut, self.size())
+            summary = self.compactor.summarise("auto", cut, max(self.size(), self._spec.window if full else 0))
         except CompactionFailed as failed:
             self._stuck = True
             self._services.emit(Notice("compact", f"The history could not be summarised: {failed.message}"))

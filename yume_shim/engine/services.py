@@ -53,6 +53,8 @@ class EngineServices:
     """Keys in use: removed from every tool's output. It grows when more keys are read."""
     refine: Callable[[ModelSpec, Cancel], ModelSpec] = _not_refined
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
+    await_tools: Callable[[Cancel], None] | None = None
+    """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
     learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
     """The model with the limits that refusals have named in this process; asked for before each request."""
     hooks: CallHooks | None = None

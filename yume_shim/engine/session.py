@@ -256,6 +256,8 @@ class Session:
             self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
+        if self._services.await_tools is not None:
+            self._services.await_tools(self._begin_work())
         info = self.info()
         self.compact_failed = False
         self._report_state("running")

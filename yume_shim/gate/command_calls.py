@@ -10,7 +10,7 @@ from yume_shim.gate.command_denies import CommandDenies, before_glob, before_glo
 from yume_shim.gate.command_flow import OutOfBudgetError, follow
 from yume_shim.gate.folders import base_name, has_flag_like_names, names_below
 from yume_shim.gate.name_changes import NameChanges, makes_files
-from yume_shim.gate.paths import components, links_in, resolve
+from yume_shim.gate.paths import links_in, resolve
 from yume_shim.gate.read_only import NO_FILES, is_loose_glob, reads
 from yume_shim.gate.rules import command_matches, escape_command, is_exact, joined
 from yume_shim.gate.shell import parse
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 SUBCOMMANDS = word_set("git npm pnpm yarn cargo go docker kubectl pip pip3 uv gh poetry dotnet bun deno")
 """Commands whose second word says what they do: a suggested rule covers both words."""
 _SAFE_TARGETS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
-_BARE_REPOSITORY = ("HEAD", "objects", "refs")
 
 
 class CommandCall:
@@ -54,6 +53,7 @@ class CommandCall:
         self._changed: NameChanges | None = None
         self._too_much = False
         self._outside: Place | None = None
+        self._why = ""
         self.by_rule = False
         """Set by `allowed`: a rule allows the command or one of its parts."""
         self.targets: list[Place] = []
@@ -172,9 +172,11 @@ class CommandCall:
             if len(words) != 2 or self._flow.unknown or self._changed_by_others(number, command, words[1:]):
                 return False
             return self._readable(words[1])
-        if words[0].text == "git" and (len(self._flow.bases) > 1 or self._repository_may_be_forged()):
-            return False
         paths = reads(words)
+        if paths is not None and words[0].text == "git":
+            self._why = self._repository_problem()
+            if self._why:
+                return False
         if paths is not None:
             if self._flow.unknown or self._changed_by_others(number, command, paths):
                 return False
@@ -239,23 +241,16 @@ class CommandCall:
         links = links_in(folder.real)
         return links is not None and all(self._space.inside(self._space.place(link)) for link in links)
 
-    def _repository_may_be_forged(self) -> bool:
-        """Whether files that an edit can create could make git run something here: a folder that looks like a bare
-        repository, or another repository below the working folder. Another part may be that edit."""
-        space = self._space
-        edits = any(makes_files(command) for command in self._script.commands)
-        if edits and not all(resolve(f"{base}/.git").exists for base in self._flow.bases):
-            return True
-        for base in self._flow.bases:
-            folder = space.place(base).real
-            steps = len(components(folder, space.flavour)) - len(components(resolve(space.cwd).real, space.flavour))
-            for step in range(max(steps, 0) + 1):
-                if all(resolve(f"{folder}/{name}").exists for name in _BARE_REPOSITORY):
-                    return True
-                if step < steps and resolve(f"{folder}/.git").exists:
-                    return True
-                folder = resolve(f"{folder}/..").real
-        return False
+    def _repository_problem(self) -> str:
+        """Why git must be asked about here. Another part of the command may be the edit that plants a repository."""
+        from yume_shim.gate.git_repository import repository_problem
+
+        if len(self._flow.bases) > 1:
+            return "it may run in several folders"
+        base = self._flow.bases[0]
+        if any(map(makes_files, self._script.commands)) and not resolve(f"{base}/.git").exists:
+            return "the same command makes files"
+        return repository_problem(base, self._space)
 
     def _writable(self, place: Place) -> bool:
         if not self._space.inside(place):
@@ -310,12 +305,14 @@ class CommandCall:
         elif len(self._script.commands) > 1:
             text = wording.parts_approval(tuple(part.raw or self._command for part in not_allowed), mode)
         else:
-            text = wording.command_approval("", mode)
+            text = wording.command_approval(self._why, mode)
         suggestions = self._suggestions(not_allowed, mode)
         place = self._outside
         if place is not None:
             suggestions = (*suggestions, wording.add_folder(wording.parent(place.asked, place.is_folder)))
-        return Decision("ask", text, "other", self._script.problem, suggestions, place.asked if place else "")
+        return Decision(
+            "ask", text, "other", self._script.problem or self._why, suggestions, place.asked if place else ""
+        )
 
     def _forbidden_redirect(self, mode: str) -> str:
         for command in self._script.commands:

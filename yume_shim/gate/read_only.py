@@ -10,6 +10,7 @@ from __future__ import annotations
 from yume_shim.gate.flags import SafeUse, split_flags
 from yume_shim.gate.read_only_table import COMMANDS
 from yume_shim.gate.shell import Word
+from yume_shim.gate.shell_builtins import printf_assigns
 
 NO_FILES = frozenset(("-", "/dev/null"))
 """Operands that name no file."""
@@ -51,8 +52,10 @@ def reads(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
             from yume_shim.gate.read_only_git import git_reads
 
             return git_reads(rest)
-        case "find" | "sed" | "awk" | "printf" | "test":
+        case "find" | "sed" | "awk" | "test":
             return _script(name, rest)
+        case "printf":
+            return None if not rest or printf_assigns(rest) else tuple(word for word in rest if word.kind == "glob")
         case "ps":
             return () if " ".join(texts) in _PS else None
         case "command":
@@ -76,8 +79,6 @@ def _script(name: str, rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
             paths = scripts.sed_reads(rest)
         case "awk":
             paths = scripts.awk_reads(rest)
-        case "printf":
-            return scripts.printf_reads(rest)
         case _:
             return scripts.test_reads(rest)
     return None if paths is None or _loose_globs(paths) else paths

@@ -135,7 +135,7 @@ _BEFORE = frozenset(("--no-pager", "-P", "--no-optional-locks"))
 _CHECKS_SIGNATURES = re.compile(r"%[-+ ]?G|%\(\*?signature")
 """Placeholders that run a program to check a signature."""
 _CONFIG_KEYS = re.compile(
-    r"user\.(?:name|email)|init\.defaultbranch|core\.(?:bare|filemode|ignorecase|autocrlf|hookspath|editor)"
+    r"user\.(?:name|email)|init\.defaultbranch|core\.(?:bare|filemode|ignorecase|autocrlf|editor)"
     r"|pull\.(?:rebase|ff)|remote\.[\w/-]+\.(?:url|fetch)|branch\.[\w/-]+\.(?:remote|merge)",
     re.I,
 )

@@ -1,4 +1,4 @@
-"""Small programs that only read: scripts of sed and awk, filters of jq, formats of printf, conditions of test, and the
+"""Small programs that only read: scripts of sed and awk, filters of jq, conditions of test, and the
 expressions of find. Only the forms listed here are accepted; each of these languages can also write files or run
 commands. Pure."""
 
@@ -84,26 +84,16 @@ def awk_reads(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
     return files if accepted else None
 
 
-# ---------------------------------------------------------------- jq, printf, test
+# ---------------------------------------------------------------- jq, test
 
 # jq can read the environment, where keys are, and load modules.
 _JQ_REACHES_OUT = re.compile(r"\benv\b|\$ENV|\bimport\b|\binclude\b|input_filename|modulemeta|debug|halt|\$__", re.I)
-_PRINTF_ASSIGNS = re.compile(r"%[^%a-zA-Z(]*[hlqjztL]*n")
 _TEST_FILE = word_set("-e -f -d -r -w -x -s -L -h -b -c -p -S -g -u -k -O -G")
 _TEST_BINARY = frozenset(("=", "==", "!="))
 
 
 def is_harmless_jq(text: str) -> bool:
     return _JQ_REACHES_OUT.search(text) is None
-
-
-def printf_reads(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:
-    """printf without `-v` and `%n`: both set a variable, and PATH is one."""
-    if not rest or rest[0].kind != "plain" or rest[0].text.startswith("-"):
-        return None
-    if _PRINTF_ASSIGNS.search(rest[0].text.replace("%%", "")):
-        return None
-    return tuple(word for word in rest if word.kind == "glob")
 
 
 def test_reads(rest: tuple[Word, ...]) -> tuple[Word, ...] | None:

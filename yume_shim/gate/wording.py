@@ -55,6 +55,10 @@ def command_approval(why: str, mode: str) -> str:
     return f"{text}. Only read-only commands run without approval while in plan mode." if mode == "plan" else text
 
 
+def no_sandbox(why: str) -> str:
+    return f"The settings demand a sandbox for commands (sandbox.failIfUnavailable), and there is none: {why}."
+
+
 def parts_approval(parts: tuple[str, ...], mode: str) -> str:
     text = "This Bash command contains multiple operations. The following parts require approval: " + ", ".join(
         clip(part) for part in parts

@@ -29,7 +29,10 @@ from yume_shim.types.models import Usage
 from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
+from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
 from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.side_events import ServerMessage as ServerMessage
+from yume_shim.types.side_events import ServersChanged as ServersChanged
 from yume_shim.types.side_events import TaskEnded as TaskEnded
 from yume_shim.types.side_events import TaskStarted as TaskStarted
 from yume_shim.types.value import value
@@ -346,6 +349,9 @@ EngineEvent = (
     | LocalCommandDone
     | TaskStarted
     | TaskEnded
+    | ServerMessage
+    | ElicitationAsked
+    | ServersChanged
 )
 Event = ModelEvent | EngineEvent | HostEvent
 

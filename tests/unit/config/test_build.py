@@ -11,7 +11,7 @@ from yume_shim.cli.argv import parse
 from yume_shim.config.build import build_settings
 from yume_shim.config.setting_sources import SettingSources
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.settings import RetrySettings, Rules, Timeouts
+from yume_shim.types.settings import HistorySettings, RetrySettings, Rules, Timeouts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,6 +149,24 @@ def test_config_file(start: Start) -> None:
     assert s.limits.timeouts == Timeouts(idle=5.0)
     assert s.env["EXTRA"] == "1"
     assert s.env["HOME"] == str(start.home)
+
+
+def test_the_history_settings_of_the_config_file(start: Start) -> None:
+    start.config(
+        "history_trimming = false\nmax_history_tokens = 5000\nkeep_recent_user_turns_in_chained_tool_calls = 3\n"
+        "trim_caps = [4000, 800]\nauto_compact = false\n"
+        "[retry]\ninitial = 0.5\nmultiplier = 3\ncap = 9\njitter = 0\nretries = 2\n"
+    )
+    s = start()
+    assert s.history == HistorySettings(
+        trimming=False,
+        max_tokens=5000,
+        keep_recent_user_turns_in_chained_tool_calls=3,
+        trim_caps=(4000, 800),
+        auto_compact=False,
+    )
+    assert s.network.retry == RetrySettings(0.5, 3, 9, 0, 2)
+    assert start.logged == []
 
 
 WRONG = (

@@ -171,6 +171,16 @@ class InitLine(FlatLine):
 
 
 @record
+class McpLine(FlatLine):
+    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["mcp"] = "mcp"
+    servers: list[Json]
+    tools: list[str]
+
+
+@record
 class StartErrorLine(FlatLine):
     """The process cannot start; sent in place of `init`."""
 

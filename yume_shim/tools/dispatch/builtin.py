@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.tools.dispatch.session_state import Search
+    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.confinement import Confinement
@@ -56,6 +57,7 @@ def open_builtin_tools(
         settings.tools.sandbox,
         search,
         settings.tools.unasked_env,
+        settings.tools.claude_sandbox,
     )
     if on_task is not None:
         state.on_task = on_task
@@ -87,6 +89,23 @@ class BuiltinTools:
         self._by_name = {name: spec for spec in specs for name in (*spec.aliases, spec.name)}
         self._lock = threading.Lock()
         self._drifts: set[tuple[str, str]] = set()
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of the processes that tools start."""
+        return self._state.env
+
+    @property
+    def orphan_watcher(self) -> OrphanWatcher:
+        """Ends processes that outlive this program."""
+        return self._state.orphan_watcher
+
+    def save_output(self, call_id: str, data: bytes) -> str:
+        """Save an output that is too long to show; returns its path. Raises OSError."""
+        handle, path = self._state.scratch.new_file(call_id, ".txt")
+        with open(handle, "wb") as file:
+            file.write(data)
+        return path
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._specs

@@ -142,12 +142,12 @@ class Wall:
         if why:
             raise OSError(0, why)
         if confinement.kind != "sandbox":
-            env = unasked_environment(env, self._own_folder(), self._keep_variables)
+            env = unasked_environment(env, self.own_folder(), self._keep_variables)
         try:
             planned = plan(means, confinement)
         except TooMany as error:
             raise OSError(0, str(error)) from None
-        return Launch(confinement, means, planned, self.abilities, env, self._own_folder(), cwd_file)
+        return Launch(confinement, means, planned, self.abilities, env, self.own_folder(), cwd_file)
 
     def note_failure(self, command: str, confinement: Confinement, code: int, output: str) -> str:
         """The closing note for a command that seems to have failed because it was confined; it is remembered."""
@@ -166,7 +166,7 @@ class Wall:
             while len(self._failed) > MAX_FAILED:
                 del self._failed[next(iter(self._failed))]
 
-    def _own_folder(self) -> str:
+    def own_folder(self) -> str:
         """The temporary folder of confined commands: the only place that a reading command can write."""
         with self._lock:
             if not self._folder or not os.path.isdir(self._folder):

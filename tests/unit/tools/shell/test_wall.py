@@ -19,7 +19,7 @@ from tests.helpers.tool_cases import toolbox
 from yume_shim.tools.shell.file_grants import MAX_GRANTS, TooMany, kept_below, opened_apart, readable_around
 from yume_shim.tools.shell.seatbelt import Profile, profile_text
 from yume_shim.tools.shell.seccomp_filter import AF_INET, MACHINES, METADATA, NEVER, Closed, build
-from yume_shim.tools.shell.unasked_environment import is_secret, unasked_environment
+from yume_shim.tools.shell.unasked_environment import GIT_SETTINGS, is_secret, unasked_environment
 from yume_shim.tools.shell.wall import Abilities, Wall
 from yume_shim.types.confinement import Confinement
 
@@ -138,7 +138,7 @@ def test_secrets_of_tools_are_kept_from_unasked_commands() -> None:
     }
     assert (made["KEEP_TOKEN"], made["TMPDIR"], made["GIT_OPTIONAL_LOCKS"]) == ("kept", "/own", "0")
     assert (made["GIT_CONFIG_KEY_0"], made["GIT_CONFIG_KEY_1"], made["GIT_CONFIG_COUNT"]) == (
-        *("user.name", "core.fsmonitor", "5"),
+        *("user.name", "core.fsmonitor", str(1 + len(GIT_SETTINGS))),
     )
 
 
@@ -232,7 +232,7 @@ def test_what_is_kept_below_writable_folders(tmp_path: Path) -> None:
 
 def test_the_temporary_folder_goes_with_the_session(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch")
-    folder = tools._state.wall._own_folder()
+    folder = tools._state.wall.own_folder()
     assert os.path.isdir(folder)
     tools.close()
     assert not os.path.exists(folder)

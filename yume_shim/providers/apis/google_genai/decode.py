@@ -133,6 +133,8 @@ class Decoder:
             failure = failure_from_payload(payload, self._provider)
             return [ResponseFailed(replace(failure, nudge=NUDGES.get(reason, "")))]
         stop, word = ending
+        if stop == "length" and self._partial is not None:
+            self._partial.cut = True
         if stop == "pause" and self._token and self._open is not None:
             self._blocks.attach(self._open[1], continuation=self._token)
         detail = refusal_detail(reason, self._message, self._ratings) if stop == "refusal" else ""

@@ -305,9 +305,9 @@ class Decoder(OpenAiDecoder):
 
 
 def map_stop(word: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
-    """Why the answer ended. An answer with calls stops for them, whatever the finish reason: it is `stop` for a forced
-    tool choice, and always at Ollama."""
-    if calls:
+    """Why the answer ended. An answer with calls stops for them, whatever the finish reason (it is `stop` for a forced
+    tool choice, and always at Ollama), unless the output limit cut it: then the last call may be incomplete."""
+    if calls and word not in ("length", "max_tokens", "model_length"):
         return "tool_calls", "tool_use"
     if refused:
         return "refusal", "refusal"

@@ -302,8 +302,9 @@ def _thought_part(frame: Json) -> tuple[str, Any]:
 
 
 def map_stop(reason: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
-    """Why the answer ended; `reason` is that of `incomplete_details`. An answer with calls stops for them."""
-    if calls:
+    """Why the answer ended; `reason` is that of `incomplete_details`. An answer with calls stops for them,
+    unless the output limit cut it."""
+    if calls and reason != "max_output_tokens":
         return "tool_calls", "tool_use"
     if refused:
         return "refusal", "refusal"

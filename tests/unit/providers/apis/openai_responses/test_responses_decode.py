@@ -201,7 +201,7 @@ def test_done_and_unknown_events_do_not_end_the_answer() -> None:
         ("", False, False, ("end", "end_turn")),
         ("steered", False, False, ("end", "end_turn")),
         ("max_output_tokens", False, False, ("length", "max_tokens")),
-        ("max_output_tokens", True, False, ("tool_calls", "tool_use")),
+        ("max_output_tokens", True, False, ("length", "max_tokens")),
         ("content_filter", False, False, ("refusal", "refusal")),
         ("", False, True, ("refusal", "refusal")),
         ("moonrise", False, False, ("other", "moonrise")),
