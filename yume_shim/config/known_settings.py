@@ -150,6 +150,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "auto_compact", "switch", "Compact the history before it no longer fits", "true", "", "DISABLE_AUTO_COMPACT"
     ),
+    Setting("repeat_warn", "count", "The model is told after this many identical failing calls; 0 = never", "3"),
+    Setting("repeat_stop", "count", "The turn ends after this many identical failing calls; 0 = never", "8"),
     Setting("sandbox", "text", "Bash on Linux: `workspace` or `workspace-nonet`", "", "", "YUME_SANDBOX"),
     Setting("web.allow_private", "texts", "Hosts that WebFetch may reach although their addresses are private"),
     Setting("unasked_env", "texts", "Variables that commands which run unasked may see"),
@@ -171,6 +173,9 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "The longest answer in tokens",
     "CLAUDE_CODE_SDK_READS_SESSION_STATE": "Send `session_state_changed` lines",
     "CLAUDE_CONFIG_DIR": "Folder of settings and transcripts instead of `~/.claude`",
+    "MAX_MCP_OUTPUT_TOKENS": "The longest result of an MCP tool, in tokens",
+    "MCP_TIMEOUT": "Milliseconds in which an MCP server must start",
+    "MCP_TOOL_TIMEOUT": "Milliseconds that a call of an MCP tool may take",
     "IS_SANDBOX": "1 = root may skip permissions",
     "MAX_THINKING_TOKENS": "Reasoning budget (`--max-thinking-tokens`)",
     "TIKTOKEN_CACHE_DIR": "Folder with tiktoken's data, for exact counts",

@@ -164,6 +164,7 @@ def test_the_history_settings_of_the_config_file(start: Start) -> None:
         keep_recent_user_turns_in_chained_tool_calls=3,
         trim_caps=(4000, 800),
         auto_compact=False,
+        compact_small=s.history.compact_small,
     )
     assert s.network.retry == RetrySettings(0.5, 3, 9, 0, 2)
     assert start.logged == []

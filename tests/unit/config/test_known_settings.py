@@ -14,9 +14,11 @@ from yume_shim.config.known_settings import OTHER_VARIABLES, SETTINGS, check_con
 
 ROOT = Path(__file__).parents[3] / "yume_shim"
 READERS = ("conf", "conf_texts", "conf_number", "table", "table_of", "get")
-VARIABLE = re.compile(r'"((?:YUME|CLAUDE_CODE|ANTHROPIC|MAX_THINKING|DISABLE)_[A-Z_]+)"')
-ELSEWHERE = {"ANTHROPIC_BASE_URL", "ANTHROPIC_VERTEX_PROJECT_ID"}
-"""Variables of providers, which have tables of their own."""
+VARIABLE = re.compile(r'"((?:YUME|CLAUDE_CODE|ANTHROPIC|MAX_THINKING|MAX_MCP|MCP|DISABLE)_[A-Z_]+)"')
+ELSEWHERE = {
+    *("ANTHROPIC_BASE_URL", "ANTHROPIC_VERTEX_PROJECT_ID"),  # of providers, which have a table of their own
+    *("CLAUDE_CODE_MCP_SERVER_NAME", "CLAUDE_CODE_MCP_SERVER_URL"),  # set for programs that we start
+}
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ def test_what_a_dying_answer_showed_is_in_the_result_and_the_next_request() -> N
     assert (ended.outcome, ended.text) == ("auth_error", "Half an ans")
     assert bench.of(PartialKept) == [PartialKept(Text("Half an ans"), 0, interrupted=False)]
     assert history[1:] == [Message("assistant", (Text("Half an ans"),), "test-api/test-model")]
-    assert ended.usage == Usage(3)
+    assert ended.usage == CUT
 
 
 def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
@@ -257,7 +257,9 @@ def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
     bench = Bench(ScriptedProvider(dying), on_cut="restart")
     ended, history = run(bench)
     assert history[1:] == [Message("assistant", (Text("One."),), "test-api/test-model")]
-    assert bench.of(ResponseDropped) == [ResponseDropped(1, 1, interrupted=False, usage=Usage(3))]
+    assert bench.of(ResponseDropped) == [
+        ResponseDropped(1, 1, interrupted=False, usage=Usage(3, estimate_text("One."), estimated=True))
+    ]
     assert ended.text == "One."
 
 
@@ -272,6 +274,13 @@ def test_the_note_of_a_dead_answer_does_not_reach_the_next_prompt(last: str) -> 
     marker = [Text("[Request interrupted by user]")] if last == "interrupted" else []
     assert [block for message in history for block in message.blocks] == [Text("hi"), Text("Half an ans"), *marker]
     assert len(bench.of(NoteAdded)) == 1
+
+
+def test_a_note_that_got_an_empty_answer_does_not_reach_the_next_prompt() -> None:
+    bench = Bench(ScriptedProvider(answer(says("One, "), stop="length"), answer()))
+    ended, history = run(bench)
+    assert (ended.outcome, ended.text) == ("success", "One, ")
+    assert [block for message in history for block in message.blocks] == [Text("hi"), Text("One, ")]
 
 
 def test_parts_of_an_answer_are_all_in_the_text() -> None:
@@ -364,9 +373,14 @@ def test_an_answer_cut_after_thinking_alone_is_requested_again() -> None:
 
 
 def test_the_number_of_continued_cuts_is_limited() -> None:
-    scripts = [fails(*OPEN_TEXT, kind="stream_interrupted") for _ in range(20)]
-    ended, _ = run(Bench(ScriptedProvider(*scripts), on_cut="continue"))
+    pieces = [f"Part {number}, " for number in range(20)]
+    opened = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text(""))]
+    scripts = [fails(*opened, BlockDelta(0, "text", piece), kind="stream_interrupted") for piece in pieces]
+    provider = ScriptedProvider(*scripts)
+    ended, _ = run(Bench(provider, on_cut="continue"))
     assert ended.outcome == "provider_error"
+    assert ended.text == "".join(pieces[: len(provider.requests)])
+    assert len(provider.requests) < 8
 
 
 # ---------------------------------------------------------------- interrupts
