@@ -47,12 +47,15 @@ from yume_shim.types.events import (
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import Answer
 from yume_shim.types.settings import Timeouts
+from yume_shim.types.token_estimate import by_characters
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from yume_shim.types.events import InterruptReason
 
 OPEN_TEXT = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text("")), BlockDelta(0, "text", "Half an ans")]
+CUT = Usage(3, by_characters("Half an ans"), estimated=True)
+"""Its usage if it ends there."""
 
 
 def run(
@@ -244,7 +247,7 @@ def test_what_a_dying_answer_showed_is_in_the_result_and_the_next_request() -> N
     assert (ended.outcome, ended.text) == ("auth_error", "Half an ans")
     assert bench.of(PartialKept) == [PartialKept(Text("Half an ans"), 0, interrupted=False)]
     assert history[1:] == [Message("assistant", (Text("Half an ans"),), "test-api/test-model")]
-    assert ended.usage == Usage(3)
+    assert ended.usage == CUT
 
 
 def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
@@ -254,7 +257,9 @@ def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
     bench = Bench(ScriptedProvider(dying), on_cut="restart")
     ended, history = run(bench)
     assert history[1:] == [Message("assistant", (Text("One."),), "test-api/test-model")]
-    assert bench.of(ResponseDropped) == [ResponseDropped(1, 1, interrupted=False, usage=Usage(3))]
+    assert bench.of(ResponseDropped) == [
+        ResponseDropped(1, 1, interrupted=False, usage=Usage(3, by_characters("One."), estimated=True))
+    ]
     assert ended.text == "One."
 
 
@@ -324,7 +329,7 @@ def test_cut_in_visible_text_is_restarted_in_the_claude_forms() -> None:
     provider = ScriptedProvider(fails(*OPEN_TEXT, kind="stream_interrupted"), answer(says("Whole.")))
     bench = Bench(provider, on_cut="restart")
     ended, history = run(bench)
-    assert bench.of(ResponseDropped) == [ResponseDropped(0, 0, interrupted=False, usage=Usage(3))]
+    assert bench.of(ResponseDropped) == [ResponseDropped(0, 0, interrupted=False, usage=CUT)]
     assert bench.of(PartialKept) == []
     assert ended.text == "Whole."
     assert provider.requests[0] == provider.requests[1]
@@ -368,9 +373,14 @@ def test_an_answer_cut_after_thinking_alone_is_requested_again() -> None:
 
 
 def test_the_number_of_continued_cuts_is_limited() -> None:
-    scripts = [fails(*OPEN_TEXT, kind="stream_interrupted") for _ in range(20)]
-    ended, _ = run(Bench(ScriptedProvider(*scripts), on_cut="continue"))
+    pieces = [f"Part {number}, " for number in range(20)]
+    opened = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text(""))]
+    scripts = [fails(*opened, BlockDelta(0, "text", piece), kind="stream_interrupted") for piece in pieces]
+    provider = ScriptedProvider(*scripts)
+    ended, _ = run(Bench(provider, on_cut="continue"))
     assert ended.outcome == "provider_error"
+    assert ended.text == "".join(pieces[: len(provider.requests)])
+    assert len(provider.requests) < 8
 
 
 # ---------------------------------------------------------------- interrupts
@@ -391,7 +401,7 @@ def test_interrupt_in_text_keeps_what_was_shown() -> None:
     ended, history = run(bench, cancel=cancel)
     assert bench.kinds()[-4:] == ["PartialKept", "Interrupted", "ResponseDropped", "TurnEnded"]
     assert history[1] == Message("assistant", (Text("Half an ans"),), "test-api/test-model")
-    assert ended.usage == Usage(3)
+    assert ended.usage == CUT
 
 
 def test_interrupt_in_arguments_drops_the_half_call() -> None:
