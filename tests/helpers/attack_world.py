@@ -46,9 +46,9 @@ class World:
         subprocess.run(["git", "init", "-q", "."], cwd=self.space, check=True)
         self._open: list[Any] = []
 
-    def runner(self, mode: str, rules: Rules) -> CallRunner:
+    def runner(self, mode: str, rules: Rules, **more: Any) -> CallRunner:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
-        settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
+        settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env, **more)
         tools = open_builtin_tools(settings, str(self.base / "scratch"), env, lambda *_: None)
         self._open.append(tools)
         gate = Permissions(settings, settings.cwd, env["HOME"], False, lambda *_: None, shell_cwd=tools.shell_folder)

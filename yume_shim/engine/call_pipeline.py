@@ -165,8 +165,18 @@ class CallPipeline:
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
         with Heartbeat(self._services, prepared):
-            context = ToolContext(prepared.call.id, self._cancel, spawn=self._spawn, confinement=prepared.confinement)
+            context = ToolContext(
+                prepared.call.id,
+                self._cancel,
+                spawn=self._spawn,
+                confinement=prepared.confinement,
+                verdict_on=lambda changed: self._verdict_on(prepared, changed),
+            )
             return self._toolbox.run(prepared, context)
+
+    def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
+        call = replace(prepared.call, input={**prepared.call.input, **changed})
+        return self._services.gate.decide(call, prepared.spec).verdict
 
     def _after(self, prepared: PreparedCall, output: ToolOutput) -> ToolOutput:
         hooks = self._services.hooks

@@ -78,7 +78,7 @@ class ToolState:
         self._ledger: ReadLedger | None = None
         self.scratch = Scratch(scratch_dir)
         self.todos: list[Json] = []
-        self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
+        self._web_allow_private = web_allow_private
         self.sandbox = sandbox
         self.search = search
         self._lock = threading.RLock()
@@ -177,6 +177,13 @@ class ToolState:
         """Where the next command starts."""
         shells = self._shells
         return self.cwd if shells is None else shells.cwd
+
+    @property
+    def web_allow_private(self) -> frozenset[str]:
+        """The hosts whose private addresses may be fetched, in the form of `text/web_host.py`."""
+        from yume_shim.text.web_host import written_host
+
+        return frozenset(written_host(host) for host in self._web_allow_private) - {""}
 
     @property
     def pages(self) -> PageCache:
