@@ -59,7 +59,7 @@ def _doctor(model: str, provider: str) -> None:
     """Show which provider, model, key and files a start would use. Makes no request."""
     settings = _settings()
     catalog = _catalog(settings)
-    spec = catalog.resolve(model or settings.model.name, provider)
+    spec = catalog.resolve(model or catalog.configured()[0], provider)
     credential = find_credential(spec.endpoint, settings)
     found = "none found" if credential is None else f"from {credential.source}"
     rows = [
