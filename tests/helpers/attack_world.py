@@ -51,7 +51,15 @@ class World:
         settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env, **more)
         tools = open_builtin_tools(settings, str(self.base / "scratch"), env, lambda *_: None)
         self._open.append(tools)
-        gate = Permissions(settings, settings.cwd, env["HOME"], False, lambda *_: None, shell_cwd=tools.shell_folder)
+        gate = Permissions(
+            settings,
+            settings.cwd,
+            env["HOME"],
+            False,
+            lambda *_: None,
+            shell_cwd=tools.shell_folder,
+            confiner=tools.confiner,
+        )
         parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=Toolbox((tools,)), gate=gate)
         return CallRunner(parts, CancelSignal())
 

@@ -58,7 +58,13 @@ class Program:
             on_task=self._emit,
         )
         self._gate = Permissions(
-            settings, settings.cwd, home, startup.flat, startup.log, shell_cwd=self._tools.shell_folder
+            settings,
+            settings.cwd,
+            home,
+            startup.flat,
+            startup.log,
+            shell_cwd=self._tools.shell_folder,
+            confiner=self._tools.confiner,
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)

@@ -148,7 +148,19 @@ class Providers:
             return lambda credential: ReplayProvider(settings.network.cassette, ids, self._log, recorder)
         from yume_shim.providers.load import provider_maker
 
-        return provider_maker(spec, settings, ids, self._log, recorder, self._learn)
+        keep_error = self._keep_error if settings.log.keep_errors else None
+        return provider_maker(spec, settings, ids, self._log, recorder, self._learn, keep_error)
+
+    def _keep_error(self, record: Json) -> None:
+        """Store the record of a failed request for `doctor --last-errors`. It must not fail the turn."""
+        from yume_shim.store.error_records import add_error, errors_path
+        from yume_shim.text.redact import redact, with_texts
+
+        secrets = self._keys.secrets
+        try:
+            add_error(errors_path(self._settings.env), with_texts(record, lambda text: redact(text, secrets)))
+        except OSError as error:
+            self._log("debug", f"the record of a failed request cannot be kept: {error}")
 
 
 class MissingKeyProvider:

@@ -134,7 +134,13 @@ class Startup:
         """The log, which redacts every key known so far, with its first lines written."""
         settings, endpoint = self.settings, self.spec.endpoint
         self.keys.secrets[:0] = secrets_of(settings, credential)
-        log = Log(endpoint.name, settings.log.level, self.keys.secrets, debug_file=settings.log.debug_file)
+        log = Log(
+            endpoint.name,
+            settings.log.level,
+            self.keys.secrets,
+            debug_file=settings.log.debug_file,
+            as_json=settings.log.as_json,
+        )
         source = credential.source if credential is not None else "nowhere"
         log("info", f"{self.spec.id} at {_shown(endpoint.base_url)}, key from {source}")
         for note in (*self.opened.notes, *self.keys.take_notes()):

@@ -55,8 +55,15 @@ def _group() -> None:
 @_group.command("doctor")
 @click.option("--model", default="", help="Model to check (default: the configured one).")
 @click.option("--provider", default="", help="Provider to check.")
-def _doctor(model: str, provider: str) -> None:
+@click.option("--last-errors", is_flag=True, help="Show the newest failed requests instead.")
+@click.option("--json", "as_json", is_flag=True, help="With --last-errors: one JSON object per line.")
+def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None:
     """Show which provider, model, key and files a start would use. Makes no request."""
+    if last_errors:
+        from yume_shim.cli.last_errors import shown_errors
+
+        _say(shown_errors(os.environ, as_json=as_json))
+        return
     settings = _settings()
     catalog = _catalog(settings)
     spec = catalog.resolve(model or catalog.configured()[0], provider)

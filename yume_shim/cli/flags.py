@@ -153,6 +153,7 @@ FLAGS: tuple[Flag, ...] = (
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
     _value("--debug-file", "file", "Debug log to a file"),
+    _value("--log-format", "format", "Form of log lines", choices=("text", "json"), ours=True),
     _switch("--debug-to-stderr", "Debug log on stderr"),
     _switch("--version -v", "Print the version"),
     _switch("--help -h", "Print this help"),

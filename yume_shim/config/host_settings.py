@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from yume_shim.config.setting_sources import SettingSources
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("text", "json")
 
 
 def host_settings(sources: SettingSources) -> HostSettings:
@@ -55,7 +56,15 @@ def log_settings(sources: SettingSources) -> LogSettings:
     level = "debug" if debug else sources.env.get("YUME_LOG", "") or sources.conf("log") or "warning"
     if level not in LOG_LEVELS:
         raise BadInvocation(f"log level '{level}' is not one of {', '.join(LOG_LEVELS)}")
-    return LogSettings(level, sources.text("debug-file") or "")
+    form = sources.text("log-format") or sources.env.get("YUME_LOG_FORMAT", "") or sources.conf("log_format") or "text"
+    if form not in LOG_FORMATS:
+        raise BadInvocation(f"log format '{form}' is not one of {', '.join(LOG_FORMATS)}")
+    keep = sources.config.get("keep_errors", True)
+    if not isinstance(keep, bool):
+        raise BadInvocation(f"{sources.config_path}: `keep_errors` must be true or false")
+    if sources.env.get("YUME_KEEP_ERRORS") in ("0", "false"):
+        keep = False
+    return LogSettings(level, sources.text("debug-file") or "", as_json=form == "json", keep_errors=keep)
 
 
 def session_settings(sources: SettingSources) -> SessionSettings:

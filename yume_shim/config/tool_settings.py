@@ -34,6 +34,7 @@ def tool_settings(sources: SettingSources) -> ToolSettings:
         concurrency=1 if sources.flat else CLAUDE_CONCURRENCY,
         web_allow_private=tuple(strings(sources.table("web").get("allow_private", []))),
         sandbox=_sandbox(sources),
+        unasked_env=sources.conf_texts("unasked_env"),
         file_checkpoints=sources.is_true("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
         repair_mojibake=bool(sources.config.get("repair_mojibake", False)),
     )

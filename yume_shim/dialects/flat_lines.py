@@ -116,6 +116,7 @@ def failure_line(failure: Failure, provider: str) -> Json:
         status=failure.status,
         retry_after_ms=failure.retry_after_ms,
         provider_code=failure.provider_code or None,
+        request_id=failure.request_id or None,
     )
 
 
@@ -141,6 +142,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         modelUsage=model_usage(event.model_usage),
         cost_estimated=True if estimated else None,
         structured_output=event.structured_output,
+        request_id=event.failure.request_id or None if event.failure is not None else None,
     )
 
 

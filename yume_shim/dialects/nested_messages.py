@@ -106,6 +106,7 @@ class Messages:
             error=nested_error_category(failure),
             api_error_status=failure.status,
             api_error_type=failure.provider_code or None,
+            request_id=failure.request_id or None,
         )
 
     def _remember(self, tagged: Tagged, given: str = "") -> str:

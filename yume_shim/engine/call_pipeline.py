@@ -58,6 +58,14 @@ class CallPipeline:
 
     def judge(self, call: ToolCall) -> JudgedCall:
         """Prepare, before-hooks, decide. Raises Cancelled, nothing else."""
+        judged = self._judge(call)
+        if self._services.settings.log.debugs:
+            from yume_shim.engine.debug_log import judged_entry
+
+            self._services.log("debug", judged_entry(judged))
+        return judged
+
+    def _judge(self, call: ToolCall) -> JudgedCall:
         try:
             prepared = self._toolbox.prepare(call)
             before = self._before(prepared)
@@ -75,6 +83,15 @@ class CallPipeline:
     def complete(self, judged: JudgedCall) -> ToolFinished:
         """Ask, run, after-hooks, finish. Raises Cancelled or HostStopped, nothing else."""
         begun = self._services.clock.monotonic()
+        finished = self._complete(judged, begun)
+        if self._services.settings.log.debugs:
+            from yume_shim.engine.debug_log import finished_entry
+
+            took = round((self._services.clock.monotonic() - begun) * 1000)
+            self._services.log("debug", finished_entry(finished, took))
+        return finished
+
+    def _complete(self, judged: JudgedCall, begun: float) -> ToolFinished:
         permitted = self._permit(judged)
         if isinstance(permitted, ToolFinished):
             return permitted

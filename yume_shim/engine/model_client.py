@@ -38,7 +38,7 @@ FAILOVER_KINDS = ("overloaded", "rate_limit", "server", "network", "dns", "timeo
 """Failures that another model may not have: never a wrong key, a bad request or an exhausted budget."""
 RETRIES_BEFORE_FALLBACK = 2
 """Three tries, then the fallback model, as in the Claude CLI."""
-QUOTING = ("message", "provider_code", "detail", "param", "nudge")
+QUOTING = ("message", "provider_code", "detail", "param", "nudge", "request_id")
 """Fields of a failure that quote the server."""
 MAX_NUDGES = 2
 """How often a model that wrote an unreadable call is asked again with a note about it."""
@@ -232,6 +232,10 @@ class ModelClient:
         from yume_shim.engine.retry import plan_retry
 
         wait = plan_retry(failure, self._retries, backoff, self._services.clock.jitter())
+        if self._services.settings.log.debugs:
+            from yume_shim.engine.debug_log import retry_entry
+
+            self._services.log("debug", retry_entry(failure, self._retries, backoff, wait))
         if wait is None:
             self._drop(attempt, 0)
             raise GaveUp(failure, shown=attempt.visible())

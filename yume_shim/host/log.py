@@ -1,5 +1,5 @@
-"""The log on stderr: one line per message, without secrets. It never raises and never waits: a host that does not read
-its end of the pipe must not stop a turn."""
+"""The log on stderr: one line per message, without secrets, as text or as JSON. It never raises and never waits: a host
+that does not read its end of the pipe must not stop a turn."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from yume_shim.host.descriptors import CLOSED, claim
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 STDERR = 2
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
@@ -32,8 +33,11 @@ class Log:
         secrets: Sequence[str] = (),
         stream_fd: int = STDERR,
         debug_file: str = "",
+        *,
+        as_json: bool = False,
     ) -> None:
         self._provider = provider
+        self._as_json = as_json
         self._secrets = secrets
         self._least = LEVELS.get(level, LEVELS["warning"])
         self._fd = claim(stream_fd)
@@ -45,11 +49,29 @@ class Log:
         shown = LEVELS.get(level, LEVELS["error"]) >= self._least and self._fd != CLOSED
         if not shown and self._file == CLOSED:
             return
-        line = f"yume-shim[{self._provider}] {level} {self._clean(message)}"
+        text = "" if self._as_json else f"yume-shim[{self._provider}] {level} {self._clean(message)}"
         if shown and _has_room(self._fd):
-            _put(self._fd, line, MAX_LINE_BYTES)
+            _put(self._fd, self._json(level, message, MAX_LINE_BYTES) if self._as_json else text, MAX_LINE_BYTES)
         if self._file != CLOSED:
-            _put(self._file, f"{_now()} {line}", MAX_FILE_LINE_BYTES)
+            limit = MAX_FILE_LINE_BYTES
+            _put(self._file, self._json(level, message, limit) if self._as_json else f"{_now()} {text}", limit)
+
+    def _json(self, level: str, message: str, limit: int) -> str:
+        """The message as one JSON object. One that is too long keeps its beginning and loses its fields."""
+        from yume_shim.text.codec import dumps
+        from yume_shim.text.log_entry import LogEntry
+        from yume_shim.text.redact import with_texts
+
+        line: dict[str, Any] = {"time": _now(), "level": level, "provider": self._provider}
+        if isinstance(message, LogEntry):
+            full = line | {"message": message.event} | with_texts(dict(message.fields), self._clean)
+        else:
+            full = line | {"message": self._clean(message)}
+        data = dumps(full)
+        if len(data) >= limit:
+            # an escape takes at most six bytes
+            data = dumps(line | {"message": self._clean(message)[: (limit - 200) // 6], "clipped": True})
+        return data.decode("utf-8")
 
     def _clean(self, message: str) -> str:
         from yume_shim.text.redact import redact

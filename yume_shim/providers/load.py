@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.providers.fitting.prepare import Learn
-    from yume_shim.providers.pipeline import Adapter, Log, Tap
-    from yume_shim.types.models import Credential, Endpoint, ModelSpec
+    from yume_shim.providers.pipeline import Adapter, Exchange, Log, Note, Tap
+    from yume_shim.providers.request_log import RequestLog
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import Failure
+    from yume_shim.types.models import Credential, Endpoint, ModelSpec, Request
     from yume_shim.types.ports import Ids, Provider, Transport
     from yume_shim.types.settings import Settings, Timeouts
 
@@ -26,21 +29,45 @@ def load_provider(
 
 
 def provider_maker(
-    spec: ModelSpec, settings: Settings, ids: Ids, log: Log, tap: Tap | None = None, learn: Learn | None = None
+    spec: ModelSpec,
+    settings: Settings,
+    ids: Ids,
+    log: Log,
+    tap: Tap | None = None,
+    learn: Learn | None = None,
+    keep_error: Callable[[Json], None] | None = None,
 ) -> Callable[[Credential], Provider]:
-    """A function that builds the provider for one key. All providers of the model share adaptations and notices.
-    `learn` is called with the limits that refusals named, once a request has succeeded with them."""
+    """A function that builds the provider for one key. All providers of the model share adaptations, notices and the
+    log of requests. `learn` is called with the limits that refusals named, once a request has succeeded with them;
+    `keep_error` stores the record of a failed request."""
     from yume_shim.providers.fitting.prepare import Preparer
     from yume_shim.providers.pipeline import ApiProvider
 
     preparer = Preparer(log, learn)
+    note = _request_notes(log if settings.log.debugs else None, keep_error)
 
     def make(credential: Credential) -> Provider:
         adapter = load_adapter(spec.endpoint.api)
         transport = _load_transport(adapter, spec, credential, settings, log)
-        return ApiProvider(adapter, spec.endpoint, transport, ids, log, tap, preparer)
+        return ApiProvider(adapter, spec.endpoint, transport, ids, log, tap, preparer, note)
 
     return make
+
+
+def _request_notes(log: Log | None, keep_error: Callable[[Json], None] | None) -> Note:
+    """What the pipeline calls after each attempt. The log of requests is loaded when there is something to note."""
+    made: list[RequestLog] = []
+
+    def note(request: Request, exchange: Exchange, failure: Failure | None, change: str) -> None:
+        if log is None and (failure is None or keep_error is None):
+            return
+        from yume_shim.providers.request_log import RequestLog
+
+        if not made:
+            made.append(RequestLog(log, keep_error))
+        made[0].note(request, exchange, failure, change)
+
+    return note
 
 
 def load_adapter(api: str) -> Adapter:

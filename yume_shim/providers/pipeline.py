@@ -6,7 +6,10 @@ avoided, it is changed and sent again (`fitting/endpoint_adaptation`), unless a 
 
 from __future__ import annotations
 
+import time
+
 from yume_shim.providers.fitting.prepare import Preparer
+from yume_shim.providers.wire.error_body import read_request_id
 from yume_shim.providers.wire.failures import (
     StatusFailed,
     advised,
@@ -16,6 +19,7 @@ from yume_shim.providers.wire.failures import (
 )
 from yume_shim.types.errors import Cancelled, ProviderFailed
 from yume_shim.types.events import BlockDelta, Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
     TapKind = Literal["request", "headers", "frame", "status", "fault"]
     Tap = Callable[[TapKind, Any], None]
     """Receives everything: the WireRequest, the response headers, every frame, a StatusFailed, a Failure."""
+
+    Note = Callable[[Request, "Exchange", Failure | None, str], None]
+    """(request, exchange, failure, change): an attempt has ended; `change` = how it is sent again at once."""
 
     class Decoding(Protocol):
         """A decoder of one response."""
@@ -63,6 +70,27 @@ if TYPE_CHECKING:
             ...
 
 
+class Exchange:
+    """One request on the wire and the head of its answer, for the log. `wire` is None until it was sent."""
+
+    __slots__ = ("began", "headers", "wire")
+
+    def __init__(self) -> None:
+        self.wire: WireRequest | None = None
+        self.headers: Mapping[str, str] = {}
+        self.began = 0.0
+
+    def sent(self, wire: WireRequest) -> None:
+        """The request is about to be sent."""
+        self.wire, self.began = wire, time.monotonic()
+
+    def named(self, failure: Failure) -> Failure:
+        """A failure inside an answer, with the request id of the answer's head."""
+        if failure.request_id or not self.headers or failure.kind == "cancelled":
+            return failure
+        return replace(failure, request_id=read_request_id(self.headers))
+
+
 BAD_FRAME_QUOTE = 200
 """Characters of an invalid event that are quoted."""
 
@@ -79,6 +107,7 @@ class ApiProvider:
         log: Log,
         tap: Tap | None = None,
         preparer: Preparer | None = None,
+        note: Note | None = None,
     ) -> None:
         self._adapter = adapter
         self._name = endpoint.name
@@ -87,21 +116,24 @@ class ApiProvider:
         self._log = log
         self._tap = tap
         self._preparer = preparer or Preparer(log)
+        self._note = note or _ignore
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
         while True:
             begun = False
             failure: Failure | None = None
-            for event in self._attempt(request, cancel):
+            exchange = Exchange()
+            for event in self._attempt(request, cancel, exchange):
                 if type(event) is BlockDelta:  # first: by far the most frequent, and never the first of an answer
                     yield event
                     continue
                 if isinstance(event, ResponseFailed):
-                    failure = event.failure
+                    failure = exchange.named(event.failure)
                     break
                 begun = begun or not isinstance(event, Notice)
                 if isinstance(event, ResponseEnded):
+                    self._note(request, exchange, None, "")
                     self._preparer.succeeded(request)
                     yield event
                     return
@@ -110,6 +142,7 @@ class ApiProvider:
                 failure = failure_protocol(self._name, "the decoder ended without a terminal event")
             failure = self._preparer.judge(request, failure)
             change = None if begun else self._preparer.adapt(request, failure)
+            self._note(request, exchange, failure, change or "")
             if change is None:
                 break
             self._log("info", f"{failure.message}; sent again: {change}")
@@ -119,9 +152,9 @@ class ApiProvider:
         """Close idle connections."""
         self._transport.close()
 
-    def _attempt(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
+    def _attempt(self, request: Request, cancel: Cancel, exchange: Exchange) -> Iterator[ModelEvent]:
         """The events of one request; an exception becomes a ResponseFailed."""
-        events = self._events(request, cancel)
+        events = self._events(request, cancel, exchange)
         try:
             yield from events
             return
@@ -141,7 +174,7 @@ class ApiProvider:
             self._tap("fault", failure)
         yield ResponseFailed(failure)
 
-    def _events(self, request: Request, cancel: Cancel) -> Generator[ModelEvent, None, None]:
+    def _events(self, request: Request, cancel: Cancel, exchange: Exchange) -> Generator[ModelEvent, None, None]:
         cancel.check()
         tap = self._tap
         ready = self._preparer.prepare(request, cancel)
@@ -149,7 +182,9 @@ class ApiProvider:
         wire = self._preparer.edit(self._adapter.encode_request(ready.request))
         if tap:
             tap("request", wire)
+        exchange.sent(wire)
         frames: FrameStream = self._transport.open(wire, cancel)
+        exchange.headers = frames.headers
         try:
             if tap:
                 tap("headers", frames.headers)
@@ -194,6 +229,10 @@ class ApiProvider:
         if self._tap and isinstance(exc, StatusFailed):
             self._tap("status", exc)
         return exc.failure
+
+
+def _ignore(request: Request, exchange: Exchange, failure: Failure | None, change: str) -> None:
+    """Nothing is noted."""
 
 
 def _unreadable(text: Any) -> str:

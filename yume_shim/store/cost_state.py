@@ -28,18 +28,18 @@ class CostReader:
         self._state_line = line
         self._responses.clear()
 
-    def add_answer(self, message_id: str, model: str, usage: Any, cost: float) -> None:
-        """A line of an answer. An answer has one line per block, and all of them carry the same figures."""
-        self._responses.append((message_id, model, usage, cost))
+    def add_answer(self, answer: str, model: str, usage: Any, cost: float) -> None:
+        """A line of the answer with this name. An answer has one line per block, all with the same figures."""
+        self._responses.append((answer, model, usage, cost))
 
     def by_model(self) -> tuple[ModelUsage, ...]:
         """What each model has cost."""
         models = _state_models(self._state_line)
         counted = ""
-        for message_id, model, usage, cost in self._responses:
-            if message_id and message_id == counted:
+        for answer, model, usage, cost in self._responses:
+            if answer == counted:
                 continue
-            counted = message_id
+            counted = answer
             before = models.get(model, ModelUsage(model, Usage(), 0.0, 0, 0))
             models[model] = replace(
                 before,

@@ -61,29 +61,36 @@ def find(projects: str, session_id: str, cwd: str = "") -> str:
 
 
 def newest(projects: str, cwd: str) -> str:
-    """The session of a folder that was written last; "" if there is none. Compares the folder in the file too, because
-    `a.b` and `a-b` have the same project name."""
+    """The session of a folder that was written last; "" if there is none."""
     real = os.path.realpath(cwd)
     for path, _, _ in _files(projects, project_key(real)):
         listed = look(path)
-        if listed is not None and (not listed.cwd or os.path.realpath(listed.cwd) == real):
+        if listed is not None and _is_of(listed, real):
             return path
     return ""
 
 
 def by_title(projects: str, title: str, cwd: str) -> list[str]:
-    """The sessions of a folder's project that have this title, newest first."""
+    """The sessions of a folder that have this title, newest first."""
     folded = title.strip().casefold()
     found = listing(projects, cwd)
     return [listed.path for listed in found if listed.title.strip().casefold() == folded] if folded else []
 
 
 def listing(projects: str, cwd: str = "") -> list[Listed]:
-    """All sessions, or those of one folder's project; newest first."""
-    folders = [project_key(os.path.realpath(cwd))] if cwd else _folders(projects)
+    """All sessions, or those of one folder; newest first."""
+    real = os.path.realpath(cwd) if cwd else ""
+    folders = [project_key(real)] if real else _folders(projects)
     files = [entry for folder in folders for entry in _files(projects, folder)]
     files.sort(key=lambda entry: entry[1], reverse=True)
-    return [listed for path, _, _ in files if (listed := look(path)) is not None]
+    found = [listed for path, _, _ in files if (listed := look(path)) is not None]
+    return [listed for listed in found if _is_of(listed, real)] if real else found
+
+
+def _is_of(listed: Listed, folder: str) -> bool:
+    """Does the session belong to this folder? `a/b-c`, `a/b/c` and `a.b.c` have the same project name: the folder that
+    the file itself names decides."""
+    return not listed.cwd or os.path.realpath(listed.cwd) == folder
 
 
 def look(path: str) -> Listed | None:

@@ -158,6 +158,7 @@ class TranscriptReader:
         node = AssistantNode(uuid, above, place, assistant_blocks(message.get("content"), private))
         if isinstance(message_id, str):
             node.message_id = message_id
+            self.tree.join_answer(node)
         self.last_usage = (uuid, message.get("usage"))
         written_by = (private.get("provider"), line.get("requestedModel"), private.get("origin"), message.get("model"))
         try:
@@ -169,7 +170,7 @@ class TranscriptReader:
         node.model, node.origin = author
         cost = line.get("costUSD")
         if cost is not None and isinstance(cost, (int, float)):
-            self.costs.add_answer(node.message_id, node.model[1], message.get("usage"), cost)
+            self.costs.add_answer(node.answer, node.model[1], message.get("usage"), cost)
         return node
 
     def _attachment(self, uuid: str, above: Node | str | None, place: int, line: Json) -> Node:

@@ -50,9 +50,9 @@ class UserNode(Node):
 
 class AssistantNode(Node):
     """A line of an answer. `model` is the requested (provider, model), without a provider if another program sent the
-    request."""
+    request. `answer` is the uuid of the answer's first line."""
 
-    __slots__ = ("blocks", "message_id", "model", "origin")
+    __slots__ = ("answer", "blocks", "message_id", "model", "origin")
     kind = "assistant"
 
     def __init__(self, uuid: str, parent: Node | str | None, place: int, blocks: tuple[Block, ...]) -> None:
@@ -60,6 +60,7 @@ class AssistantNode(Node):
         self.parent = parent
         self.place = place
         self.blocks = blocks
+        self.answer = uuid
         self.message_id = ""
         self.origin = ""
         self.model: tuple[str, str] = ("", "")
@@ -82,6 +83,17 @@ class Tree:
         """Add the next line."""
         self.nodes[node.uuid] = node
         self._places.append(node)
+
+    def join_answer(self, node: AssistantNode) -> None:
+        """Note which answer a new line belongs to: that of the line above it, if both have the same message id. The id
+        alone says little: some servers give every answer the same one."""
+        above = node.parent
+        if isinstance(above, str):  # torn: the line before it in the file
+            above = self._places[-1] if self._places else None
+        while above is not None and not above.kind:
+            above = above.parent if isinstance(above.parent, Node) else None
+        if isinstance(above, AssistantNode) and node.message_id and above.message_id == node.message_id:
+            node.answer = above.answer
 
     def clear(self) -> None:
         """Forget all lines: a new root follows."""
@@ -138,8 +150,8 @@ class Tree:
 
 
 def _belongs(node: Node, above: Node) -> bool:
-    if node.kind == "assistant":
-        return bool(node.message_id) and node.message_id == above.message_id
+    if isinstance(node, AssistantNode):
+        return isinstance(above, AssistantNode) and node.answer == above.answer
     return any(isinstance(block, ToolResult) for block in node.blocks)
 
 
@@ -188,10 +200,10 @@ class _History:
         self.built[-1] = (role, before + blocks, origin)
 
     def add_assistant(self, node: AssistantNode) -> None:
-        if self._answer >= 0 and node.message_id and node.message_id == self._answer_id:
+        if self._answer >= 0 and node.answer == self._answer_id:
             role, before, origin = self.built[self._answer]
             self.built[self._answer] = (role, before + node.blocks, origin)
             return
-        self._answer, self._answer_id = len(self.built), node.message_id
+        self._answer, self._answer_id = len(self.built), node.answer
         self._only_results = False
         self.built.append(("assistant", node.blocks, node.origin))

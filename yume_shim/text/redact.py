@@ -6,8 +6,9 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from re import Match, Pattern
+    from typing import Any
 
 REDACTED = "[redacted]"
 MIN_SECRET_LENGTH = 8
@@ -48,6 +49,17 @@ def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
         _pattern = re.compile("|".join((_BEARER, *_SHAPES)))
     text, found = _pattern.subn(_hide, text)
     return text, count + found
+
+
+def with_texts(fact: Any, change: Callable[[str], str]) -> Any:
+    """Nested lists and dicts with every text in them changed, keys included."""
+    if isinstance(fact, str):
+        return change(fact)
+    if isinstance(fact, dict):
+        return {change(str(name)): with_texts(inner, change) for name, inner in fact.items()}
+    if isinstance(fact, list | tuple):
+        return [with_texts(inner, change) for inner in fact]
+    return fact
 
 
 def shown_address(url: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.tools.dispatch.session_state import ToolState
-    from yume_shim.tools.shell.processes import Ended
+    from yume_shim.tools.shell.processes import Ended, ProcessGroup
     from yume_shim.tools.shell.shell_session import BackgroundCommand, ShellSession
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
@@ -40,11 +40,14 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     command: str = given["command"]
     note = _ensure_folder(state)
     if given.get("run_in_background"):
-        return _start_background(command, state, str(given.get("description") or command), context.call_id)
+        return _start_background(command, state, str(given.get("description") or command), context)
     with _LongRun(state, context.call_id, str(given.get("description") or command)):
-        ended, moved = _run_command(command, time_limit_ms(given.get("timeout"), state) / 1000, state, context)
+        ended, moved, planted = _run_command(command, time_limit_ms(given.get("timeout"), state) / 1000, state, context)
     text = clean_output(ended.output).rstrip("\n")
-    note = "\n".join(part for part in (note, moved) if part)
+    confined = ""
+    if context.confinement is not None:
+        confined = state.wall.note_failure(command, context.confinement, ended.code, text[-MAX_SHOWN:])
+    note = "\n".join(part for part in (note, moved, planted, confined) if part)
     if ended.timed_out:
         head = f"Exit code {TIMEOUT_CODE}\nCommand timed out after {_duration(given.get('timeout'), state)}"
         raise ToolFailed(_lines(head, _both_ends(ended, text), note))
@@ -90,9 +93,9 @@ def _duration(asked: float | None, state: ToolState) -> str:
 # ---------------------------------------------------------------- running
 
 
-def _run_command(command: str, seconds: float, state: ToolState, context: ToolContext) -> tuple[Ended, str]:
-    """Run the command to its end and adopt the folder that it changed to. Returns how it ended, and a note if the shell
-    went back to the workspace instead."""
+def _run_command(command: str, seconds: float, state: ToolState, context: ToolContext) -> tuple[Ended, str, str]:
+    """Run the command to its end and adopt the folder that it changed to. Returns how it ended, a note if the shell
+    went back to the workspace instead, and what the confinement reports."""
     shells = state.shells
     sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"))
     try:
@@ -102,17 +105,33 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
         state.log("warning", f"the shell's working directory is not tracked for this command: {error}")
         cwd_file = ""
     try:
-        running = shells.start(command, sink, cwd_file or NO_FILE)
+        running = _start(command, sink, cwd_file or NO_FILE, state, context)
         try:
             ended = run_to_end(running, seconds, context.cancel)
         finally:
             shells.leave(running)
-        return ended, _adopt_folder(shells, cwd_file, state)
+        return ended, _adopt_folder(shells, cwd_file, state), running.note
     except OSError as error:
         raise os_failure(error, "spawn", shells.shell or "shell") from None
     finally:
         if cwd_file:
             _remove(cwd_file)
+
+
+def _start(command: str, sink: Sink, cwd_file: str, state: ToolState, context: ToolContext) -> ProcessGroup:
+    """Start the command. One that must be confined and cannot be is not run, and asked about the next time."""
+    try:
+        return state.shells.start(command, sink, cwd_file, context.confinement)
+    except OSError as error:
+        raise _not_confined(command, error, state) if context.confinement is not None else error from None
+
+
+def _not_confined(command: str, error: OSError, state: ToolState) -> ToolFailed:
+    state.wall.remember_failure(command)
+    return ToolFailed(
+        f"Nothing was run: the command could not be confined ({error.strerror or error}). Run the very same command "
+        "again: it then needs approval, and runs unconfined."
+    )
 
 
 def _remove(path: str) -> None:
@@ -150,12 +169,15 @@ def _ensure_folder(state: ToolState) -> str:
     return f"Shell cwd was reset to {state.cwd}"
 
 
-def _start_background(command: str, state: ToolState, description: str, call_id: str) -> ToolOutput:
+def _start_background(command: str, state: ToolState, description: str, context: ToolContext) -> ToolOutput:
+    call_id = context.call_id
     try:
-        made = state.shells.start_background(command)
+        made = state.shells.start_background(command, context.confinement)
     except BlockingIOError as error:
         raise ToolFailed(f"{error.strerror}. Stop one of them first.") from None
     except OSError as error:
+        if context.confinement is not None:
+            raise _not_confined(command, error, state) from None
         raise os_failure(error, "spawn", state.shells.shell or "shell") from None
     structured = {
         "stdout": "",

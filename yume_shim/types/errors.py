@@ -84,6 +84,8 @@ class Failure:
     """The input tokens that the provider allows per minute, where that is what was exceeded."""
     nudge: str = ""
     """A note to the model to add when the request is sent again, because the model itself caused the failure."""
+    request_id: str = ""
+    """The provider's own id of the request, which its support asks for."""
     limits: TokenLimits | None = None
     """The token limits that the refusal names."""
 

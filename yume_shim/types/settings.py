@@ -100,6 +100,15 @@ class LogSettings:
 
     level: str = "warning"
     debug_file: str = ""
+    as_json: bool = False
+    """Each line is a JSON object (`--log-format json`)."""
+    keep_errors: bool = True
+    """Keep a record of each failed request for `yume-shim doctor --last-errors`."""
+
+    @property
+    def debugs(self) -> bool:
+        """Debug messages are written somewhere. Otherwise they are not even made."""
+        return self.level == "debug" or bool(self.debug_file)
 
 
 @value
@@ -229,6 +238,8 @@ class ToolSettings:
     sandbox: str = ""
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
     without network."""
+    unasked_env: tuple[str, ...] = ()
+    """Variables that look like secrets (`*_TOKEN` …) and that commands that run unasked may see nevertheless."""
     file_checkpoints: bool = False
     """Keep copies of files before the file tools change them, for the host's `rewind_files`."""
     repair_mojibake: bool = False

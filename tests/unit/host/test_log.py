@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from yume_shim.host.log import MAX_LINE_BYTES, Log
+from yume_shim.text.log_entry import log_entry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,3 +119,31 @@ def test_a_debug_file_that_cannot_be_written_is_reported_once(tmp_path: Path) ->
     assert len(lines) == 2
     assert lines[0].startswith("yume-shim[x] warning cannot write the debug file")
     assert lines[1] == "yume-shim[x] error loud"
+
+
+def test_json_lines_carry_fields_are_redacted_and_never_too_long() -> None:
+    incoming, outgoing = os.pipe()
+    log = Log("x", "debug", secrets=["my-local-key"], stream_fd=outgoing, as_json=True)
+    log("info", "plain\n my-local-key")
+    log("debug", log_entry("request", status=400, model="", shape={"my-local-key": ["a my-local-key"]}))
+    log("debug", log_entry("request", long="\U0001f600" * MAX_LINE_BYTES))
+    data = logged(log, incoming, outgoing)
+    lines = [json.loads(line) for line in data.splitlines()]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time")) for line in lines)
+    assert lines[:2] == [
+        {"level": "info", "provider": "x", "message": "plain\\n [redacted]"},
+        {
+            "level": "debug",
+            "provider": "x",
+            "message": "request",
+            "status": 400,
+            "shape": {"[redacted]": ["a [redacted]"]},
+        },
+    ]
+    assert lines[2]["clipped"] is True
+    assert max(map(len, data.splitlines())) < MAX_LINE_BYTES
+
+
+def test_an_entry_as_text() -> None:
+    entry = log_entry("retry", decision="give up", status=400, gone=None, ids=["a", "b"])
+    assert entry == 'retry decision="give up" status=400 ids=["a","b"]'

@@ -110,6 +110,17 @@ def test_the_newest_session_must_be_from_the_same_folder(projects: Projects) -> 
     assert newest(projects.root, str(projects.cwd.parent)) == ""
 
 
+def test_a_folder_lists_only_its_own_sessions(projects: Projects) -> None:
+    title = {"type": "custom-title", "customTitle": "Plan"}
+    mine = projects.write("mine", question("1", "hi", cwd=str(projects.cwd)), title)
+    theirs = projects.write("theirs", question("1", "hi", cwd=str(projects.twin)), title, cwd=projects.twin)
+    assert os.path.dirname(mine) == os.path.dirname(theirs)
+    assert [listed.path for listed in listing(projects.root, str(projects.cwd))] == [mine]
+    assert [listed.path for listed in listing(projects.root, str(projects.twin))] == [theirs]
+    assert [listed.path for listed in listing(projects.root)] == [theirs, mine]
+    assert by_title(projects.root, "plan", str(projects.cwd)) == [mine]
+
+
 def test_sessions_are_found_in_every_project(projects: Projects) -> None:
     away = projects.write("away", question("1", "hi"), cwd=projects.cwd.parent)
     assert find(projects.root, "away", str(projects.cwd)) == away
@@ -119,7 +130,8 @@ def test_sessions_are_found_in_every_project(projects: Projects) -> None:
 
 def test_titles(projects: Projects) -> None:
     titled = {"type": "custom-title", "customTitle": "The Plan"}
-    old = projects.write("old", question("1", "hi"), titled)
-    new = projects.write("new", question("1", "hi"), answer("2", SAID, parent="1"), titled)
+    here = str(projects.cwd)
+    old = projects.write("old", question("1", "hi", cwd=here), titled)
+    new = projects.write("new", question("1", "hi", cwd=here), answer("2", SAID, parent="1"), titled)
     assert by_title(projects.root, "the plan ", str(projects.cwd)) == [new, old]
     assert by_title(projects.root, "", str(projects.cwd)) == []

@@ -261,6 +261,31 @@ def test_parallel_calls_get_their_results_back(tmp_path: Path, through: str) -> 
     assert history[3:] == (Message("assistant", (Text("both"),), origin),)
 
 
+@pytest.mark.parametrize("with_note", [False, True])
+def test_answers_of_a_server_that_reuses_its_response_ids_keep_their_order(tmp_path: Path, with_note: bool) -> None:
+    lines = [question("0", "hi")]
+    for step in range(3):
+        call = {"type": "tool_use", "id": f"c{step}", "name": "Read", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": f"c{step}", "content": f"of {step}"}
+        lines += [
+            answer(f"{step}t", [{"type": "text", "text": f"step {step}"}], message_id="chatcmpl-0", costUSD=0.25),
+            answer(f"{step}c", [call], message_id="chatcmpl-0", costUSD=0.25),
+            question(f"{step}r", [result]),
+        ]
+        if with_note:  # a line without a message in between
+            lines.append({"type": "system", "subtype": "informational", "uuid": f"{step}n", "isSidechain": False})
+    lines.append(answer("end", [{"type": "text", "text": "done"}], message_id="chatcmpl-0", costUSD=0.25))
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(save(*chain(*lines)))
+    session, origin = read(path), "anthropic-messages/claude-x"
+    expected: list[Message] = [user(Text("hi"))]
+    for step in range(3):
+        blocks = (Text(f"step {step}"), ToolCall(f"c{step}", "Read", {}))
+        expected += [Message("assistant", blocks, origin), user(ToolResult(f"c{step}", f"of {step}"))]
+    assert session.history == (*expected, Message("assistant", (Text("done"),), origin))
+    assert [entry.cost_usd for entry in session.used] == [1.0]
+
+
 def test_one_branch_is_followed_and_the_other_left_out(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     text = [{"type": "text", "text": "x"}]

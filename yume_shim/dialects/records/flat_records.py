@@ -241,7 +241,8 @@ class RetryLine(FlatLine):
 
 @record
 class ErrorLine(FlatLine):
-    """An error that the user should see: the provider gave up, or the host's input was refused."""
+    """An error that the user should see: the provider gave up, or the host's input was refused. `request_id` is the
+    provider's own id of the failed request."""
 
     type: Literal["error"] = "error"
     message: str
@@ -251,6 +252,7 @@ class ErrorLine(FlatLine):
     status: int | None = ABSENT
     retry_after_ms: int | None = ABSENT
     provider_code: str | None = ABSENT
+    request_id: str | None = ABSENT
 
 
 @record
@@ -264,7 +266,7 @@ class InterruptLine(FlatLine):
 @record
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
-    estimated tokens or lacks a price."""
+    estimated tokens or lacks a price; `request_id` is the provider's id of the request that failed."""
 
     type: Literal["result"] = "result"
     subtype: FlatSubtype
@@ -282,6 +284,7 @@ class ResultLine(FlatLine):
     modelUsage: dict[str, ModelFigures]
     cost_estimated: Literal[True] | None = ABSENT
     structured_output: Any = ABSENT
+    request_id: str | None = ABSENT
 
 
 @record

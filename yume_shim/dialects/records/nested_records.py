@@ -67,6 +67,7 @@ class ApiErrorLine(Record):
     is_api_error_message: Literal[True] = True
     api_error_status: int | None
     api_error_type: str | None = ABSENT
+    request_id: str | None = ABSENT
 
 
 @record

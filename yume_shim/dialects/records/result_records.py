@@ -109,11 +109,12 @@ class Errors(Record):
 
 
 class ResultEnd(Record):
-    """The last fields of a `result` line."""
+    """The last fields of a `result` line. `request_id` is the provider's id of the request that failed."""
 
     terminal_reason: str | None = ABSENT
     local_command: str | None = ABSENT
     structured_output: Any = ABSENT
+    request_id: str | None = ABSENT
     user_message_uuid: str | None = ABSENT
     user_message_uuids: list[str] | None = ABSENT
     session_id: str

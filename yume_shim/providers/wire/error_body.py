@@ -34,6 +34,31 @@ _DURATION_UNITS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 _WAIT_TEXT = re.compile(r"(?:retry|try again) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)", re.IGNORECASE)
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
+_REQUEST_IDS = (
+    "request-id",  # Anthropic
+    "x-request-id",  # OpenAI and most others
+    "x-amzn-requestid",  # Bedrock
+    "apim-request-id",  # Azure
+    "x-goog-request-id",
+    "x-ms-request-id",
+    "mistral-correlation-id",
+    "cf-ray",  # a proxy in front of the provider
+)
+_ID_SHAPE = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
+
+
+def read_request_id(headers: Mapping[str, str]) -> str:
+    """The provider's id of the request; "" if there is none, or one that is not an id."""
+    for name in _REQUEST_IDS:
+        found = headers.get(name, "")
+        if _own_id(found):
+            return found
+    return ""
+
+
+def _own_id(found: Any) -> str:
+    return found if isinstance(found, str) and _ID_SHAPE.fullmatch(found) else ""
+
 
 @value
 class ErrorBody:
@@ -51,6 +76,8 @@ class ErrorBody:
     """The refused parameter, as a path with dots."""
     token_quota: int = 0
     """Input tokens per minute, if that quota was exceeded."""
+    request_id: str = ""
+    """The provider's id of the request, where the body has it."""
     limits: TokenLimits | None = None
     """The token limits that it names."""
 
@@ -133,6 +160,7 @@ def _from_json(body: Any) -> ErrorBody:
         wait_ms=_retry_info(fields) or _wait_in_text(message),
         param=_param(fields),
         token_quota=_token_quota(fields),
+        request_id=_own_id(body.get("request_id")) or _own_id(fields.get("request_id")),
         limits=_limits(message, fields),
     )
 

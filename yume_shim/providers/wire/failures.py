@@ -12,7 +12,7 @@ import re
 import time
 
 from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, TimedOut
-from yume_shim.providers.wire.error_body import read_body, read_wait_ms
+from yume_shim.providers.wire.error_body import read_body, read_request_id, read_wait_ms
 from yume_shim.types.errors import Failure, ProviderFailed
 from yume_shim.types.value import replace
 
@@ -141,6 +141,7 @@ def failure_from_status(
         param=error.param,
         token_quota=error.token_quota,
         nudge=_nudge(error),
+        request_id=read_request_id(headers) or error.request_id,
         limits=error.limits if kind in _NAMES_LIMITS else None,
     )
 
@@ -160,6 +161,7 @@ def failure_from_payload(payload: Any, provider: str) -> Failure:
         param=error.param,
         token_quota=error.token_quota,
         nudge=_nudge(error),
+        request_id=error.request_id,
         limits=error.limits if kind in _NAMES_LIMITS else None,
     )
 

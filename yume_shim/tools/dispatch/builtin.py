@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import Search
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.confinement import Confinement
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import FileCheckpoints
+    from yume_shim.types.ports import Confiner, FileCheckpoints
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -52,6 +53,7 @@ def open_builtin_tools(
         settings.tools.web_allow_private,
         settings.tools.sandbox,
         search,
+        settings.tools.unasked_env,
     )
     if on_task is not None:
         state.on_task = on_task
@@ -162,5 +164,23 @@ class BuiltinTools:
     def shell_folder(self) -> str:
         return self._state.shell_folder()
 
+    @property
+    def confiner(self) -> Confiner:
+        """What the system can enforce on commands, for the gate."""
+        return _StateConfiner(self._state)
+
     def close(self) -> None:
         self._state.close()
+
+
+class _StateConfiner:
+    """Implements `types.ports.Confiner` without loading what confines commands before a command is judged."""
+
+    def __init__(self, state: ToolState) -> None:
+        self._state = state
+
+    def problem(self, confinement: Confinement) -> str:
+        return self._state.wall.problem(confinement)
+
+    def failed(self, command: str) -> bool:
+        return self._state.wall.failed(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
 from yume_shim.disk.resolve import absolute, resolve
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.files.read_ledger import ReadLedger
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.shell_session import ShellSession
+    from yume_shim.tools.shell.wall import Wall
     from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
@@ -67,6 +69,7 @@ class ToolState:
         web_allow_private: tuple[str, ...] = (),
         sandbox: str = "",
         search: Search | None = None,
+        unasked_env: tuple[str, ...] = (),
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home_folder(session_env or env)
@@ -81,10 +84,13 @@ class ToolState:
         self._web_allow_private = web_allow_private
         self.sandbox = sandbox
         self.search = search
+        self.unasked_env = unasked_env
+        """Variables that hold secrets and that commands that run unasked may see nevertheless."""
         self._lock = threading.RLock()
         self._shells: ShellSession | None = None
         self._watcher: OrphanWatcher | None = None
         self._pages: PageCache | None = None
+        self._wall: Wall | None = None
         self.closed = False
         self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
         """Called when a command starts or ends in the background."""
@@ -143,13 +149,37 @@ class ToolState:
             if self._shells is None:
                 from yume_shim.tools.shell.shell_session import ShellSession
 
+                self._hide_process()
                 wrap = None
                 if self.sandbox:
                     from yume_shim.tools.shell.sandbox import wrapper
 
                     wrap = wrapper(self.sandbox, self.roots, self.env)
-                self._shells = ShellSession(self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, wrap)
+                self._shells = ShellSession(
+                    self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, self.wall, wrap
+                )
             return self._shells
+
+    @property
+    def wall(self) -> Wall:
+        """Confines commands; made on first use."""
+        with self._lock:
+            if self._wall is None:
+                from yume_shim.tools.shell.wall import Wall
+
+                self._wall = Wall(self.log, self.unasked_env)
+            return self._wall
+
+    def _hide_process(self) -> None:
+        """Commands of the same user must not read our environment, where keys are."""
+        if not sys.platform.startswith("linux"):
+            return
+        from yume_shim.tools.shell.kernel import hide_process
+
+        try:
+            hide_process()
+        except OSError as error:
+            self.log("warning", f"commands can read the environment of this program: {error}")
 
     def keep_checkpoints(self, folder: str) -> None:
         """From now on, what the file tools change can be restored."""
@@ -201,10 +231,13 @@ class ToolState:
         with self._lock:
             shells, self._shells = self._shells, None
             watcher, self._watcher = self._watcher, None
+            wall, self._wall = self._wall, None
         if shells is not None:
             shells.close()
         if watcher is not None:
             watcher.close()
+        if wall is not None:
+            wall.close()
 
 
 def _ignore(event: object) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Protocol
 
+    from yume_shim.tools.shell.launches import Launch
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.ports import Cancel
 
@@ -139,13 +140,16 @@ class ProcessGroup:
         sink: OutputSink,
         watcher: OrphanWatcher,
         registers: bool = False,
+        launch: Launch | None = None,
     ) -> None:
+        """`launch` confines the process. Raises OSError if it cannot be started, or not be confined."""
         import subprocess
 
         watcher_pipe = watcher.pipe()
         reader, writer = os.pipe()
-        try:
-            self.process: Popen[bytes] = subprocess.Popen(
+
+        def start() -> Popen[bytes]:
+            return subprocess.Popen(
                 argv,
                 cwd=cwd,
                 env=dict(env),
@@ -154,13 +158,20 @@ class ProcessGroup:
                 stderr=subprocess.STDOUT,
                 start_new_session=not WINDOWS,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                pass_fds=launch.handles if launch is not None else (),
             )
+
+        try:
+            self.process: Popen[bytes] = start() if launch is None else launch.spawn(start)
         except BaseException:
             os.close(reader)
             raise
         finally:
             os.close(writer)
         self._watcher = watcher
+        self._launch = launch
+        self.note = ""
+        """What the confinement reports when the process has ended."""
         watcher.add(self.process.pid)
         self.sink = sink
         self.ended = threading.Event()
@@ -184,6 +195,8 @@ class ProcessGroup:
 
     def _watch(self) -> None:
         self.process.wait()
+        if self._launch is not None:
+            self.note = self._launch.finish()
         self.remove_if_gone()
         self.ended.set()
         self._wake.set()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import Log, Scratch
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.processes import OutputSink
+    from yume_shim.tools.shell.wall import Wall
+    from yume_shim.types.confinement import Confinement
 
 MAX_BACKGROUND = 64
 """Background commands that may run at once, and ended ones that are remembered."""
@@ -68,12 +70,15 @@ class ShellSession:
         scratch: Scratch,
         log: Log,
         watcher: OrphanWatcher,
+        wall: Wall,
         wrap: Callable[[list[str], str, str], list[str]] | None = None,
     ) -> None:
-        """`wrap` puts a sandbox around (argv, cwd, file that must stay writable)."""
+        """`wall` confines commands that must be. `wrap` puts a sandbox around (argv, cwd, file that must stay
+        writable)."""
         self.cwd = cwd
         self._watcher = watcher
         self._wrap = wrap
+        self.wall = wall
         self.background: dict[str, BackgroundCommand] = {}
         self._env = {**DEFAULT_ENV, **env}
         self._scratch = scratch
@@ -84,22 +89,33 @@ class ShellSession:
         path = self._env.get("PATH", os.defpath)
         self.shell = find_program("bash", path, ".exe" if WINDOWS else "") or find_program("sh", path)
 
-    def start(self, command: str, sink: OutputSink, cwd_file: str) -> ProcessGroup:
-        """Start a command in the shell cwd. Raises OSError if it cannot be started."""
+    def start(
+        self, command: str, sink: OutputSink, cwd_file: str, confinement: Confinement | None = None
+    ) -> ProcessGroup:
+        """Start a command in the shell cwd. Raises OSError if it cannot be started or confined."""
         if len(command) * 4 > MAX_ARGUMENT and len(command.encode("utf-8")) > MAX_ARGUMENT and self.shell:
             handle, path = self._scratch.new_file("command", ".sh")
             with open(handle, "wb") as file:
                 file.write(command.encode("utf-8") + b"\n")
             command = f". {quoted(path)}"
-        argv = shell_argv(command, cwd_file, self.shell, WINDOWS, registers=self._wrap is None)
-        if self._wrap is not None:
-            argv = ["/bin/sh", "-c", REGISTER_AND_RUN, "sh", *self._wrap(argv, self.cwd, cwd_file)]
-        running = ProcessGroup(argv, self.cwd, {**self._env, "PWD": self.cwd}, sink, self._watcher, registers=True)
+        env = {**self._env, "PWD": self.cwd}
+        launch = wrapped = None
+        plain = shell_argv(command, cwd_file, self.shell, WINDOWS, registers=False)
+        if confinement is not None:
+            launch = self.wall.launch(confinement, cwd_file, env)
+            env, wrapped = {**launch.env}, launch.wrapped(plain, self.cwd)
+        elif self._wrap is not None:
+            wrapped = self._wrap(plain, self.cwd, cwd_file)
+        if wrapped is None:
+            argv = shell_argv(command, cwd_file, self.shell, WINDOWS)
+        else:
+            argv = ["/bin/sh", "-c", REGISTER_AND_RUN, "sh", *wrapped]
+        running = ProcessGroup(argv, self.cwd, env, sink, self._watcher, registers=True, launch=launch)
         with self._lock:
             self._left.append(running)
         return running
 
-    def start_background(self, command: str) -> BackgroundCommand:
+    def start_background(self, command: str, confinement: Confinement | None = None) -> BackgroundCommand:
         """Start a command that outlives the call; its output goes to a file from the first byte."""
         with self._lock:
             over = [name for name, shell in self.background.items() if shell.running.ended.is_set()]
@@ -111,7 +127,7 @@ class ShellSession:
             name = f"bash_{self._count}"
             sink = Sink(lambda: self._scratch.new_file(name, ".output"), keep=-1)
             sink.feed(b"")
-            made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE))
+            made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE, confinement))
             self.background[name] = made
             return made
 

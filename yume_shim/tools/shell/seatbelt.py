@@ -1,0 +1,46 @@
+"""The sandbox-exec profile of a confined command (macOS), as text. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from yume_shim.types.value import value
+
+DEVICES = ("/dev/null", "/dev/zero", "/dev/dtracehelper", "/dev/tty")
+
+
+@value
+class Profile:
+    """`writable`: folders that may be changed as a whole, except names that are protected. `hidden`: not readable."""
+
+    writable: tuple[str, ...] = ()
+    note: str = ""
+    protected: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    network: bool = False
+
+
+def profile_text(profile: Profile) -> str:
+    """The last rule that matches decides, so the exceptions come last."""
+    lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
+    lines += [f"(allow file-write-data (literal {_quoted(device)}))" for device in DEVICES]
+    lines += [f"(allow file-write* (subpath {_quoted(folder)}))" for folder in profile.writable]
+    if profile.note and not profile.note.startswith("/dev/"):
+        lines.append(f"(allow file-write* (literal {_quoted(profile.note)}))")
+    if profile.protected:
+        names = "|".join(_any_case(name) for name in profile.protected)
+        lines.append(f"(deny file-write* (regex #{_quoted(f'/({names})(/|$)')}))")
+    lines += [f"(deny file-read* (subpath {_quoted(path)}))" for path in profile.hidden]
+    lines += ["(deny process-info* (target others))", "(deny signal (target others))", "(deny mach-lookup)"]
+    if not profile.network:
+        lines.append("(deny network*)")
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _any_case(name: str) -> str:
+    """The name as a pattern that ignores case: the file system may."""
+    return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else re.escape(c) for c in name)
