@@ -204,6 +204,7 @@ class CallPipeline:
         return output if after.output is output else self._clean(prepared.call, after.output)
 
     def _after_failure(self, prepared: PreparedCall, finished: ToolFinished) -> ToolFinished:
+        finished = self._clean_failure(finished)
         if self._services.hooks is None:
             return finished
         failure = ToolOutput(finished.result.content, finished.structured, is_error=True)
@@ -223,6 +224,14 @@ class CallPipeline:
             if count:
                 self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")
         return output
+
+    def _clean_failure(self, finished: ToolFinished) -> ToolFinished:
+        """Remove keys: what a failed command printed is in its message."""
+        output = ToolOutput(finished.result.content, finished.structured)
+        clean = self._clean(finished.call, output)
+        if clean is output:
+            return finished
+        return replace(finished, result=replace(finished.result, content=clean.content), structured=clean.structured)
 
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)

@@ -97,7 +97,7 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
     """Run the command to its end and adopt the folder that it changed to. Returns how it ended, a note if the shell
     went back to the workspace instead, and what the confinement reports."""
     shells = state.shells
-    sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"))
+    sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"), redact=state.scratch.redact)
     try:
         handle, cwd_file = state.scratch.new_file("cwd", ".txt")
         os.close(handle)
@@ -261,7 +261,7 @@ def _persist(ended: Ended, text: str, state: ToolState, call_id: str) -> tuple[s
     """The file with the whole output, and the size of the output."""
     if ended.path:
         return ended.path, ended.total
-    data = text.encode("utf-8")
+    data = state.scratch.redact(text).encode("utf-8")
     try:
         handle, path = state.scratch.new_file(call_id, ".txt")
         with open(handle, "wb") as file:

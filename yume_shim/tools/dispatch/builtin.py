@@ -14,7 +14,7 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.tools.dispatch.session_state import Search
     from yume_shim.types.blocks import ToolCall
@@ -39,10 +39,11 @@ def open_builtin_tools(
     host_answers: bool = False,
     search: Search | None = None,
     on_task: Callable[[TaskStarted | TaskEnded], object] | None = None,
+    secrets: Sequence[str] = (),
 ) -> BuiltinTools:
     """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
-    `on_task` is called when a command starts or ends in the background."""
+    `on_task` is called when a command starts or ends in the background. `secrets` are removed from saved outputs."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -54,6 +55,7 @@ def open_builtin_tools(
         settings.tools.sandbox,
         search,
         settings.tools.unasked_env,
+        secrets if settings.credentials.redact_output else None,
     )
     if on_task is not None:
         state.on_task = on_task

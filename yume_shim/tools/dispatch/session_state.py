@@ -12,7 +12,7 @@ from yume_shim.types.folders import home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.files.read_ledger import ReadLedger
@@ -35,8 +35,18 @@ MAX_TRIES = 10_000
 class Scratch:
     """The folder for outputs that are too long to show. Created with mode 0700 when the first file is written."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, secrets: Sequence[str] | None = None) -> None:
+        """`secrets`: the keys in use, a list that may grow. None: keys are not removed."""
         self.folder = folder
+        self._secrets = secrets
+
+    def redact(self, text: str) -> str:
+        """The text without keys, as it may be saved."""
+        if self._secrets is None:
+            return text
+        from yume_shim.text.redact import redact
+
+        return redact(text, self._secrets)
 
     def new_file(self, name: str, ending: str) -> tuple[int, str]:
         """Open a fresh file (0600) for writing; `name` is made safe and, if taken, numbered."""
@@ -70,6 +80,7 @@ class ToolState:
         sandbox: str = "",
         search: Search | None = None,
         unasked_env: tuple[str, ...] = (),
+        secrets: Sequence[str] | None = None,
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home_folder(session_env or env)
@@ -79,7 +90,7 @@ class ToolState:
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
         self.log = log
         self._ledger: ReadLedger | None = None
-        self.scratch = Scratch(scratch_dir)
+        self.scratch = Scratch(scratch_dir, secrets)
         self.todos: list[Json] = []
         self._web_allow_private = web_allow_private
         self.sandbox = sandbox
