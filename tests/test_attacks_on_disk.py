@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.attack_world import CAREFUL, EVERY, World, call, survive
+from tests.helpers.hostile_state import lay_traps
 from tests.unit.gate.test_attacks import (
     BEHIND_AN_ALLOWED_PREFIX,
     EDITS_KEPT_IN,
@@ -20,6 +21,7 @@ from tests.unit.gate.test_attacks import (
     PLAIN_DENIED,
     lay_links,
 )
+from tests.unit.gate.test_attacks_shell_state import TABLES
 from yume_shim.types.settings import Rules
 
 if TYPE_CHECKING:
@@ -49,6 +51,13 @@ def test_no_command_that_does_more_counts_as_reading(world: World, mode: str) ->
 @pytest.mark.parametrize("mode", EVERY)
 def test_a_denied_command_never_runs(world: World, mode: str) -> None:
     survive(world, world.runner(mode, Rules(deny=("Bash(touch:*)",))), [*PLAIN_DENIED, *HARD])
+
+
+@pytest.mark.parametrize("mode", EVERY)
+def test_no_state_of_the_shell_makes_a_command_harmful(world: World, mode: str) -> None:
+    lay_traps(world.space, world.outside)
+    for rows, rules, modes in TABLES.values():
+        survive(world, world.runner(mode, rules), rows if mode in modes else [])
 
 
 @pytest.mark.parametrize("mode", [*CAREFUL, "acceptEdits"])

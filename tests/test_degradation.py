@@ -90,11 +90,10 @@ def test_warnings_are_given_only_where_the_level_says_so(feature: str, rule: Map
 def test_extensions_are_left_out_as_the_table_says() -> None:
     folder = GOLDEN / "sessions" / "degraded-extensions"
     argv = tomllib.loads((folder / "case.toml").read_text("utf-8"))["argv"]
-    assert {"--mcp-config", "--agents", "--settings"} <= set(argv)
+    assert {"--agents", "--settings"} <= set(argv)
     for dialect in ("flat", "nested"):
         init = json.loads((folder / "expected" / f"{dialect}.jsonl").read_text("utf-8").splitlines()[0])
-        assert init["mcp_servers"] == []
-        assert not [tool for tool in init["tools"] if tool.startswith("mcp__") or tool in ("Task", "Skill")]
+        assert not [tool for tool in init["tools"] if tool in ("Task", "Skill")]
         assert "hooks" in (folder / "expected" / f"{dialect}.stderr").read_text("utf-8")
 
 

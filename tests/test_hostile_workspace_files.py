@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes, devices and links")
 
-AT_START = (".claude/settings.json", ".claude/settings.local.json", ".git/HEAD", "CLAUDE.md", "CLAUDE.local.md")
+AT_START = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".git/HEAD"),
+    *("CLAUDE.md", "CLAUDE.local.md", ".mcp.json"),
+)
 KINDS = ("pipe", "link to a pipe", "/dev/zero", "/dev/tty", "folder", "endless link", "huge")
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 
@@ -154,6 +157,7 @@ def test_the_program_starts_and_answers(tmp_path: Path, form: str, kind: str) ->
     said = (ended.stdout + ended.stderr).decode()
     assert f"{work}/.claude/settings.json is ignored: it cannot be read" in said
     assert f"{work}/.claude/settings.local.json is ignored: it cannot be read" in said
+    assert f"{work}/.mcp.json cannot be read" in said
 
 
 # ---------------------------------------------------------------- settings that would move the conversation

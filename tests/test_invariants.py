@@ -167,11 +167,13 @@ def test_both_dialects_report_the_same_events(case: session_cases.Case) -> None:
     assert calls(flat) == calls(nested)
     assert results(flat) == results(nested)
     for one, other in zip(*(turn_ends(printed) for printed in (flat, nested)), strict=True):
-        assert one["is_error"] == other["is_error"]
+        if "local_command" not in other:  # a failed /compact is a failure in flat only
+            assert one["is_error"] == other["is_error"]
         assert one["permission_denials"] == other["permission_denials"]
         if not one["is_error"]:
             if case.continued:  # the Claude forms report the last part of such an answer, flat all of it
-                assert one["result"].endswith(other["result"])
+                parts = other.get("result_parts") or [other["result"]]
+                assert (one["result"].replace("\n", ""), other["result"]) == ("".join(parts), parts[-1])
             else:
                 assert one["result"] == other["result"]
         if case.wire("flat") == case.wire("nested"):  # after a cut the dialects may send different requests

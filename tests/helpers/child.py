@@ -9,8 +9,10 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tests.helpers.timing import wait_until
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
@@ -142,15 +144,16 @@ def run(
     """Play a script of stdin lines and cues to the program, to its end."""
     child = start(argv, cwd=cwd, env=env, program=program)
     try:
-        play(child, script)
+        play(child, script, cwd)
         return child.end()
     finally:
         child.kill()
 
 
-def play(child: Child, script: Iterable[dict[str, Any]]) -> None:
-    """Lines are sent; `!after` waits for an output line, `!signal` sends one, `!raw` sends text as it is, `!eof` ends
-    the input, `!sleep_ms` pauses. `{REQUEST_ID}` in a line is the request id of the line last waited for."""
+def play(child: Child, script: Iterable[dict[str, Any]], cwd: str | os.PathLike[str] = "") -> None:
+    """Lines are sent; `!after` waits for an output line, `!file` for a file in `cwd`, `!signal` sends one, `!raw` sends
+    text as it is, `!eof` ends the input, `!sleep_ms` pauses. `{REQUEST_ID}` in a line is the request id of the line
+    last waited for."""
     last: dict[str, Any] = {}
     for step in script:
         match step:
@@ -158,6 +161,8 @@ def play(child: Child, script: Iterable[dict[str, Any]]) -> None:
                 last = child.wait_for(name)
             case {"!after": list(names)}:
                 last = child.wait_for(*names)
+            case {"!file": name}:
+                wait_until(partial(os.path.exists, os.path.join(cwd, name)), f"the file {name}")
             case {"!signal": name}:
                 child.signal(name)
             case {"!raw": text}:

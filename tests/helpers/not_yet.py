@@ -5,4 +5,3 @@ from __future__ import annotations
 import pytest
 
 hooks = pytest.mark.xfail(strict=True, reason="hooks are not run (docs/deviations.md)")
-host_tools = pytest.mark.xfail(strict=True, reason="MCP servers of the host are not called (docs/deviations.md)")

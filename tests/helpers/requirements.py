@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,16 @@ def can_sandbox() -> bool:
         return False
     words = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--unshare-net", "true"]
     return subprocess.run([program, *words], capture_output=True, check=False).returncode == 0
+
+
+@cache
+def can_confine() -> bool:
+    """Whether this kernel has Landlock and seccomp filters."""
+    if not sys.platform.startswith("linux"):
+        return False
+    from yume_shim.tools.shell.launches import landlock_works
+
+    return all(landlock_works())
 
 
 def is_root() -> bool:
@@ -40,6 +51,7 @@ REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     "wine": (lambda: _has("wine", "wine64"), "wine not found"),
     "ripgrep": (lambda: _has("rg"), "ripgrep not found"),
     "bubblewrap": (can_sandbox, "bubblewrap not found or not permitted"),
+    "landlock": (can_confine, "Landlock or seccomp filters not available"),
     "root": (is_root, "root only"),
     "not_root": (lambda: not is_root(), "not as root"),
     "recordings": (lambda: os.path.isdir(os.environ.get("YUME_RECORDED", "")), "YUME_RECORDED names no folder"),

@@ -360,7 +360,6 @@ def test_a_hook_adds_to_the_prompt(world: HostWorld) -> None:
     assert "It is Tuesday." in "\n".join(world.requests()[0].said)
 
 
-@not_yet.host_tools
 def test_tools_of_the_host(world: HostWorld) -> None:
     world.serve([call("mcp__sums__add", a=19, b=23)], [say("42")])
     host = SdkHost(world)

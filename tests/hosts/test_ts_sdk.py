@@ -145,7 +145,6 @@ def test_an_abort(any_world: HostWorld, modules: Path) -> None:
     assert "abort" in tell("abort", any_world, modules)["error"]
 
 
-@not_yet.host_tools
 def test_tools_of_the_host(world: HostWorld, modules: Path) -> None:
     world.serve([call("mcp__sums__add", a=19, b=23)], [say("42")])
     seen = tell("server", world, modules)

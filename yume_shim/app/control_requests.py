@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.providers import Providers
     from yume_shim.engine.session import Session
-    from yume_shim.host.control import Handler
+    from yume_shim.host.control import Handler, Later
     from yume_shim.types.blocks import Json
     from yume_shim.types.ports import Emit, Gate
     from yume_shim.types.settings import Settings
 
 
+MCP_REQUESTS = ("mcp_reconnect", "mcp_toggle", "mcp_set_servers", "mcp_message", "mcp_call")
 NO_HOOKS = "This version runs no hooks: callbacks registered with initialize are not called, and guard nothing."
 
 
@@ -32,6 +34,7 @@ class ControlRequests:
         providers: Providers,
         emit: Emit,
         settings: Settings,
+        mcp: LazyMcp,
         models: tuple[Json, ...],
         version: str,
         *,
@@ -40,6 +43,7 @@ class ControlRequests:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
+        self._mcp = mcp
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handler of each subtype."""
@@ -58,8 +62,9 @@ class ControlRequests:
             "get_context_usage": lambda _: self._session.context_usage(),
             "get_binary_version": lambda _: {"version": self._version},
             "list_models": lambda _: {"models": list(self._models)},
-            "mcp_status": lambda _: {"mcpServers": []},
+            "mcp_status": self._mcp_status,
             "stop_task": self._stop_task,
+            **{subtype: self._mcp_request(subtype) for subtype in MCP_REQUESTS},
         }
 
     def _initialize(self, body: Json) -> Json:
@@ -67,6 +72,7 @@ class ControlRequests:
         hooks = body.get("hooks")
         if isinstance(hooks, dict) and hooks.get("PreToolUse"):
             self._emit(Notice("hooks", NO_HOOKS))
+        self._start_host_servers(body)
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):
             prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
@@ -76,6 +82,27 @@ class ControlRequests:
             schema if isinstance(schema, dict) else None,
         )
         return initialize_body(self._session.info(), self._models, self._version)
+
+    def _start_host_servers(self, body: Json) -> None:
+        """MCP servers in the host's process: those it names here, and those of `--mcp-config`."""
+        named = body.get("sdkMcpServers")
+        names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        if names:
+            self._mcp.open().add_host_servers(names)
+        if self._mcp.parts is not None:
+            self._mcp.parts.servers.start(sdk=True)
+
+    def _mcp_status(self, _: Json) -> Json:
+        parts = self._mcp.parts
+        return {"mcpServers": list(parts.servers.details()) if parts is not None else []}
+
+    def _mcp_request(self, subtype: str) -> Handler:
+        def handler(body: Json) -> Json | Later | None:
+            from yume_shim.app.mcp_requests import handle
+
+            return handle(subtype, body, self._mcp.open())
+
+        return handler
 
     def _interrupt(self, _: Json) -> ReplyThen:
         def stop() -> None:

@@ -6,16 +6,17 @@ from yume_shim import CLAUDE_VERSION, __version__
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
 from yume_shim.host.writer import STDOUT, LineWriter
+from yume_shim.types.events import LocalCommandDone, ModelChanged, Notice, Retrying
 from yume_shim.types.settings import FLAT_LINE_BYTES, NESTED_LINE_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from yume_shim.app.resume import OpenedSession
     from yume_shim.host.event_output import Listener
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import ModelUsage
+    from yume_shim.types.events import Event, ModelUsage
     from yume_shim.types.ports import Clock, Dialect, Ids
     from yume_shim.types.settings import Settings
 
@@ -31,18 +32,28 @@ class Output:
         ids: Ids,
         *,
         flat: bool,
+        log: Callable[[str, str], None],
         listeners: Sequence[Listener] = (),
     ) -> None:
+        self._log = log
         self._transcript = opened.transcript if settings.session.persist else ""
         cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         used = opened.stored.used if opened.stored is not None else ()
         self.host_gone = Latch()
         self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
-        self.events = EventOutput(clock, ids, make_dialect(settings, ids, cap, used), self.writer, listeners)
+        dialect = make_dialect(settings, ids, cap, used)
+        self.events = EventOutput(clock, ids, dialect, self.writer, listeners, tell=self._tell)
         self.emit = self.events.emit
 
     def _gone(self) -> None:
         self.host_gone.set("gone")
+
+    def _tell(self, event: Event) -> None:
+        if isinstance(event, (Notice, Retrying, ModelChanged, LocalCommandDone)):
+            from yume_shim.dialects.stderr_notes import stderr_note
+
+            if note := stderr_note(event):
+                self._log("warning", note)
 
     def _shrink(self, line: Json, limit: int) -> Json:
         from yume_shim.dialects.line_shrinking import shrink

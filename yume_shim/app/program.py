@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim import CLAUDE_VERSION
+from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.providers import Providers
 from yume_shim.app.start import host_answers
 from yume_shim.catalog.cost import cost_usd
@@ -24,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.children import Child
@@ -68,6 +70,10 @@ class Program:
             confiner=self._tools.confiner,
         )
         self._questions = HostRequests(self._emit, startup.ids)
+        self._toolbox = Toolbox((self._tools,))
+        self._mcp = LazyMcp(self._make_mcp)
+        if settings.mcp.servers:
+            self._mcp.open()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
         self._session = self._open_session()
@@ -80,7 +86,7 @@ class Program:
             emit=self._emit,
             clock=startup.clock,
             ids=startup.ids,
-            toolbox=Toolbox((self._tools,)),
+            toolbox=self._toolbox,
             gate=self._gate,
             asker=Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers),
             provider_for=self._providers.provider_for,
@@ -88,13 +94,15 @@ class Program:
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
+            advise=startup.models.advise,
+            await_tools=self._mcp.wait,
             learned=self._providers.learned,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
-        session = Session(services, startup.spec, opened.session_id, models.resolve, self._describe, models.fallback)
+        session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         return session
@@ -116,7 +124,9 @@ class Program:
                 ids=startup.ids,
                 log=self._log,
             )
-            self._output.events.store_in(self._store)
+            if startup.flat:  # a flat host has read the text of a block before the block is complete
+                self._store.write_open_text()
+            self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":
@@ -126,6 +136,7 @@ class Program:
             self._session.run()
         finally:
             self._questions.close()
+            self._mcp.close()
             self._tools.close()
             self._providers.close()
             if self._store is not None:
@@ -139,6 +150,10 @@ class Program:
     def last_end(self) -> TurnEnded | None:
         """How the last turn ended."""
         return self._session.last_end
+
+    def compact_failed(self) -> bool:
+        """Has the host's last `compact` failed, with no turn after it?"""
+        return self._session.compact_failed
 
     def on_signal(self, name: str) -> None:
         """Stop the session; a Claude form that is terminated prints nothing more."""
@@ -170,6 +185,7 @@ class Program:
             self._providers,
             self._emit,
             self._settings,
+            self._mcp,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
@@ -203,8 +219,16 @@ class Program:
         return host_answers(self._settings, self._gate.mode())
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
-        gate, names = self._gate, tuple(spec.name for spec in self._tools.specs())
-        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories())
+        gate, names = self._gate, self._toolbox.names()
+        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+
+    def _make_mcp(self) -> McpParts:
+        from yume_shim.app.mcp import McpParts
+
+        names = self._toolbox.names if self._startup.flat else None
+        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
+        self._toolbox.add(made.servers)
+        return made
 
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.host.event_output import Listener
+    from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
     from yume_shim.types.ports import Clock, Ids
@@ -71,7 +72,8 @@ def run(
         program.run()
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
-    return exit_code(signals.received, program.last_end(), flat=flat, host_gone=startup.output.writer.gone)
+    gone, compacted = startup.output.writer.gone, not program.compact_failed()
+    return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
 
 
 class Startup:
@@ -100,7 +102,7 @@ class Startup:
         if credential is None and flat:
             raise self.keys.missing(self.spec.endpoint)
         self.log = self._open_log(credential)
-        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, listeners=listeners)
+        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
 
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""
@@ -113,9 +115,15 @@ class Startup:
         return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
 
     def describe(
-        self, spec: ModelSpec, session_id: str, mode: str, tools: tuple[str, ...], folders: tuple[str, ...]
+        self,
+        spec: ModelSpec,
+        session_id: str,
+        mode: str,
+        tools: tuple[str, ...],
+        folders: tuple[str, ...],
+        mcp_servers: tuple[Json, ...] | None = None,
     ) -> SessionInfo:
-        """What init lines report."""
+        """What init lines report. `mcp_servers` None: they have not been started yet."""
         credential = self.keys.known(spec.endpoint)
         return SessionInfo(
             session_id=session_id,
@@ -125,9 +133,15 @@ class Startup:
             permission_mode=mode,
             tools=tools,
             api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
+            mcp_servers=self._waiting_servers() if mcp_servers is None else mcp_servers,
             additional_directories=folders,
             slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
+        )
+
+    def _waiting_servers(self) -> tuple[Json, ...]:
+        return tuple(
+            {"name": server.name, "status": "pending", "source": server.source} for server in self.settings.mcp.servers
         )
 
     def _open_log(self, credential: Credential | None) -> Log:
@@ -174,12 +188,19 @@ class EarlySignals:
         self._latch.then(on_signal)
 
 
-def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool) -> int:
-    """The exit code of a process that could start."""
+def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool, compacted: bool = True) -> int:
+    """The exit code of a process that could start. `compacted`: no `compact` line has failed since the last turn. A
+    failed `/compact` is no failure in the Claude CLI."""
     if signal:
         # as in the Claude CLI, whose print mode does not count an interrupt from the terminal as a failure
         return 0 if not flat and signal == "SIGINT" else SIGNAL_CODES[signal]
-    return 1 if last_end is not None and last_end.outcome != "success" and not host_gone else 0
+    if host_gone:
+        return 0
+    if not compacted:
+        return 1
+    if last_end is None or (last_end.failed_command and not flat):
+        return 0
+    return 1 if last_end.outcome != "success" else 0
 
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:

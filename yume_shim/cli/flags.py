@@ -143,8 +143,8 @@ FLAGS: tuple[Flag, ...] = (
     _value("--resume-session-at", "uuid", "With resume: continue after that message"),
     _switch("--session-mirror", "stream-json: add transcript_mirror lines with every transcript entry"),
     # --- extensions
-    _value("--mcp-config", "files-or-json", "MCP servers: checked, not started yet", "accepted", kind="variadic"),
-    _switch("--strict-mcp-config", "Only the servers of --mcp-config", "accepted"),
+    _value("--mcp-config", "files-or-json", "MCP servers to start: files, or JSON", kind="variadic"),
+    _switch("--strict-mcp-config", "Only the servers of --mcp-config"),
     _value("--agents", "json-or-file", "Custom subagents: checked, not offered yet", "accepted"),
     _value("--agent", "name", "Run as this agent: checked, not supported yet", "accepted"),
     _switch("--include-hook-events", "stream-json: add hook lines", "accepted"),

@@ -3,13 +3,16 @@ files."""
 
 from __future__ import annotations
 
+import os
+
 from yume_shim.config.host_settings import host_settings, log_settings, session_settings
 from yume_shim.config.instruction_settings import instruction_settings
 from yume_shim.config.key_settings import credential_settings
 from yume_shim.config.limit_settings import history_settings, limit_settings
 from yume_shim.config.model_settings import endpoint_settings, model_settings, network_settings
 from yume_shim.config.tool_settings import permission_settings, tool_settings
-from yume_shim.types.settings import Settings
+from yume_shim.types.folders import home_folder
+from yume_shim.types.settings import McpSettings, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 def build_settings(sources: SettingSources) -> Settings:
     """Resolve everything; raises BadInvocation."""
     host = host_settings(sources)
-    _check_extensions(sources)
+    _check_agents(sources)
     return Settings(
         cwd=sources.cwd,
         env=sources.env,
@@ -37,12 +40,22 @@ def build_settings(sources: SettingSources) -> Settings:
         tools=tool_settings(sources),
         permissions=permission_settings(sources),
         session=session_settings(sources),
+        mcp=_mcp_settings(sources),
     )
 
 
-def _check_extensions(sources: SettingSources) -> None:
-    if sources.on("mcp-config") or sources.on("agents") or sources.on("agent"):
-        from yume_shim.config.extensions import check_agents, check_mcp_config
+def _check_agents(sources: SettingSources) -> None:
+    if sources.on("agents") or sources.on("agent"):
+        from yume_shim.config.extensions import check_agents
 
-        check_mcp_config(sources.many("mcp-config"), sources.cwd)
         check_agents(sources.text("agents"), sources.text("agent"), sources.cwd)
+
+
+def _mcp_settings(sources: SettingSources) -> McpSettings:
+    """The default, without loading anything, where no server can be configured."""
+    places = (os.path.join(sources.cwd, ".mcp.json"), os.path.join(home_folder(sources.env), ".claude.json"))
+    if not sources.on("mcp-config") and not any(map(os.path.exists, places)):
+        return McpSettings()
+    from yume_shim.config.mcp_settings import mcp_settings
+
+    return mcp_settings(sources)

@@ -1,4 +1,4 @@
-"""Checks the flags for MCP servers and subagents at the start, as the Claude CLI does."""
+"""Checks the flags for subagents at the start, as the Claude CLI does."""
 
 from __future__ import annotations
 
@@ -10,41 +10,17 @@ from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 MAX_BYTES = 4 << 20
 """Of a file with servers or agents."""
 
 
-def check_mcp_config(given: Iterable[str], cwd: str) -> None:
-    """Every value must be a JSON object `{"mcpServers": {name: {…}}}`, or the path of a file with one."""
-    for text in given:
-        data, problem = _json_or_file(text, cwd)
-        servers = data.get("mcpServers") if isinstance(data, dict) else None
-        if not problem and not isinstance(servers, dict):
-            problem = "it has no `mcpServers` object"
-        elif not problem and isinstance(servers, dict):
-            wrong = [name for name, server in servers.items() if not _is_server(server)]
-            problem = f"server '{wrong[0]}' needs a `command`, a `url` or a known `type`" if wrong else ""
-        if problem:
-            raise BadInvocation(f"Error: Invalid MCP configuration: {problem}")
-
-
-def _is_server(server: Any) -> bool:
-    if not isinstance(server, dict):
-        return False
-    kind = server.get("type", "stdio")
-    if kind == "sdk":
-        return True
-    return isinstance(server.get("command" if kind == "stdio" else "url"), str)
-
-
 def check_agents(text: str | None, chosen: str | None, cwd: str) -> None:
     """`--agents` must be a JSON object of agents or the path of a file with one, `--agent` the name of an agent."""
     agents: dict[str, Any] = {}
     if text is not None:
-        data, problem = _json_or_file(text, cwd)
+        data, problem = json_or_file(text, cwd)
         if problem or not isinstance(data, dict):
             raise BadInvocation(f"Error: Invalid --agents configuration: {problem or 'it must be a JSON object'}")
         for name, agent in data.items():
@@ -62,7 +38,7 @@ def _agent_file(name: str, cwd: str) -> bool:
     return os.path.isfile(os.path.join(cwd, ".claude", "agents", f"{os.path.basename(name)}.md"))
 
 
-def _json_or_file(text: str, cwd: str) -> tuple[Any, str]:
+def json_or_file(text: str, cwd: str) -> tuple[Any, str]:
     """(the parsed value, ""), or (None, the problem)."""
     if text.lstrip()[:1] in ("{", "["):
         try:

@@ -31,7 +31,6 @@ def host_settings(sources: SettingSources) -> HostSettings:
         or sources.is_true("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
         session_mirror=sources.on("session-mirror"),
         slash_commands=not sources.on("disable-slash-commands"),
-        join_continuations=sources.flat,
         merge_waiting=not sources.flat,
     )
 

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from yume_shim.config.setting_sources import SettingSources
 
 MIN_COMPACT_TOKENS = 1_000
+REPEATS = ("repeat_warn", "repeat_stop")
 
 
 def limit_settings(sources: SettingSources) -> LimitSettings:
     """Raises BadInvocation."""
+    given = {name: number for name in REPEATS if (number := sources.conf_number(name, least=0)) is not None}
     return LimitSettings(
-        max_turns=sources.whole("max-turns", ""), max_budget_usd=_budget(sources), timeouts=_timeouts(sources)
+        max_turns=sources.whole("max-turns", ""),
+        max_budget_usd=_budget(sources),
+        timeouts=_timeouts(sources),
+        **given,
     )
 
 
@@ -56,6 +61,7 @@ def history_settings(sources: SettingSources) -> HistorySettings:
         max_tokens=sources.conf_number("max_history_tokens"),
         keep_recent_user_turns_in_chained_tool_calls=keep or 1,
         auto_compact=_auto_compact(sources),
+        compact_small=not sources.flat,
         compact_tokens=_compact_tokens(sources),
     )
 

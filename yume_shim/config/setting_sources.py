@@ -120,10 +120,10 @@ class SettingSources:
             raise BadInvocation(f"{self.config_path}: `{key}` must be a list of texts")
         return tuple(texts)
 
-    def conf_number(self, key: str) -> int | None:
+    def conf_number(self, key: str, *, least: int = 1) -> int | None:
         found = self.config.get(key)
-        if found is not None and (not isinstance(found, int) or isinstance(found, bool) or found < 1):
-            raise BadInvocation(f"{self.config_path}: `{key}` must be a whole number of at least 1")
+        if found is not None and (not isinstance(found, int) or isinstance(found, bool) or found < least):
+            raise BadInvocation(f"{self.config_path}: `{key}` must be a whole number of at least {least}")
         return found
 
     def table(self, key: str) -> Mapping[str, Any]:

@@ -66,7 +66,7 @@ def read_layers(
     if "local" in sources:
         project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), log, trusted=False)
     if project:
-        trusted = _folder_trusted(cwd, home_folder(env))
+        trusted = folder_trusted(cwd, home_folder(env))
         if not trusted and any(_allows(layer.data) for layer in project):
             log("warning", "this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
         for layer in project:
@@ -118,7 +118,8 @@ def _allows(data: Mapping[str, Any]) -> bool:
     return bool(data.get("env") or (isinstance(permissions, dict) and permissions.get("allow")))
 
 
-def _folder_trusted(cwd: str, home: str) -> bool:
+def folder_trusted(cwd: str, home: str) -> bool:
+    """Has the user accepted this folder in the Claude CLI?"""
     try:
         data = codec.loads(read_whole(os.path.join(home, ".claude.json"), MAX_STATE_BYTES))
         return data["projects"][cwd]["hasTrustDialogAccepted"] is True

@@ -40,6 +40,7 @@ from yume_shim.types.events import (
     CompactEnded,
     Compacting,
     ControlAnswered,
+    ElicitationAsked,
     EntriesWritten,
     InputRejected,
     Interrupted,
@@ -60,6 +61,8 @@ from yume_shim.types.events import (
     ResponseStarted,
     ResumeFailed,
     Retrying,
+    ServerMessage,
+    ServersChanged,
     SessionChanged,
     SessionReady,
     StartFailed,
@@ -80,6 +83,7 @@ from yume_shim.types.value import replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
     from yume_shim.types.ports import Ids
 
@@ -143,17 +147,23 @@ class FlatDialect:
                 | ToolProgress()
                 | CallDenied()
                 | ApprovalAsked()
+                | ModeChanged()
                 | ModelChanged()
                 | SessionChanged()
                 | Notice()
                 | Compacted()
                 | StartFailed()
+                | ServersChanged()
             ):
                 return [system_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
+            case ServerMessage() | ElicitationAsked():
+                from yume_shim.dialects.host_lines import question_line
+
+                return [question_line(event)]
             case LocalCommandDone():
-                return [self._refusal(event.text, event.failed)] if event.failed else []
+                return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
             case (
                 PromptTaken()
                 | TurnStarted()
@@ -162,7 +172,6 @@ class FlatDialect:
                 | PartialKept()
                 | NoteAdded()
                 | ApprovalWithdrawn()
-                | ModeChanged()
                 | StateChanged()
                 | TaskStarted()
                 | TaskEnded()
@@ -200,7 +209,7 @@ class FlatDialect:
                 quoted = f"{event.message} [{event.quote}]" if event.quote else event.message
                 return self._refusal(quoted, "bad_input")
             case CommandRefused():
-                return self._refusal(event.message, event.code)
+                return self._refusal(event.message, event.code, event.provider, event.failure)
             case ControlAnswered():
                 return control_response(event)
             case Pong():
@@ -208,9 +217,11 @@ class FlatDialect:
             case LineEchoed():
                 return echo(event.line)
 
-    def _refusal(self, message: str, code: str) -> Json:
-        """An `error` line that no provider caused."""
-        return ErrorLine(message=message, code=code, provider=self._provider(), retryable=False)
+    def _refusal(self, message: str, code: str, provider: str = "", failure: Failure | None = None) -> Json:
+        """An `error` line about something that the host asked for; `failure`: the provider is the reason."""
+        if failure is not None:
+            return failure_line(failure, self._provider())
+        return ErrorLine(message=message, code=code, provider=provider or self._provider(), retryable=False)
 
     def _provider(self) -> str:
         return self._info.provider if self._info is not None else ""

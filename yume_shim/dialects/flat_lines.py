@@ -8,8 +8,10 @@ from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     FlatUsage,
     InitLine,
+    McpLine,
     ModelLine,
     PermissionDeniedLine,
+    PermissionModeLine,
     ProgressLine,
     ResultLine,
     RetryLine,
@@ -24,9 +26,11 @@ from yume_shim.types.events import (
     ApprovalAsked,
     CallDenied,
     Compacted,
+    ModeChanged,
     ModelChanged,
     Notice,
     Retrying,
+    ServersChanged,
     SessionChanged,
     StartFailed,
     ToolProgress,
@@ -44,8 +48,10 @@ if TYPE_CHECKING:
         | ToolProgress
         | CallDenied
         | ApprovalAsked
+        | ModeChanged
         | ModelChanged
         | SessionChanged
+        | ServersChanged
         | Notice
         | Compacted
         | StartFailed
@@ -93,12 +99,16 @@ def system_line(event: SystemEvent) -> Json:
             )
         case ModelChanged():
             return ModelLine(provider=event.provider, model=event.model, reason=event.reason)
+        case ModeChanged():
+            return PermissionModeLine(permissionMode=event.mode)
         case SessionChanged():
             return SessionIdLine(session_id=event.session_id, previous_session_id=event.previous_session_id)
         case Notice():
             return WarningLine(message=event.text, code=event.code)
         case Compacted():
             return CompactBoundaryLine(trigger=event.trigger, pre_tokens=event.before, post_tokens=event.after)
+        case ServersChanged():
+            return McpLine(servers=list(event.servers), tools=list(event.tools))
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
 

@@ -1,4 +1,4 @@
-"""Answers to the host's control requests, the same in every JSON dialect."""
+"""Control lines that are the same in every JSON dialect: answers to the host, and questions of MCP servers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from yume_shim.dialects.records.shared_records import ControlFailure, ControlRes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import ControlAnswered
+    from yume_shim.types.events import ControlAnswered, ElicitationAsked, ServerMessage
 
 
 def control_response(event: ControlAnswered) -> Json:
@@ -17,3 +17,29 @@ def control_response(event: ControlAnswered) -> Json:
             response=ControlFailure(request_id=event.request_id, error=event.error, error_code=event.error_code or None)
         )
     return ControlResponse(response=ControlSuccess(request_id=event.request_id, response=event.body))
+
+
+def question_line(event: ServerMessage | ElicitationAsked) -> Json:
+    """A control request about an MCP server."""
+    from yume_shim.dialects.records.nested_records import ControlRequest, Elicitation, McpMessage
+    from yume_shim.types.events import ServerMessage
+
+    if isinstance(event, ServerMessage):
+        return ControlRequest(
+            request_id=event.ask_id, request=McpMessage(server_name=event.server, message=event.message)
+        )
+    params = event.params
+    request = Elicitation(
+        mcp_server_name=event.server,
+        message=str(params.get("message", "")),
+        mode=_text(params, "mode"),
+        url=_text(params, "url"),
+        elicitation_id=_text(params, "elicitationId"),
+        requested_schema=params.get("requestedSchema") if isinstance(params.get("requestedSchema"), dict) else None,
+    )
+    return ControlRequest(request_id=event.ask_id, request=request)
+
+
+def _text(params: Json, name: str) -> str | None:
+    found = params.get(name)
+    return found if isinstance(found, str) else None

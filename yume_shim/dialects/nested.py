@@ -9,7 +9,7 @@ no `init`, `status`, interrupt marker, compaction or `result`.
 
 from __future__ import annotations
 
-from yume_shim.dialects.host_lines import control_response
+from yume_shim.dialects.host_lines import control_response, question_line
 from yume_shim.dialects.nested_answers import Answers
 from yume_shim.dialects.nested_lines import (
     ask_line,
@@ -44,6 +44,7 @@ from yume_shim.types.events import (
     CompactEnded,
     Compacting,
     ControlAnswered,
+    ElicitationAsked,
     EntriesWritten,
     InputRejected,
     Interrupted,
@@ -64,6 +65,8 @@ from yume_shim.types.events import (
     ResponseStarted,
     ResumeFailed,
     Retrying,
+    ServerMessage,
+    ServersChanged,
     SessionChanged,
     SessionReady,
     StartFailed,
@@ -169,6 +172,8 @@ class NestedDialect:
                 return [self._lifecycle(event.uuid, "cancelled")]
             case ApprovalAsked():
                 return [ask_line(event)]
+            case ServerMessage() | ElicitationAsked():
+                return [question_line(event)]
             case ApprovalWithdrawn():
                 return [ControlCancel(request_id=event.ask_id)]
             case ControlAnswered():
@@ -183,7 +188,7 @@ class NestedDialect:
                 return [resume_failed_line(event, tagged.uuid)]
             case Pong():
                 return [PongLine()]
-            case ToolStarted() | ResponseFailed() | StartFailed():
+            case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
             case CallDenied(reason_type="deniedPath"):
                 return []  # the Claude CLI treats a path that rules hide as invalid input: only the result says so

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], session: str, uuid: str) -> Json:
     """`result`; `index` counts the results of this process, `before` is what the models had used at the last one."""
-    ending = ENDINGS[event.outcome]
+    ending = ENDINGS["success" if event.failed_command else event.outcome]
     failure = event.failure if ending.is_error and ending.nested == "success" else None
     user_uuids = event.user_uuids
     shared = ResultFields(
@@ -60,11 +60,16 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
     if ending.nested != "success":
         return FailureLine(subtype=ending.nested, errors=error_list(event), **shared)
     return SuccessLine(
-        result=event.text if failure is None else error_text(failure),
+        result=_last_part(event) if failure is None else error_text(failure),
+        result_parts=list(event.parts) or None if failure is None else None,
         api_error_status=None if failure is None else failure.status,
         api_error_type=None if failure is None else failure.provider_code or None,
         **shared,
     )
+
+
+def _last_part(event: TurnEnded) -> str:
+    return event.parts[-1] if event.parts else event.text
 
 
 def resume_failed_line(event: ResumeFailed, uuid: str) -> Json:

@@ -40,6 +40,7 @@ from yume_shim.types.events import (
     CompactEnded,
     Compacting,
     ControlAnswered,
+    ElicitationAsked,
     EntriesWritten,
     InputRejected,
     Interrupted,
@@ -60,6 +61,8 @@ from yume_shim.types.events import (
     ResponseStarted,
     ResumeFailed,
     Retrying,
+    ServerMessage,
+    ServersChanged,
     SessionChanged,
     SessionReady,
     StartFailed,
@@ -110,6 +113,9 @@ ANY_TIME: frozenset[type] = frozenset(
         Pong,
         LineEchoed,
         EntriesWritten,
+        ServerMessage,
+        ElicitationAsked,
+        ServersChanged,
     )
 )
 

@@ -55,7 +55,8 @@ def closing_text(event: TurnEnded) -> str:
         case "cancelled":
             return "Execution error"
         case "execution_error":
-            return f"Execution error: {event.failure.message}" if event.failure is not None else "Execution error"
+            why = event.failure.message if event.failure is not None else event.limit
+            return f"Execution error: {why}" if why else "Execution error"
 
 
 class JsonDialect:

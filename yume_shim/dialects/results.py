@@ -88,6 +88,8 @@ def exit_code(outcome: Outcome) -> int:
 
 def nested_error_category(failure: Failure) -> ErrorCategory:
     """`error` of a synthetic assistant line."""
+    if failure.provider_code == "cancelled":
+        return "unknown"  # nothing is wrong with the server
     return "invalid_request" if failure.status == TOO_LARGE else _CATEGORIES[failure.kind]
 
 
@@ -104,7 +106,7 @@ def error_text(failure: Failure) -> str:
         return f"Request too large · {failure.message}"
     match failure.kind:
         case "auth":
-            if failure.status is None:
+            if failure.status is None and not failure.provider_code:
                 return f"Not logged in · {failure.message}"
             if failure.status == 403:
                 return f"Failed to authenticate. API Error: 403 {failure.message}"
@@ -135,7 +137,7 @@ def error_list(event: TurnEnded) -> list[str]:
         case "max_budget":
             return [f"Reached maximum budget ({budget(event)})"]
         case "provider_error" | "auth_error" | "execution_error":
-            return [event.failure.message if event.failure else event.text or "The turn failed."]
+            return [event.failure.message if event.failure else event.limit or event.text or "The turn failed."]
         case "structured_output_retries":
             return [f"No output matched the schema after {event.limit or 'several'} tries"]
 

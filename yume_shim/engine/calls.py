@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.engine.call_pipeline import CallPipeline
+from yume_shim.engine.call_pipeline import CallPipeline, failed_result
+from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, HostStopped
 from yume_shim.types.events import Denial, ToolFinished, ToolStarted
+from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,15 +18,12 @@ if TYPE_CHECKING:
     from yume_shim.engine.call_pipeline import JudgedCall
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.events import InterruptReason
+    from yume_shim.types.models import Stop
     from yume_shim.types.ports import Cancel, Spawn
 
 JOIN_SECONDS = 5.0
 """How long a stopped side-by-side call may take to give up its thread."""
-
-REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected: nothing it would have done was "
-    "kept. STOP what you are doing and wait for the user to tell you how to proceed."
-)
 
 
 class CallRunner:
@@ -33,16 +32,32 @@ class CallRunner:
     All methods run on the loop's thread. The threads of side-by-side calls run only the pipeline; a child that one of
     them starts extends `denials` in one step."""
 
-    def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
+    def __init__(
+        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+    ) -> None:
+        """`asker`: who asks for permissions, as the messages about them say."""
         self._services, self._cancel = services, cancel
-        self._pipeline = CallPipeline(services, cancel, spawn)
+        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker)
+        self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()
+        self._outputs: dict[str, str] = {}
+        """What stopped calls had put out."""
 
-    def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished]) -> None:
+    def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished], stop: Stop = "tool_calls") -> None:
         """Run them; finished ones are added to `done` as they are emitted, so that an interrupt finds them there.
-        Raises Cancelled or HostStopped; the caller then closes the calls that have no result."""
+        `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
+        the caller then closes the calls that have no result."""
         rest = list(calls)
+        cut = self.repeats.cut(rest, stop)
+        if cut is not None:
+            self._run_calls(rest[:-1], done)
+            self._start(rest[-1])
+            self._add(failed_result(rest[-1], cut), done)
+        else:
+            self._run_calls(rest, done)
+
+    def _run_calls(self, rest: list[ToolCall], done: list[ToolFinished]) -> None:
         while rest:
             self._cancel.check()
             group, waiting = self._side_by_side(rest)
@@ -60,12 +75,15 @@ class CallRunner:
         notes, self._pipeline.notes = self._pipeline.notes, []
         return notes
 
-    def reject(self, call: ToolCall, done: list[ToolFinished]) -> None:
+    def close_stopped(self, call: ToolCall, done: list[ToolFinished], reason: InterruptReason) -> None:
         """Close a call that an interrupt kept from running or from finishing."""
+        from yume_shim.engine.stopped_calls import stopped_text
+
         if call.id not in self._started:
             self._start(call)
-        result = ToolResult(call.id, REJECTED, is_error=True)
-        self._finish(ToolFinished(call, result, "User rejected tool use"), done)
+        text = stopped_text(reason, ran=call.id in self._pipeline.begun, output=self._outputs.pop(call.id, ""))
+        result = ToolResult(call.id, text, is_error=True)
+        self._add(ToolFinished(call, result, "User rejected tool use"), done)
 
     def _start(self, call: ToolCall) -> None:
         self._started.add(call.id)
@@ -74,6 +92,9 @@ class CallRunner:
     def _finish(self, finished: ToolFinished, done: list[ToolFinished]) -> None:
         if finished.denied:
             self._deny(finished.call)
+        self._add(self.repeats.judge(finished), done)
+
+    def _add(self, finished: ToolFinished, done: list[ToolFinished]) -> None:
         self._services.emit(finished)
         done.append(finished)
 
@@ -87,6 +108,9 @@ class CallRunner:
         except HostStopped as stopped:
             if stopped.call is not None:
                 self._deny(stopped.call)
+            raise
+        except Cancelled as stopped:
+            self._outputs[call.id] = stopped.output
             raise
         self._finish(finished, done)
 
@@ -123,11 +147,17 @@ class CallRunner:
             name = f"tool-{judged.call.name}"
             threads.append(threading.Thread(target=work, args=(judged,), daemon=True, name=name))
             threads[-1].start()
+        failed: BaseException | None = None
         for judged, thread in zip(group, threads, strict=True):
             while thread.is_alive() and not self._cancel.is_set():
                 thread.join(0.05)
             thread.join(JOIN_SECONDS)
             outcome = results.get(judged.call.id, Cancelled())
-            if isinstance(outcome, BaseException):
-                raise outcome
-            self._finish(outcome, done)
+            if isinstance(outcome, ToolFinished):
+                self._finish(outcome, done)  # also after another one was stopped: this call did its work
+                continue
+            if isinstance(outcome, Cancelled):
+                self._outputs[judged.call.id] = outcome.output
+            failed = failed or outcome
+        if failed is not None:
+            raise failed

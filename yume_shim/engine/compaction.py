@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from yume_shim.context.compact import MAX_SUMMARY, ask_for_summary, fit_head, rejoin, summary_of
-from yume_shim.context.estimate import size_of
+from yume_shim.context.estimate import frame_size, size_of
 from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Text
+from yume_shim.types.errors import Failure
 from yume_shim.types.events import Compacted, CompactEnded, Compacting, Notice, Retrying
 from yume_shim.types.models import Usage
 from yume_shim.types.value import value
@@ -36,14 +37,18 @@ TRIES = 3
 SUMMARY_SHARE = 8
 """A summary may fill the window divided by this."""
 CHARACTERS_PER_TOKEN = 3
+MIN_SUMMARY = 100
+"""Characters: a summary that would have to be shorter than this to save anything is worth nothing."""
+NO_GAIN = "the summary would be longer than the messages that it replaces"
 
 
 class CompactionFailed(Exception):
-    """No summary could be made; the history is unchanged."""
+    """No summary could be made; the history is unchanged. `failure` is None if no request was sent."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, failure: Failure | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.failure = failure
 
 
 @value
@@ -53,6 +58,8 @@ class Summary:
     trigger: Trigger
     cut: int
     before: int
+    gone: int
+    """Tokens of the messages that it replaces."""
     message: Message
     duration_ms: int
     instructions: str
@@ -78,9 +85,10 @@ class Compactor:
         emit, clock = self._services.emit, self._services.clock
         begun = clock.monotonic()
         head = tuple(self._conversation.history[:cut])
+        gone = self._size_of_head(cut, before)
         emit(Compacting(trigger))
         try:
-            text = self._ask(head, instructions)
+            message = self._message(self._ask(head, instructions), head, gone, trigger)
         except Stopped as stopped:
             self._book(stopped.usage)
             emit(CompactEnded("stopped"))
@@ -92,14 +100,12 @@ class Compactor:
             emit(CompactEnded(f"{type(error).__name__}: {error}"))
             raise
         emit(CompactEnded())
-        message = rejoin(text, head, self._services.toolbox.specs())
-        return Summary(trigger, cut, before, message, round((clock.monotonic() - begun) * 1000), instructions)
+        return Summary(trigger, cut, before, gone, message, round((clock.monotonic() - begun) * 1000), instructions)
 
     def apply(self, summary: Summary) -> None:
         """Replace the messages before the cut by the summary, and announce it."""
         conversation = self._conversation
         kept = tuple(conversation.history[summary.cut :])
-        gone = size_of(conversation.history[: summary.cut])
         conversation.history[:] = [summary.message, *kept]
         conversation.measured = None
         conversation.trimming = TrimPlan(
@@ -107,8 +113,8 @@ class Compactor:
         )  # the summary has no results to trim
         conversation.reasoning_stale_before = len(conversation.history)
         added = size_of((summary.message,))
-        conversation.dropped_tokens += max(0, gone - added)
-        after = max(summary.before - gone + added, size_of(conversation.history))
+        conversation.dropped_tokens += max(0, summary.gone - added)
+        after = max(summary.before - summary.gone + added, size_of(conversation.history))
         self._services.log("info", f"history compacted ({summary.trigger}): {summary.before} -> about {after} tokens")
         self._services.emit(
             Compacted(
@@ -124,6 +130,28 @@ class Compactor:
             )
         )
 
+    # ------------------------------------------------------------ a history that becomes smaller
+
+    def _size_of_head(self, cut: int, before: int) -> int:
+        """Tokens of the messages before the cut. The provider's count of the whole says more than our estimate of a
+        part."""
+        conversation = self._conversation
+        frame = frame_size((*conversation.system, conversation.preamble), self._services.toolbox.specs())
+        counted = before - frame - size_of(conversation.history[cut:])
+        return max(size_of(conversation.history[:cut]), counted)
+
+    def _message(self, text: str, head: tuple[Message, ...], gone: int, trigger: Trigger) -> Message:
+        """The message that replaces `head`, which had `gone` tokens. If it is too long, first the copied request and
+        the files are left out, then the summary is clipped. Raises CompactionFailed if nothing makes it shorter."""
+        message = rejoin(text, head, self._services.toolbox.specs())
+        if trigger == "manual" and self._services.settings.history.compact_small:
+            return message
+        room = gone - size_of((rejoin("", ()),))
+        for made in (message, rejoin(text, ()), rejoin(summary_of(text, max(room, MIN_SUMMARY)), ())):
+            if size_of((made,)) < gone:
+                return made
+        raise CompactionFailed(NO_GAIN)
+
     # ------------------------------------------------------------ asking
 
     def _ask(self, head: tuple[Message, ...], instructions: str) -> str:
@@ -136,7 +164,7 @@ class Compactor:
                 answered = self._client.ask(request)
             except GaveUp as gave_up:
                 if gave_up.failure.kind != "context_length" or attempt == TRIES - 1:
-                    raise CompactionFailed(gave_up.failure.message) from None
+                    raise CompactionFailed(gave_up.failure.message, gave_up.failure) from None
                 room = size_of(fitted) // 2
                 continue
             finally:
@@ -149,7 +177,8 @@ class Compactor:
         said = "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
         text = summary_of(said, min(MAX_SUMMARY, window * CHARACTERS_PER_TOKEN // SUMMARY_SHARE))
         if not text:
-            raise CompactionFailed("the model gave no summary")
+            message = "the model gave no summary"
+            raise CompactionFailed(message, Failure("protocol", message, provider=self.spec.endpoint.name))
         return text
 
     def _book(self, usage: Usage) -> None:

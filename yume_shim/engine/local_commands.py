@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.commands import UserInput
+    from yume_shim.types.errors import Failure
     from yume_shim.types.events import InterruptReason, Outcome, SessionInfo
     from yume_shim.types.ports import Cancel
 
@@ -73,13 +74,14 @@ class LocalCommands:
         begun = self._services.clock.monotonic()
         uuids = (prompt.uuid,) if prompt.uuid else ()
         outcome: Outcome = "success"
+        failure: Failure | None = None
         api_seconds = 0.0
         if command.name == "clear":
             self.clear()
             self._start(prompt, uuids)
         else:
             requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
-            outcome = self._compact(requests, command.arguments, prompt, uuids, reason)
+            outcome, failure = self._compact(requests, command.arguments, prompt, uuids, reason)
             api_seconds = requests.compaction_seconds
         tally = self._conversation.tally
         ended = TurnEnded(
@@ -91,7 +93,8 @@ class LocalCommands:
             usage=Usage(),
             total_cost_usd=tally.total_usd(),
             model_usage=tally.by_model(),
-            phase="idle" if outcome == "success" else "streaming",
+            failure=failure,
+            phase="streaming" if outcome == "cancelled" else "idle",
             user_uuids=uuids,
             info=self._describe(),
             local_command=command.name,
@@ -105,17 +108,19 @@ class LocalCommands:
         self._conversation.clear(self._services.ids.uuid())
         self._services.emit(SessionChanged(self._conversation.session_id, before))
 
-    def compact_now(self, cancel: Cancel) -> None:
-        """Compact outside of any turn: the `compact` line of the flat dialect."""
+    def compact_now(self, cancel: Cancel) -> bool:
+        """Compact outside of any turn: the `compact` line of the flat dialect. False if that failed."""
         requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
         try:
             summary = self._summarise(requests, "")
         except CompactionFailed as failed:
-            self._services.emit(CommandRefused(failed.message))
+            self._services.emit(CommandRefused(failed.message, failure=failed.failure))
+            return failed.failure is None
         except Stopped:
             self._services.emit(CommandRefused("compacting was stopped", "cancelled"))
         else:
             requests.compactor.apply(summary)
+        return True
 
     # ------------------------------------------------------------ steps
 
@@ -126,24 +131,32 @@ class LocalCommands:
         prompt: UserInput,
         uuids: tuple[str, ...],
         reason: Callable[[], InterruptReason],
-    ) -> Outcome:
+    ) -> tuple[Outcome, Failure | None]:
         try:
             summary = self._summarise(requests, instructions)
         except CompactionFailed as failed:
             self._start(prompt, uuids)
-            self._services.emit(LocalCommandDone("compact", f"Error: {failed.message}", failed="bad_input"))
-            return "success"  # the Claude CLI does not count this as an error
+            return self._compact_failed(failed)
         except Stopped:
             self._start(prompt, uuids)
             why = reason()
             if why != "priority":  # the prompt that takes over follows at once
                 self._conversation.history.append(Message("user", (Text(interrupt_marker("streaming")),)))
             self._services.emit(Interrupted(why, "streaming"))
-            return "success" if why == "priority" else "cancelled"
+            return ("success" if why == "priority" else "cancelled"), None
         self._start(prompt, uuids)
         requests.compactor.apply(summary)
         self._services.emit(LocalCommandDone("compact", "Compacted "))
-        return "success"
+        return "success", None
+
+    def _compact_failed(self, failed: CompactionFailed) -> tuple[Outcome, Failure | None]:
+        """A request for a summary that failed is a failure; that there is nothing to compact is not."""
+        failure = failed.failure
+        code = "bad_input" if failure is None else failure.kind
+        self._services.emit(LocalCommandDone("compact", f"Error: {failed.message}", code, failure))
+        if failure is None:
+            return "success", None
+        return ("auth_error" if failure.kind == "auth" else "provider_error"), failure
 
     def _summarise(self, requests: Requests, instructions: str) -> Summary:
         """Summarise the whole history: the user asked for it, so no message is too recent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.engine.answer_text import AnswerText
 from yume_shim.engine.budget import BudgetUsedUp
 from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, Stopped
 from yume_shim.engine.requests import Requests
@@ -10,6 +11,7 @@ from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled, Failure, HostStopped
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
+from yume_shim.types.outputs import CLAUDE
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.children import ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
-    from yume_shim.types.events import Denial, Outcome, Phase, ToolFinished
-    from yume_shim.types.models import Request
+    from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
+    from yume_shim.types.models import Request, Stop
     from yume_shim.types.ports import Cancel
 
 MAX_CONTINUATIONS = 3
@@ -71,11 +73,12 @@ class Loop:
         cancel: Cancel,
         *,
         interrupted: Callable[[Phase], str],
+        reason: Callable[[], InterruptReason] = lambda: "user",
         max_turns: int | None = None,
         inject: Callable[[], Sequence[UserInput]] | None = None,
         depth: int = 0,
     ) -> None:
-        """`depth` is 0 for a prompt, 1 for its children, and so on."""
+        """`reason` says why the cancel signal was set. `depth` is 0 for a prompt, 1 for its children, and so on."""
         schema = conversation.options.get().schema
         self._structured = None if schema is None else _structured_output(schema)
         only_structured = self._structured is not None and not services.toolbox.specs()
@@ -83,6 +86,7 @@ class Loop:
             services = replace(services, toolbox=services.toolbox.with_source(self._structured))
         self._services, self._conversation, self._cancel = services, conversation, cancel
         self._spec = conversation.models.refined(cancel)  # the whole loop uses one model, unless it fails
+        self._reason = reason
         self._interrupted, self._inject, self._max_turns, self._depth = interrupted, inject, max_turns, depth
         self._client = ModelClient(
             services, cancel, conversation.used_ids, has_fallback=lambda: conversation.models.has_fallback(self._spec)
@@ -92,14 +96,13 @@ class Loop:
         if self._structured is not None and only_structured:
             self._requests.forced_tool = self._structured.spec.name
         self._fed_back = 0
-        self._earlier_text = ""
-        """Text of this answer from before a cut or the output limit."""
+        self._answer = AnswerText()
+        self._open_note: Message | None = None
+        """Our last note to the model, while it is not answered."""
         self.requests = 0
         self.tool_calls = 0
         self.usage = Usage()
         self.stop_reason: str | None = None
-        self.text = ""
-        """The answer so far."""
 
     # ------------------------------------------------------------ what the caller reads afterwards
 
@@ -119,6 +122,16 @@ class Loop:
         return [] if self._runner is None else self._runner.denials
 
     @property
+    def text(self) -> str:
+        """The last answer, all parts joined."""
+        return self._answer.text
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its parts, if it has several."""
+        return self._answer.parts
+
+    @property
     def structured_output(self) -> Any:
         """The delivered output; None if there is none."""
         return self._structured.value if self._structured is not None else None
@@ -126,7 +139,13 @@ class Loop:
     # ------------------------------------------------------------ the loop
 
     def run(self) -> LoopEnd:
-        """Run the whole loop; never raises. Afterwards every call that the model made has a result in the history."""
+        """Run the whole loop; never raises. Afterwards every call that the model made has a result in the history, and
+        every note to the model an answer."""
+        end = self._outcome()
+        self._drop_open_note()
+        return end
+
+    def _outcome(self) -> LoopEnd:
         try:
             return self._run()
         except Stopped as stopped:
@@ -138,7 +157,8 @@ class Loop:
         except BudgetUsedUp as used_up:
             return LoopEnd("max_budget", used_up.limit)
         except GaveUp as gave_up:
-            failure = gave_up.failure
+            self._close_dead(gave_up)
+            failure = self._services.advise(gave_up.failure, self._spec)
             return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
         except Exception as error:
             self._services.log("error", f"the turn failed unexpectedly: {type(error).__name__}: {error}")
@@ -157,16 +177,19 @@ class Loop:
                 if cuts > MAX_CUTS:
                     broken = "the connection kept breaking in the middle of the answer"
                     raise GaveUp(Failure("stream_interrupted", broken))
-                self._continue(answer.nudge or _CUT)
+                self._answer.continues_part()
+                self._note(answer.nudge or _CUT)
             elif calls := [block for block in answer.blocks if isinstance(block, ToolCall)]:
-                end = self._after_calls(calls)
+                end = self._after_calls(calls, answer.stop)
                 if end is not None:
                     return end
             elif continuations < MAX_CONTINUATIONS and self._can_continue(answer):
                 continuations += 1
-                self._continue(_GO_ON, join=self._services.settings.host.join_continuations)
+                self._answer.next_part(answer.blocks)
+                self._note(_GO_ON)
             elif answer.stop == "pause" and pauses < MAX_PAUSES:
                 pauses += 1
+                self._answer.next_part(answer.blocks)
             elif self._structured is not None and not self._structured.nudged and answer.stop == "end":
                 self._structured.nudged = True
                 self._requests.forced_tool = self._structured.spec.name
@@ -185,20 +208,19 @@ class Loop:
         self.stop_reason = answer.stop_reason or self.stop_reason
         self._remember(answer.blocks)
         self._requests.learn(answer.usage)
-        said = "\n".join(block.text for block in answer.blocks if isinstance(block, Text))
-        self.text = self._earlier_text + said
-        self._earlier_text = ""
+        self._answer.add(answer.blocks)
         return answer
 
     def _send(self, request: Request) -> ModelAnswer:
         while True:
             self._services.emit(RequestStarted(self._spec.id, self._spec.origin))
             try:
-                return self._client.ask(request)
+                return self._client.ask(request, "" if self._open_note is None else self._answer.shown)
             except GaveUp as gave_up:
                 again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
-                    raise GaveUp(self._requests.explained(gave_up.failure), shown=gave_up.shown) from None
+                    failure = self._requests.explained(gave_up.failure)
+                    raise GaveUp(failure, shown=gave_up.shown, blocks=gave_up.blocks) from None
                 request = again
             finally:
                 self._book(self._client.take_lost())
@@ -225,36 +247,40 @@ class Loop:
             from yume_shim.engine.calls import CallRunner
 
             spawn = self._start_child if self._services.open_child is not None else None
-            self._runner = CallRunner(self._services, self._cancel, spawn)
+            claude = self._services.settings.host.output_format != "flat" and "claude" in self._spec.id.lower()
+            asker = CLAUDE if claude else "The model"
+            self._runner = CallRunner(self._services, self._cancel, spawn, asker=asker)
         return self._runner
 
-    def _after_calls(self, calls: list[ToolCall]) -> LoopEnd | None:
+    def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:
         """Run the calls; returns the end of the loop, if it ends here."""
         try:
             self._conversation.budget.check()
         except BudgetUsedUp:
             self._close_unrun(calls)
             raise
-        self._run_calls(calls)
+        self._run_calls(calls, stop)
         if self._structured is not None:
             if self._structured.delivered:
-                self.text = dumps(self._structured.value).decode("utf-8")
+                self._answer.put(dumps(self._structured.value).decode("utf-8"))
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        if self._call_runner.repeats.reason:
+            return LoopEnd("execution_error", self._call_runner.repeats.reason)
         if self._max_turns and self.requests >= self._max_turns:
             return LoopEnd("max_turns", str(self._max_turns))
         return None
 
-    def _run_calls(self, calls: list[ToolCall]) -> None:
+    def _run_calls(self, calls: list[ToolCall], stop: Stop) -> None:
         done: list[ToolFinished] = []
         try:
-            self._call_runner.run_all(calls, done)
+            self._call_runner.run_all(calls, done, stop)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}
             for call in calls:
                 if call.id not in finished:
-                    self._call_runner.reject(call, done)
+                    self._call_runner.close_stopped(call, done, self._reason())
             self._feed_back(done, ())
             raise
         self._feed_back(done, self._inject() if self._inject is not None else ())
@@ -264,6 +290,7 @@ class Loop:
         blocks += [Text(note) for note in self._call_runner.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
+            self._call_runner.repeats.start_over()
         self._fed_back += len(done)
         self.tool_calls += len(done)
         if blocks:
@@ -299,12 +326,17 @@ class Loop:
 
     def _note(self, text: str) -> None:
         self._fed_back += 1
-        self._conversation.history.append(Message("user", (Text(text),)))
+        self._open_note = Message("user", (Text(text),))
+        self._conversation.history.append(self._open_note)
         self._services.emit(NoteAdded(text))
 
-    def _continue(self, note: str, *, join: bool = True) -> None:
-        self._earlier_text = self.text if join else ""
-        self._note(note)
+    def _drop_open_note(self) -> None:
+        """Remove a note that the model did not answer: it must not stand before the user's next prompt. (A transcript
+        marks notes, and its reader leaves out those without an answer.)"""
+        history = self._conversation.history
+        if self._open_note is not None and history and history[-1] is self._open_note:
+            history.pop()
+        self._open_note = None
 
     def _book(self, usage: Usage) -> None:
         if usage == Usage():
@@ -315,6 +347,7 @@ class Loop:
 
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
         if blocks:
+            self._open_note = None
             self._conversation.history.append(Message("assistant", blocks, self._spec.origin))
 
     def _warn_about(self, answer: ModelAnswer) -> None:
@@ -322,11 +355,20 @@ class Loop:
             case "length" | "window":
                 self._services.emit(Notice("max_tokens", "The answer ended at the output limit and may be incomplete."))
             case "refusal":
-                self._services.emit(Notice("refusal", "The model declined to answer."))
+                why = f": {answer.detail}" if answer.detail else "."
+                self._services.emit(Notice("refusal", f"The model declined to answer{why}"))
+            case _ if not any(isinstance(block, Text) and block.text.strip() for block in answer.blocks):
+                what = "contains only reasoning" if answer.blocks else "is empty"
+                self._services.emit(Notice("empty_answer", f"The model's answer {what}."))
             case _:
                 pass
 
     # ------------------------------------------------------------ interrupts
+
+    def _close_dead(self, gave_up: GaveUp) -> None:
+        """The provider failed in the middle: what was shown stays."""
+        self._remember(gave_up.blocks)
+        self._answer.add(gave_up.blocks)
 
     def _close_streaming(self, stopped: Stopped) -> None:
         self._remember(stopped.blocks)
@@ -334,7 +376,7 @@ class Loop:
         calls = [block for block in stopped.blocks if isinstance(block, ToolCall)]
         done: list[ToolFinished] = []
         for call in calls:
-            self._call_runner.reject(call, done)
+            self._call_runner.close_stopped(call, done, self._reason())
         self._feed_back(done, ())
         self._note_interrupt("streaming")
         if stopped.dropped is not None:
@@ -343,6 +385,7 @@ class Loop:
 
     def _note_interrupt(self, phase: Phase) -> None:
         marker = self._interrupted(phase)
+        self._drop_open_note()
         if marker:
             self._fed_back += 1
             self._conversation.history.append(Message("user", (Text(marker),)))

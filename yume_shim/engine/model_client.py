@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.engine.services import EngineServices
+    from yume_shim.text.repetition import ContinuationJoiner
     from yume_shim.types.blocks import AssistantBlock
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Request, Stop
@@ -55,15 +56,19 @@ class ModelAnswer:
     usage: Usage
     cut: bool = False
     nudge: str = ""
+    detail: str = ""
+    """The provider's reason for a refusal."""
 
 
 class GaveUp(Exception):
-    """The provider failed for good. `shown` = part of the answer was visible already."""
+    """The provider failed for good. `shown` = part of the answer was visible already; `blocks` are the texts of it that
+    stay in the history."""
 
-    def __init__(self, failure: Failure, *, shown: bool = False) -> None:
+    def __init__(self, failure: Failure, *, shown: bool = False, blocks: tuple[AssistantBlock, ...] = ()) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.shown = shown
+        self.blocks = blocks
 
 
 class Stopped(Exception):
@@ -79,9 +84,22 @@ class Stopped(Exception):
 class Attempt:
     """What one attempt has received so far."""
 
-    __slots__ = ("blocks", "ended", "failure", "open_block", "open_index", "pieces", "renamed", "started", "usage")
+    __slots__ = (
+        "blocks",
+        "ended",
+        "failure",
+        "joiner",
+        "open_block",
+        "open_index",
+        "pieces",
+        "renamed",
+        "started",
+        "usage",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, joiner: ContinuationJoiner | None = None) -> None:
+        self.joiner = joiner
+        """Removes what a continuation repeats; None when that is decided, or this is no continuation."""
         self.started = False
         self.usage = Usage()
         self.blocks: list[AssistantBlock] = []
@@ -138,14 +156,16 @@ class ModelClient:
         lost, self._lost = self._lost, Usage()
         return lost
 
-    def ask(self, request: Request) -> ModelAnswer:
-        """The answer to this request, after retries. Raises GaveUp or Stopped."""
+    def ask(self, request: Request, shown: str = "") -> ModelAnswer:
+        """The answer to this request, after retries. `shown` is the text that it continues. Raises GaveUp or
+        Stopped."""
         while True:
-            attempt = self._attempt(request)
+            attempt = self._attempt(request, shown)
             if attempt.ended is not None:
                 self._retries = 0
                 end = attempt.ended
-                return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage)
+                detail = self._without_keys_in(end.detail) if end.detail else ""
+                return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage, detail=detail)
             failure = attempt.failure or Failure("internal", "the provider's stream ended without an end")
             if failure.kind == "cancelled" or self._cancel.is_set():
                 raise self._stopped(attempt, request)
@@ -157,8 +177,8 @@ class ModelClient:
 
     # ------------------------------------------------------------ one attempt
 
-    def _attempt(self, request: Request) -> Attempt:
-        attempt = Attempt()
+    def _attempt(self, request: Request, shown: str) -> Attempt:
+        attempt = Attempt(_joiner(shown) if shown else None)
         begun = self._services.clock.monotonic()
         try:
             for event in self._services.provider_for(request.model).stream(request, self._cancel):
@@ -174,14 +194,20 @@ class ModelClient:
     def _without_keys(self, failure: Failure) -> Failure:
         """Redact the failure: servers quote the key that they refuse, and failures are shown, stored and sent to
         models."""
+        return replace(failure, **{name: self._without_keys_in(getattr(failure, name)) for name in QUOTING})
+
+    def _without_keys_in(self, text: str) -> str:
         from yume_shim.text.redact import redact
 
-        texts = {name: redact(getattr(failure, name), self._services.secrets) for name in QUOTING}
-        return replace(failure, **texts)
+        return redact(text, self._services.secrets)
 
     def _on_event(self, event: ModelEvent, attempt: Attempt, request: Request) -> None:
         emit = self._emit
         if type(event) is BlockDelta:  # first: by far the most frequent
+            if attempt.joiner is not None and event.kind == "text":
+                event = replace(event, text=attempt.joiner.feed(event.text))
+                if not event.text:
+                    return
             attempt.pieces.append(event.text if event.kind != "signature" else "")
             emit(event)
             return
@@ -199,9 +225,11 @@ class ModelClient:
                 attempt.open_block = block
                 emit(BlockStarted(index, block))
             case BlockEnded(index, block):
+                if attempt.joiner is not None and isinstance(block, Text):
+                    block = self._joined(block, index, attempt)
                 attempt.open_index = attempt.open_block = None
                 if isinstance(block, ToolCall):
-                    fix = request.model.endpoint.quirks.fix_arguments
+                    fix = request.model.endpoint.quirks.fix_arguments and not request.model.is_claude
                     block = replace(block, id=attempt.renamed or block.id)
                     block = self._services.toolbox.complete(block, fix_arguments=fix)
                     self._used_ids.add(block.id)
@@ -215,8 +243,17 @@ class ModelClient:
             case ResponseFailed(failure):
                 attempt.failure = failure
             case Notice():
-                self._services.log("warning", event.text)  # text mode shows it nowhere else
                 emit(event)
+
+    def _joined(self, block: Text, index: int, attempt: Attempt) -> Text:
+        """The first text block of a continuation, without what it repeats."""
+        assert attempt.joiner is not None
+        rest, attempt.joiner = attempt.joiner.finish(), None
+        if rest:
+            attempt.pieces.append(rest)
+            self._emit(BlockDelta(index, "text", rest))
+        whole = "".join(attempt.pieces)
+        return block if whole == block.text else Text(whole)
 
     # ------------------------------------------------------------ failures
 
@@ -237,8 +274,7 @@ class ModelClient:
 
             self._services.log("debug", retry_entry(failure, self._retries, backoff, wait))
         if wait is None:
-            self._drop(attempt, 0)
-            raise GaveUp(failure, shown=attempt.visible())
+            raise GaveUp(failure, shown=attempt.visible(), blocks=self._keep_shown(attempt))
         kept = self._cut(attempt) if attempt.visible() else None
         self._retries += 1
         self._services.log(
@@ -280,6 +316,25 @@ class ModelClient:
             tuple(blocks), stop, "tool_use" if attempt.calls() else "", attempt.usage, cut=not attempt.calls()
         )
 
+    def _keep_shown(self, attempt: Attempt) -> tuple[AssistantBlock, ...]:
+        """The texts of a dead answer that stay in the history. Its calls are void, and what the dialect takes back."""
+        kept: list[AssistantBlock] = []
+        for block in attempt.blocks:
+            if isinstance(block, ToolCall):
+                break
+            kept.append(block)
+        partial = attempt.partial_text() if self._on_cut == "continue" and not attempt.calls() else None
+        texts: list[AssistantBlock] = [block for block in kept if isinstance(block, Text)]
+        if partial is not None and attempt.open_index is not None:
+            self._emit(PartialKept(partial, attempt.open_index, interrupted=False))
+            texts.append(partial)
+        if not texts:
+            self._drop(attempt, 0)
+            return ()
+        self._lost = self._lost + attempt.usage
+        self._drop(attempt, len(kept) + (partial is not None))
+        return tuple(texts)
+
     def _stopped(self, attempt: Attempt, request: Request) -> Stopped:
         partial = attempt.partial_text()
         if attempt.started and attempt.usage == Usage():  # most APIs send usage only at the end
@@ -298,6 +353,12 @@ class ModelClient:
             self._lost = self._lost + attempt.usage
         if attempt.started:
             self._emit(ResponseDropped(from_index, attempt.open_index, interrupted=False, usage=attempt.usage))
+
+
+def _joiner(shown: str) -> ContinuationJoiner:
+    from yume_shim.text.repetition import ContinuationJoiner
+
+    return ContinuationJoiner(shown)
 
 
 def _nudged(request: Request, nudge: str) -> Request:

@@ -85,7 +85,7 @@ class Requests:
             if size - self._trim(size, target) <= target:
                 return self._request(self.size())
         self._tried = "summary"
-        return self._request(self.size()) if self._compact() else None
+        return self._request(self.size()) if self._compact(full=True) else None
 
     def explained(self, failure: Failure) -> Failure:
         """The failure, with advice if system prompt and tools alone fill most of the window that it names."""
@@ -114,7 +114,7 @@ class Requests:
 
     def after_full_window(self) -> bool:
         """The window was full in the middle of an answer: compact; True if that made room. Raises Stopped."""
-        return self._services.settings.history.auto_compact and not self._stuck and self._compact()
+        return self._services.settings.history.auto_compact and not self._stuck and self._compact(full=True)
 
     def learn(self, usage: Usage) -> None:
         """Record what the provider counted, now that its answer is in the history."""
@@ -166,7 +166,8 @@ class Requests:
             conversation.measured = replace(
                 conversation.measured, tokens=max(0, conversation.measured.tokens - step.freed)
             )
-        self._services.log("info", f"history: old tool results trimmed, about {step.freed} of {size} tokens freed")
+        told = f"history: old tool results trimmed, about {step.freed} of {size} tokens freed"
+        self._tell_once("trimmed", told)
         return step.freed
 
     @property
@@ -183,8 +184,9 @@ class Requests:
         """Seconds spent waiting for summaries."""
         return 0.0 if self._compactor is None else self._compactor.api_seconds
 
-    def _compact(self) -> bool:
-        """Replace all but the newest messages by a summary; False if that is not possible."""
+    def _compact(self, *, full: bool = False) -> bool:
+        """Replace all but the newest messages by a summary; False if that is not possible. `full`: the provider said
+        that the window is full, whatever our count says."""
         from yume_shim.context.compact import choose_cut
         from yume_shim.engine.compaction import CompactionFailed
 
@@ -194,7 +196,7 @@ class Requests:
             self._services.log("info", "history: too little to summarise")
             return False
         try:
-            summary = self.compactor.summarise("auto", cut, self.size())
+            summary = self.compactor.summarise("auto", cut, max(self.size(), self._spec.window if full else 0))
         except CompactionFailed as failed:
             self._stuck = True
             self._services.emit(Notice("compact", f"The history could not be summarised: {failed.message}"))
@@ -263,7 +265,10 @@ class Requests:
         if reasoning_stale_before and self._spec.thinking == BOUND_REASONING:
             from yume_shim.context.stale_reasoning import without_reasoning
 
-            messages = without_reasoning(messages, reasoning_stale_before)
+            kept = without_reasoning(messages, reasoning_stale_before)
+            if kept != messages:
+                self._tell_once("reasoning", "history: reasoning from before a change of the conversation left out")
+            messages = kept
         repaired = repair(messages, self._spec)
         self._report(repaired.notes)
         messages = repaired.messages
@@ -284,10 +289,8 @@ class Requests:
         )
 
     def _report(self, notes: tuple[str, ...]) -> None:
-        """Report what was left out or added: in the log, and once to the user if another model wrote part of the
-        history."""
-        for note in notes:
-            self._services.log("info", f"history: {note}")
+        """Report what was left out or added: each kind once on stderr, or once to the host if another model wrote part
+        of the history."""
         conversation, origin = self._conversation, self._spec.origin
         once = f"history {origin}"
         if (
@@ -297,6 +300,15 @@ class Requests:
         ):
             conversation.notices_given.add(once)
             self._services.emit(Notice("history", f"Continuing with {self._spec.id}: {'; '.join(notes)}"))
+            conversation.notices_given.update(_kind_of(note) for note in notes)
+        for note in notes:
+            self._tell_once(_kind_of(note), f"history: {note}")
+
+    def _tell_once(self, what: str, text: str) -> None:
+        """Say something on stderr, once per conversation and kind; later only in a detailed log."""
+        given = self._conversation.notices_given
+        self._services.log("info" if what in given else "warning", text)
+        given.add(what)
 
     def _longest(self) -> int:
         most = self._spec.max_output
@@ -304,3 +316,8 @@ class Requests:
 
     def _tools(self) -> tuple[ToolSpec, ...]:
         return self._services.toolbox.specs()
+
+
+def _kind_of(note: str) -> str:
+    """A note without its count."""
+    return note.rsplit(":", 1)[0]

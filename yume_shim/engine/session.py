@@ -72,6 +72,8 @@ class Session:
         self._known_uuids: dict[str, None] = {}
         self._leaving = False
         self.last_end: TurnEnded | None = None
+        self.compact_failed = False
+        """The host's last `compact` failed, and no turn followed it."""
 
     def restore(
         self, history: Iterable[Message], spent: Iterable[ModelUsage] = (), counted: tuple[int, int, str] = (0, 0, "")
@@ -148,6 +150,10 @@ class Session:
         self._conversation.prepare()
         return context_usage(self._conversation)
 
+    def check_model(self, text: str) -> None:
+        """Raises BadInvocation if the session could not change to this model."""
+        self._resolve(text)
+
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
         spec = self._resolve(text)
@@ -195,7 +201,7 @@ class Session:
                 case Clear():
                     self._local().clear()
                 case Compact():
-                    self._local().compact_now(self._begin_work())
+                    self.compact_failed = not self._local().compact_now(self._begin_work())
                     self._end_work()
                 case _:
                     raise TypeError(f"not a command for a session: {command!r}")
@@ -206,7 +212,7 @@ class Session:
         try:
             self.use_model(text)
         except BadInvocation as error:
-            self._services.emit(CommandRefused(error.message, "config"))
+            self._services.emit(CommandRefused(error.message, error.kind, error.provider))
 
     # ------------------------------------------------------------ local commands
 
@@ -237,6 +243,7 @@ class Session:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
         fresh = self._register(prompt)
         if fresh:
+            self.compact_failed = False
             self._report_state("running")
             self.last_end = self._local().run(command, prompt, self._begin_work(), lambda: self._reason)
         self._end_work()
@@ -253,7 +260,10 @@ class Session:
             self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
+        if self._services.await_tools is not None:
+            self._services.await_tools(self._begin_work())
         info = self.info()
+        self.compact_failed = False
         self._report_state("running")
         self._conversation.history.append(self._announce(fresh))  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids))

@@ -24,6 +24,10 @@ class Toolbox:
         self._sources = tuple(sources)
         self._only = only
 
+    def add(self, source: ToolSource) -> None:
+        """Offer the tools of one more source from now on. Safe from any thread: the sources are replaced as a whole."""
+        self._sources = (*self._sources, source)
+
     def with_source(self, source: ToolSource) -> Toolbox:
         """The same tools and those of one more source."""
         return Toolbox((*self._sources, source), self._only)

@@ -42,6 +42,7 @@ class Turn:
             conversation,
             self._cancel,
             interrupted=self._interrupted,
+            reason=self._reason,
             max_turns=services.settings.limits.max_turns,
             inject=self._inject,
         )
@@ -51,9 +52,11 @@ class Turn:
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
+        shown = (outcome == "success" and end.phase == "idle") or outcome in ("provider_error", "auth_error")
         ended = TurnEnded(
             outcome=outcome,
-            text=loop.text if outcome == "success" and end.phase == "idle" else "",
+            text=loop.text if shown else "",
+            parts=loop.parts if shown else (),
             num_turns=loop.num_turns,
             duration_ms=round((services.clock.monotonic() - begun) * 1000),
             duration_api_ms=round(loop.api_seconds * 1000),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from yume_shim.gate import wording
 from yume_shim.gate.command_denies import CommandDenies, before_glob, before_glob_text
-from yume_shim.gate.command_flow import follow
-from yume_shim.gate.paths import components, links_in, resolve
-from yume_shim.gate.read_only import reads
-from yume_shim.gate.rules import command_matches, escape_command, is_exact
+from yume_shim.gate.command_flow import OutOfBudgetError, follow
+from yume_shim.gate.folders import base_name, has_flag_like_names, names_below
+from yume_shim.gate.name_changes import NameChanges, makes_files
+from yume_shim.gate.paths import links_in, resolve
+from yume_shim.gate.read_only import NO_FILES, is_loose_glob, reads
+from yume_shim.gate.rules import command_matches, escape_command, is_exact, joined
 from yume_shim.gate.shell import parse
+from yume_shim.gate.shell_builtins import changes_shell, harmless_assignment, hides_code, printf_assigns
 from yume_shim.gate.unwrap import name_of, unwrap, without_wrappers
 from yume_shim.gate.word_set import word_set
+from yume_shim.gate.workspace import Place
 from yume_shim.gate.writing_commands import writes
 from yume_shim.types.outputs import Decision
 
@@ -22,20 +27,14 @@ if TYPE_CHECKING:
     from yume_shim.gate.rules import Rule
     from yume_shim.gate.shell import Simple, Word
     from yume_shim.gate.unwrap import Unwrapped
-    from yume_shim.gate.workspace import Place, Workspace
+    from yume_shim.gate.workspace import Workspace
     from yume_shim.gate.writing_commands import Writes
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.permission_records import PermissionUpdate
 
-HARMLESS_VARIABLES = word_set(
-    "LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME TZ NO_COLOR FORCE_COLOR CLICOLOR CI "
-    "NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE GIT_OPTIONAL_LOCKS"
-)
-"""Variables that may be set in front of a command: they change neither what it does to files nor what it runs."""
 SUBCOMMANDS = word_set("git npm pnpm yarn cargo go docker kubectl pip pip3 uv gh poetry dotnet bun deno")
 """Commands whose second word says what they do: a suggested rule covers both words."""
 _SAFE_TARGETS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr"))
-_BARE_REPOSITORY = ("HEAD", "objects", "refs")
 
 
 class CommandCall:
@@ -48,9 +47,13 @@ class CommandCall:
         self._book = book
         self._script = parse(command)
         self._computed: Unwrapped | None = None
-        self._flow = follow(self._script, space, base or space.cwd)
-        self._denies = CommandDenies(self._script, self._flow, book, space)
+        base = base or space.cwd
+        self._flow = follow(self._script.commands, space, base)
+        self._denies = CommandDenies(self._command, base, lambda: self._unwrapped, book, space)
+        self._changed: NameChanges | None = None
+        self._too_much = False
         self._outside: Place | None = None
+        self._why = ""
         self.by_rule = False
         """Set by `allowed`: a rule allows the command or one of its parts."""
         self.targets: list[Place] = []
@@ -76,6 +79,13 @@ class CommandCall:
     # ------------------------------------------------ deny, ask
 
     def denied(self) -> Decision | None:
+        try:
+            return self._denied()
+        except OutOfBudgetError:
+            self._too_much = True
+            return None
+
+    def _denied(self) -> Decision | None:
         rule = self._rule("deny")
         if rule is not None:
             text = wording.tool_denied(self._spec.name) if rule.bare else wording.command_denied(self._command)
@@ -91,10 +101,22 @@ class CommandCall:
                 return entry.rule
             if any(command_matches(content, run.raw, run.words) for run in self._unwrapped.runs):
                 return entry.rule
+            self._flow.check_time()
         return None
 
     def must_ask(self, mode: str) -> Decision | None:
         """The question, if this command needs one whatever the mode and the rules allow."""
+        found: Decision | None = None
+        try:
+            found = None if self._too_much else self._must_ask(mode)
+        except OutOfBudgetError:
+            self._too_much = True
+        if self._too_much:
+            why = "it is too long or too complex to be judged"
+            return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
+        return found
+
+    def _must_ask(self, mode: str) -> Decision | None:
         rule = self._rule("ask")
         if rule is not None:
             return self._ask(wording.rule_asks(self._spec.name), "rule", rule.text)
@@ -105,10 +127,8 @@ class CommandCall:
         target = self._denies.sensitive_target(mode)
         if target is not None:
             return self._ask(wording.sensitive_file(target[0].asked, target[1]), "safetyCheck", target[1], target[0])
-        if self._denies.may_show_hidden():
-            why = "rules hide some files from reading, and this may show them"
-            return self._ask(wording.command_approval(why, ""), "safetyCheck", why)
-        return None
+        why = self._denies.may_pass_rules()
+        return self._ask(wording.command_approval(why, ""), "safetyCheck", why) if why else None
 
     # ------------------------------------------------ allow
 
@@ -119,21 +139,29 @@ class CommandCall:
             if entry.rule.bare or content is None or is_exact(content, self._command):
                 self.by_rule = True
                 return True
-        return not self._script.problem and not self.not_allowed(mode, remembered_only)
+        try:
+            return not self._script.problem and not self.not_allowed(mode, remembered_only)
+        except OutOfBudgetError:
+            self._too_much = True
+            return False
 
     def not_allowed(self, mode: str, remembered_only: bool = False) -> list[Simple]:
         """The parts that nothing allows."""
         if not self._script.commands:
             return [] if not self._command else list(self._script.commands)
-        return [c for c in self._script.commands if not self._part_allowed(c, mode, remembered_only)]
+        return [
+            command
+            for number, command in enumerate(self._script.commands)
+            if not self._part_allowed(number, command, mode, remembered_only)
+        ]
 
-    def _part_allowed(self, command: Simple, mode: str, remembered_only: bool) -> bool:
-        if any(name not in HARMLESS_VARIABLES or word.kind != "plain" for name, word in command.assigns):
+    def _part_allowed(self, number: int, command: Simple, mode: str, remembered_only: bool) -> bool:
+        if not all(harmless_assignment(name, word) for name, word in command.assigns):
             return False
         if not all(self._redirect_allowed(r.operator, r.target, r.descriptor, mode) for r in command.redirects):
             return False
         words = without_wrappers(command)
-        if not words:
+        if not words or self._changes_others(words) or self._changed_by_others(number, command, ()):
             return False
         if self._allow_rule(command, words, remembered_only):
             self.by_rule = True
@@ -141,18 +169,44 @@ class CommandCall:
         if remembered_only:
             return False
         if words[0].text == "cd":
-            return len(words) == 2 and not self._flow.unknown and self._readable(words[1])
-        if words[0].text == "git" and (len(self._flow.bases) > 1 or self._repository_may_be_forged()):
-            return False
+            if len(words) != 2 or self._flow.unknown or self._changed_by_others(number, command, words[1:]):
+                return False
+            return self._readable(words[1])
         paths = reads(words)
+        if paths is not None and words[0].text == "git":
+            self._why = self._repository_problem()
+            if self._why:
+                return False
         if paths is not None:
-            return not self._flow.unknown and all(self._readable(word) for word in paths if word.text != "-")
+            if self._flow.unknown or self._changed_by_others(number, command, paths):
+                return False
+            return all(self._readable(word) for word in paths if word.text not in NO_FILES)
         writing = writes(words) if mode == "acceptEdits" else None
-        return writing is not None and self._writing_allowed(writing)
+        if writing is None or self._changed_by_others(number, command, writing.paths):
+            return False
+        return self._writing_allowed(writing)
+
+    def _changes_others(self, words: tuple[Word, ...]) -> bool:
+        """Whether this part assigns variables or changes the shell otherwise: what the other parts do is not known
+        then. A subscript with commands in it makes even a single part unknown."""
+        if hides_code(words) or (words[0].text == "printf" and printf_assigns(words[1:])):
+            return True
+        return len(self._script.commands) > 1 and changes_shell(words)
+
+    def _changed_by_others(self, number: int, command: Simple, paths: tuple[Word, ...]) -> bool:
+        """Whether other parts move, link or unpack names that these paths, or the redirects, lead through."""
+        if len(self._script.commands) == 1:
+            return False
+        if self._changed is None:
+            self._changed = NameChanges(self._script.commands, self._flow, self._space)
+        if not self._changed:
+            return False
+        targets = (redirect.target for redirect in command.redirects if not redirect.descriptor)
+        return any(self._changed.affect(number, word) for word in (*paths, *targets))
 
     def _allow_rule(self, command: Simple, words: tuple[Word, ...], remembered_only: bool) -> bool:
         texts = tuple(word.text for word in words)
-        raw = command.raw if words == command.words else " ".join(texts)
+        raw = command.raw if words == command.words else joined(texts)
         return any(
             command_matches(entry.rule.content or "", raw, texts)
             for entry in self._book.entries("allow", self._spec, remembered_only)
@@ -177,26 +231,26 @@ class CommandCall:
                 return False
             if word.kind == "glob" and not self._links_stay_inside(place):
                 return False
+            if is_loose_glob(word) and has_flag_like_names(place.real):
+                return False
         return True
 
     def _links_stay_inside(self, folder: Place) -> bool:
+        if not resolve(folder.real).is_folder:
+            return True
         links = links_in(folder.real)
         return links is not None and all(self._space.inside(self._space.place(link)) for link in links)
 
-    def _repository_may_be_forged(self) -> bool:
-        """Whether files that an edit can create could make git run something here: a folder that looks like a bare
-        repository, or another repository below the working folder."""
-        space = self._space
-        for base in self._flow.bases:
-            folder = space.place(base).real
-            steps = len(components(folder, space.flavour)) - len(components(resolve(space.cwd).real, space.flavour))
-            for step in range(max(steps, 0) + 1):
-                if all(resolve(f"{folder}/{name}").exists for name in _BARE_REPOSITORY):
-                    return True
-                if step < steps and resolve(f"{folder}/.git").exists:
-                    return True
-                folder = resolve(f"{folder}/..").real
-        return False
+    def _repository_problem(self) -> str:
+        """Why git must be asked about here. Another part of the command may be the edit that plants a repository."""
+        from yume_shim.gate.git_repository import repository_problem
+
+        if len(self._flow.bases) > 1:
+            return "it may run in several folders"
+        base = self._flow.bases[0]
+        if any(map(makes_files, self._script.commands)) and not resolve(f"{base}/.git").exists:
+            return "the same command makes files"
+        return repository_problem(base, self._space)
 
     def _writable(self, place: Place) -> bool:
         if not self._space.inside(place):
@@ -209,30 +263,41 @@ class CommandCall:
     def _writing_allowed(self, writing: Writes) -> bool:
         if self._flow.unknown:
             return False
-        last = writing.paths[-1].text
-        for word in writing.paths:
-            for place in self._flow.places(word.text):
-                into = writing.into and word is writing.paths[-1] and place.is_folder
-                root = into and place.real in self._space.folders
-                if root:
+        *sources, last = (word.text for word in writing.paths)
+        for text in (*sources, last):
+            for place in self._flow.places(text):
+                if writing.into and text == last and place.is_folder and place.real in self._space.folders:
                     self.targets.append(place)
-                if not root and not self._writable(place):
+                elif not self._writable(place):
                     return False
-        if not writing.into:
-            return True
-        for word in writing.paths[:-1]:
-            name = re.split(r"[/\\]", word.text.rstrip("/"))[-1]
-            for place in self._flow.places(f"{last}/{name}"):
-                if self._flow.is_folder(last) and (not self._writable(place) or (writing.whole and place.exists)):
+        into = writing.into and self._flow.is_folder(last)
+        if writing.exact and (len(sources) != 1 or self._flow.is_folder(last)):
+            return False  # the two folders are merged: any file below may be replaced
+        for text in sources if writing.into or writing.exact else ():
+            target = f"{last}/{base_name(text, self._space.flavour)}" if into else last
+            for place in self._flow.places(target):
+                if into and (not self._writable(place) or place.is_folder or (writing.whole and place.exists)):
+                    return False
+                if any(not self._movable(source, place) for source in self._flow.places(text)):
                     return False
         return True
+
+    def _movable(self, source: Place, target: Place) -> bool:
+        """Whether nothing gets a protected name when a folder is copied or moved to a new place."""
+        names = names_below(source.real) if source.is_folder else []
+        if names is None:
+            return False
+        made = (os.path.join(target.real, name) for name in names)
+        return not any(self._space.protected(Place(path, path)) for path in made)
 
     # ------------------------------------------------ ask
 
     def ask_decision(self, mode: str) -> Decision:
         """The question, with the permission updates that the host may offer the user."""
-        not_allowed = self.not_allowed(mode)
-        target = self._forbidden_redirect(mode)
+        try:
+            not_allowed, target = self.not_allowed(mode), self._forbidden_redirect(mode)
+        except OutOfBudgetError:
+            not_allowed, target = list(self._script.commands), ""
         if self._script.problem:
             text = wording.command_approval(self._script.problem, mode)
         elif target:
@@ -240,12 +305,14 @@ class CommandCall:
         elif len(self._script.commands) > 1:
             text = wording.parts_approval(tuple(part.raw or self._command for part in not_allowed), mode)
         else:
-            text = wording.command_approval("", mode)
+            text = wording.command_approval(self._why, mode)
         suggestions = self._suggestions(not_allowed, mode)
         place = self._outside
         if place is not None:
             suggestions = (*suggestions, wording.add_folder(wording.parent(place.asked, place.is_folder)))
-        return Decision("ask", text, "other", self._script.problem, suggestions, place.asked if place else "")
+        return Decision(
+            "ask", text, "other", self._script.problem or self._why, suggestions, place.asked if place else ""
+        )
 
     def _forbidden_redirect(self, mode: str) -> str:
         for command in self._script.commands:

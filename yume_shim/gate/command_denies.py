@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.gate.command_flow import MAX_PATH, follow, moves_home
+from yume_shim.gate.name_changes import NameChanges
 from yume_shim.gate.shell import Word
 from yume_shim.gate.unwrap import name_of
 from yume_shim.gate.word_set import word_set
@@ -11,10 +13,13 @@ from yume_shim.gate.writing_commands import CONTENT_WRITERS, WRITERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yume_shim.gate.command_flow import Flow
     from yume_shim.gate.rulebook import RuleBook
     from yume_shim.gate.rules import Rule
-    from yume_shim.gate.shell import Script, Simple
+    from yume_shim.gate.shell import Simple
+    from yume_shim.gate.unwrap import Unwrapped
     from yume_shim.gate.workspace import Place, Workspace
 
 NON_READERS = word_set(
@@ -27,64 +32,121 @@ READERS = word_set(
     "hexdump strings base64 tac rev nl cut paste fold jq yq source . dd rsync scp tee bat vim vi nano"
 )
 """Commands that show or pass on file contents: with `Read` deny rules, their files must be known."""
+_READ_THEIR_OPERANDS = frozenset(("xargs", "parallel"))
+"""Wrappers that take file names from their input."""
 RECURSIVE = word_set("rg ag ack tar zip rsync scp")
 
 
 class CommandDenies:
     """What one command may do to the files that rules deny and to sensitive files."""
 
-    def __init__(self, script: Script, flow: Flow, book: RuleBook, space: Workspace) -> None:
-        self._script = script
-        self._flow = flow
+    def __init__(
+        self, text: str, base: str, unwrapped: Callable[[], Unwrapped], book: RuleBook, space: Workspace
+    ) -> None:
+        """`base`: the folder in which the command starts. `unwrapped` finds everything that it runs."""
+        self._text = text
+        self._base = base
+        self._unwrapped = unwrapped
         self._book = book
         self._space = space
+        self._followed: Flow | None = None
+
+    @property
+    def _parts(self) -> tuple[Simple, ...]:
+        return self._unwrapped().parts
+
+    @property
+    def _flow(self) -> Flow:
+        """The folders in which the parts run, also those of scripts inside the command."""
+        if self._followed is None:
+            seen = self._unwrapped()
+            flow = follow(seen.parts, self._space, self._base, seen.repeats)
+            flow.unknown = flow.unknown or moves_home(self._text, seen.assigned, seen.parts)
+            self._followed = flow
+        return self._followed
 
     def denied_path(self) -> Rule | None:
         """The rule that denies a file the command names."""
-        commands = self._script.commands if self._book.denies_paths() else ()
-        return next((rule for rule in map(self._denied_path, commands) if rule is not None), None)
+        parts = self._parts if self._book.denies_paths() else ()
+        return next((rule for rule in map(self._denied_path, parts) if rule is not None), None)
 
     def _denied_path(self, command: Simple) -> Rule | None:
         name = name_of(command.words[0]) if command.words else ""
         for redirect in command.redirects:
-            if not redirect.descriptor:
-                for place in self._flow.places(redirect.target.text):
-                    rule = self._book.hides(place) if redirect.operator == "<" else self._book.locks(place)
-                    if rule is not None:
-                        return rule
-        for word in command.words[1:]:
+            reads, writes = "<" in redirect.operator, ">" in redirect.operator
+            rule = None if redirect.descriptor else self._denied_text(redirect.target.text, reads, writes)
+            if rule is not None:
+                return rule
+        reads, writes = name not in NON_READERS, name in WRITERS
+        for word in command.words[1:] if reads or writes else ():
             for text in file_texts(word.text):
-                for place in self._flow.places(text):
-                    rule = None if name in NON_READERS else self._book.hides(place)
-                    rule = rule or (self._book.locks(place) if name in WRITERS else None)
-                    if rule is not None:
-                        return rule
+                rule = self._denied_text(text, reads, writes)
+                if rule is not None:
+                    return rule
+        return None
+
+    def _denied_text(self, text: str, reads: bool, writes: bool) -> Rule | None:
+        """The rule that denies reading or writing the file that a word names."""
+        for place in self._flow.places(text) if len(text) <= MAX_PATH else ():
+            rule = self._book.hides(place) if reads else None
+            rule = rule or (self._book.locks(place) if writes else None)
+            if rule is not None:
+                return rule
         return None
 
     def sensitive_target(self, mode: str) -> tuple[Place, str] | None:
         """The sensitive file that the command would write, and the name that makes it sensitive."""
-        for command in self._script.commands:
+        for command in self._parts:
             targets = [r.target.text for r in command.redirects if r.operator != "<" and not r.descriptor]
             if command.words and name_of(command.words[0]) in CONTENT_WRITERS:
                 targets += [text for word in command.words[1:] for text in file_texts(word.text)]
             for text in targets:
-                for place in self._flow.places(text):
+                for place in self._flow.places(text) if len(text) <= MAX_PATH else ():
                     name = self._space.protected(place, mode)
                     if name:
                         return place, name
         return None
 
-    def may_show_hidden(self) -> bool:
-        patterns = self._book.hidden_patterns()
-        return bool(patterns) and any(self._shows(command) for command in self._script.commands)
+    def may_pass_rules(self) -> str:
+        """Why the command may reach a file that a rule denies, without naming it; "" if it cannot."""
+        if not self._book.denies_paths():
+            return ""
+        if self._unwrapped().unparsed:
+            return "rules deny some files, and what this command does cannot be seen"
+        if self._book.hidden_patterns() and any(self._shows(command) for command in self._parts):
+            return "rules hide some files from reading, and this may show them"
+        if self._book.locks_paths() and self._flow.unknown and any(map(_writes, self._parts)):
+            return "rules deny writing some files, and it is not known which files this command writes"
+        if self._uses_changed_names():
+            return "rules deny some files, and this command moves or links names that it uses"
+        return ""
+
+    def _uses_changed_names(self) -> bool:
+        """Whether a part uses a name that another part moves, links or unpacks."""
+        commands = self._unwrapped().commands
+        changes = NameChanges(commands, self._flow, self._space)
+        if not changes:
+            return False
+        for number, command in enumerate(commands):
+            words = [redirect.target for redirect in command.redirects if not redirect.descriptor]
+            if command.words and name_of(command.words[0]) not in NON_READERS - WRITERS:
+                words += [Word(text, word.kind) for word in command.words[1:] for text in file_texts(word.text)]
+            if any(changes.affect(number, word) for word in words if len(word.text) <= MAX_PATH):
+                return True
+        return False
 
     def _shows(self, command: Simple) -> bool:
         """Whether the command may show a hidden file that it does not name: through a pattern, by reading folders,
         or through a word that is known only at run time."""
         name = name_of(command.words[0]) if command.words else ""
+        sources = [redirect.target for redirect in command.redirects if "<" in redirect.operator]
+        if any(source.kind != "plain" or self._flow.unknown for source in sources):
+            return True
         if not name or name in NON_READERS:
             return False
-        words = command.words[1:]
+        words = tuple(word for word in command.words[1:] if len(word.text) <= MAX_PATH)
+        if name in _READ_THEIR_OPERANDS and any(name_of(word) in READERS for word in words):
+            return True
         if name in READERS and (self._flow.unknown or any(word.kind == "dynamic" for word in words)):
             return True
         if any(self._overlaps(before_glob(word.text)) for word in words if word.kind == "glob"):
@@ -111,6 +173,11 @@ class CommandDenies:
             for place in self._flow.places(text)
             for pattern in self._book.hidden_patterns()
         )
+
+
+def _writes(command: Simple) -> bool:
+    name = name_of(command.words[0]) if command.words else ""
+    return name in WRITERS or any(">" in r.operator and not r.descriptor for r in command.redirects)
 
 
 def file_texts(text: str) -> list[str]:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from yume_shim.gate.unwrap import name_of
+import re
+import time
+
+from yume_shim.gate.shell_builtins import PLACE_VARIABLES, changes_shell
+from yume_shim.gate.unwrap import WRAPPERS, name_of, shell_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-    from yume_shim.gate.shell import Script
+    from yume_shim.gate.shell import Simple, Word
     from yume_shim.gate.workspace import Place, Workspace
 
 MAX_BASES = 16
 """A command that may change into more folders than this is not followed."""
+MAX_PLACES = 4_096
+"""Paths (words times folders) that are looked up on the disk for one command; one with more is asked about."""
+MAX_PATH = 4_096
+"""A longer word names no file that could be opened; a command with one is asked about where paths matter."""
+MAX_JUDGE_S = 0.25
+"""Processor time for the paths of one command; one that needs more is asked about."""
+
+_MOVES = ("cd", "pushd", "popd")
+_PLACE_NAMES = re.compile(r"(?<![\w${])(?:" + "|".join(sorted(PLACE_VARIABLES)) + r")(?![\w])", re.A)
+
+
+class OutOfBudgetError(Exception):
+    """Judging the command would take too long."""
 
 
 class Flow:
@@ -22,11 +39,25 @@ class Flow:
         self._space = space
         self.bases = bases
         self.unknown = unknown
+        self._known: dict[str, tuple[Place, ...]] = {}
+        self._left = MAX_PLACES
+        self._end = time.thread_time() + MAX_JUDGE_S
 
-    def places(self, text: str) -> Iterator[Place]:
-        """Where a word may lead: one place per folder."""
-        for base in self.bases:
-            yield self._space.place(text, base)
+    def places(self, text: str) -> tuple[Place, ...]:
+        """Where a word may lead: one place per folder. Raises OutOfBudgetError."""
+        self.check_time()
+        found = self._known.get(text)
+        if found is None:
+            self._left -= len(self.bases)
+            if self._left < 0 or len(text) > MAX_PATH:
+                raise OutOfBudgetError
+            found = self._known[text] = tuple(self._space.place(text, base) for base in self.bases)
+        return found
+
+    def check_time(self) -> None:
+        """Raises OutOfBudgetError if judging has taken too long."""
+        if time.thread_time() > self._end:
+            raise OutOfBudgetError
 
     def is_folder(self, text: str) -> bool:
         return any(place.is_folder for place in self.places(text))
@@ -35,19 +66,41 @@ class Flow:
         return any(place.exists for place in self.places(text))
 
 
-def follow(script: Script, space: Workspace, base: str) -> Flow:
-    """Follow the script, which starts in `base`."""
+def follow(commands: Iterable[Simple], space: Workspace, base: str, repeats: bool = False) -> Flow:
+    """Follow the commands, which start in `base`. `repeats`: they may run several times and in another order."""
     bases = [base]
     unknown = False
-    for command in script.commands:
-        if not command.words or name_of(command.words[0]) not in ("cd", "pushd", "popd"):
+    for command in commands:
+        words = shell_words(command.words)
+        name = words[0].text if words else ""
+        if name not in _MOVES:
+            unknown = unknown or _may_move(words)
             continue
-        target = command.words[1] if len(command.words) == 2 else None
-        if target is None or target.kind != "plain" or target.text.startswith("-") or command.words[0].text != "cd":
+        target = words[-1] if name == "cd" and len(words) == 2 else None
+        if target is None or target.kind != "plain" or target.text.startswith("-") or repeats:
             unknown = True
             continue
-        reached = [space.place(target.text, known).real for known in bases]
-        bases = list(dict.fromkeys((*bases, *reached)))
+        if any(variable in PLACE_VARIABLES for variable, _ in command.assigns):
+            unknown = True
+        reached = [space.place(target.text, known) for known in bases]
+        unknown = unknown or any(place.flaw for place in reached)
+        # `cd link/..`: the shell removes `link/..` from the path, unless it was told to be physical. Both may happen.
+        bases = list(dict.fromkeys((*bases, *(place.asked for place in reached), *(place.real for place in reached))))
         if len(bases) > MAX_BASES:
             return Flow(space, tuple(bases[:MAX_BASES]), True)
     return Flow(space, tuple(bases), unknown)
+
+
+def _may_move(words: tuple[Word, ...]) -> bool:
+    """Whether a command other than a plain `cd` may change the folder: one with a wrapper that is not followed."""
+    name = name_of(words[0]) if words else ""
+    return name in _MOVES or (name in WRAPPERS and any(name_of(word) in _MOVES for word in words))
+
+
+def moves_home(text: str, assigned: frozenset[str], commands: Iterable[Simple]) -> bool:
+    """Whether the command may change a variable that decides where `cd` and `~` lead."""
+    if "*" in assigned:
+        return True
+    if not _PLACE_NAMES.search(text):
+        return False
+    return bool(assigned) or any(command.assigns or changes_shell(shell_words(command.words)) for command in commands)

@@ -107,6 +107,10 @@ class RuleBook:
         """Whether any deny rule names paths."""
         return any(entry.paths for entry in self._entries["deny"])
 
+    def locks_paths(self) -> bool:
+        """Whether any deny rule forbids writing paths."""
+        return bool(self._path_denies("Edit") or self._path_denies("Write"))
+
     def hidden_patterns(self) -> tuple[PathPattern, ...]:
         """The patterns of all `Read` deny rules."""
         return tuple(pattern for entry in self._path_denies("Read") for pattern in entry.paths)

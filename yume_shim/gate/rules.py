@@ -101,8 +101,8 @@ def command_matches(content: str, raw: str, words: tuple[str, ...]) -> bool:
     if not _STAR.search(content):
         exact = _ESCAPE.sub(r"\1", content)
         return exact in (raw, joined(words))
-    pattern = re.compile(_star_regex(content if head is None else head) + ("" if head is None else r"(?: .*)?"), re.S)
-    return bool(pattern.fullmatch(raw) or pattern.fullmatch(joined(words)))
+    patterns = [_star_pieces(content)] if head is None else [_star_pieces(head), [*_star_pieces(head + " "), ""]]
+    return any(_star_matches(pieces, text) for pieces in patterns for text in (raw, joined(words)))
 
 
 def is_exact(content: str, command: str) -> bool:
@@ -120,18 +120,39 @@ def _prefix_head(content: str) -> str | None:
     return None
 
 
-def _star_regex(content: str) -> str:
-    out: list[str] = []
+def _star_pieces(content: str) -> list[str]:
+    """The texts between the stars of a pattern."""
+    pieces = [""]
     place = 0
     while place < len(content):
         here = content[place]
         if here == "\\" and content[place + 1 : place + 2] in ("*", "\\"):
-            out.append(re.escape(content[place + 1]))
+            pieces[-1] += content[place + 1]
             place += 2
             continue
-        out.append(".*" if here == "*" else re.escape(here))
+        if here == "*":
+            pieces.append("")
+        else:
+            pieces[-1] += here
         place += 1
-    return "".join(out)
+    return pieces
+
+
+def _star_matches(pieces: list[str], text: str) -> bool:
+    """Whether the pieces follow each other in the text, the first at its start and the last at its end. In linear time:
+    a regular expression with several stars can take forever on a long text."""
+    if len(pieces) == 1:
+        return text == pieces[0]
+    first, *middle, last = pieces
+    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
+        return False
+    place, end = len(first), len(text) - len(last)
+    for piece in middle:
+        found = text.find(piece, place, end)
+        if found < 0:
+            return False
+        place = found + len(piece)
+    return True
 
 
 # ---------------------------------------------------------------- paths

@@ -16,8 +16,8 @@ opaque script.
 from __future__ import annotations
 
 import re
-import threading
 
+from yume_shim.gate.shell_tree import syntax_tree
 from yume_shim.gate.word_set import word_set
 from yume_shim.types.value import value
 
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
     WordKind = Literal["plain", "glob", "dynamic"]
 
@@ -60,11 +60,23 @@ class Simple:
 
 @value
 class Script:
-    """All commands of a text, in order. `problem` says why it is not simple; `opaque`: it may run others, too."""
+    """All commands of a text, in order. `problem` says why it is not simple; `opaque`: it may run others, too.
+    `assigned`: the variables that it assigns anywhere, as far as they are written as such. `repeats`: it has loops or
+    functions, so a command may run several times, and not in this order."""
 
     commands: tuple[Simple, ...]
     problem: str = ""
     opaque: bool = False
+    assigned: frozenset[str] = frozenset()
+    repeats: bool = False
+
+
+MAX_BYTES = 128 * 1024
+"""A longer command is not parsed: it is asked about unless nothing depends on what it runs."""
+MAX_NODES = 30_000
+"""A tree with more nodes than this is not judged."""
+MAX_VARIABLE = 1_024
+"""Bytes before a redirect that are searched for the name of a variable that it assigns."""
 
 
 RESERVED = word_set("if then else elif fi for while until do done case esac function select in coproc { } ! [[ ]]")
@@ -93,6 +105,17 @@ _GAP = re.compile(rb"(?:[ \t]+(?:\\\n)?|\n)*\Z")
 _BLANK = re.compile(rb"(?:[ \t]+(?:\\\n)?)+\Z")
 _REDIRECT_STARTS = (b"<", b">", b"&")
 _NUMBER = re.compile(r"-?[0-9]+\Z")
+# A number that does not fit an int is a file name for bash.
+_DESCRIPTOR = re.compile(r"[0-9]{1,9}\Z")
+_ASSIGNING_REDIRECT = re.compile(rb"(?:\A|[\s;&|(])\{[A-Za-z_][^{}\s]*\}\Z")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_EVALUATING = frozenset(("test_command", "arithmetic_expansion", "declaration_command", "unset_command"))
+_EVALUATORS = frozenset(("let", "test", "[", "getopts", "read", "wait", "printf"))
+# Text that is code once it is evaluated: `'a[$(code)]'` as a number, `x='$(code)'` in `${x@P}`.
+_CODE_AS_TEXT = re.compile(r"'[^']*(?:\$[({]|`)[^']*'|\\[$`]|\$'")
+_REPEATING = frozenset(
+    ("for_statement", "c_style_for_statement", "while_statement", "function_definition", "select_statement")
+)
 _RAW_STRING = re.compile(r"'[^']*'\Z")
 _BARE = re.compile(r"[\w\-./,:=+@%^#!\]~*?\[{}]|[^\x00-\x7f]")
 _TILDE = re.compile(r"~(?:/|\Z)")
@@ -100,19 +123,24 @@ _TILDE = re.compile(r"~(?:/|\Z)")
 
 def parse(text: str) -> Script:
     """Parse a command. Never raises: what cannot be parsed is opaque."""
+    if len(text) > MAX_BYTES:
+        return _fallback(text[:MAX_BYTES], "it is too long")
     if not text.replace("\t", " ").replace("\n", " ").isprintable():
         return _fallback(text, "it contains control characters or Unicode whitespace")
     try:
         source = text.encode("utf-8")
-        with _lock:  # parallel calls are judged in parallel
-            root = _parser().parse(source).root_node
+        root = syntax_tree(source)
+        if root is None:
+            return _fallback(text, "it takes too long to parse")
         walk = _Walk(source)
         if root.has_error:
             walk.flag("it is not complete shell syntax", opaque=True)
         walk.visit(root)
+        if walk.evaluates and _CODE_AS_TEXT.search(text):
+            walk.flag("it evaluates text that may contain commands", opaque=True)
     except (LookupError, RecursionError, ValueError):
         return _fallback(text, "it could not be parsed")
-    return Script(tuple(walk.commands), walk.problem, walk.opaque)
+    return Script(tuple(walk.commands), walk.problem, walk.opaque, frozenset(walk.assigned), walk.repeats)
 
 
 def _fallback(text: str, problem: str) -> Script:
@@ -120,20 +148,6 @@ def _fallback(text: str, problem: str) -> Script:
     pieces = [re.split(r"\s+", piece.strip()) for piece in re.split(r"[;&|\n\r()`]+", text)]
     commands = [Simple(tuple(Word(word) for word in words), " ".join(words)) for words in pieces if words != [""]]
     return Script(tuple(commands), problem, opaque=True)
-
-
-_made: list[Parser] = []
-_lock = threading.Lock()
-
-
-def _parser() -> Parser:
-    """The parser, created for the first command that is judged (30 ms)."""
-    if not _made:
-        import tree_sitter
-        import tree_sitter_bash
-
-        _made.append(tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())))
-    return _made[0]
 
 
 class _Walk:
@@ -144,6 +158,11 @@ class _Walk:
         self.commands: list[Simple] = []
         self.problem = ""
         self.opaque = False
+        self.assigned: set[str] = set()
+        self.repeats = False
+        self.evaluates = False
+        """It has arithmetic, tests or declarations: they evaluate text that looks harmless otherwise."""
+        self._nodes = 0
 
     def flag(self, problem: str, opaque: bool = False) -> None:
         self.problem = self.problem or problem
@@ -156,17 +175,26 @@ class _Walk:
 
     def visit(self, node: Node) -> None:
         kind = node.type
+        self._count()
         if kind == "comment":
             self._comment(node)
             return
         if not node.is_named:
             return
+        self.repeats = self.repeats or kind in _REPEATING
+        self.evaluates = self.evaluates or kind in _EVALUATING or self._is_arithmetic(node)
+        if kind == "variable_name" and not self._only_expands(node.parent):
+            self.assigned.add(self._text(node))
         if kind not in _PLAIN_NODES:
             self.flag("it contains " + _SUBSTITUTIONS.get(kind, f"a {kind.replace('_', ' ')}"))
         if node.is_missing or kind == "ERROR":
             self.flag("it is not complete shell syntax", opaque=True)
         if kind in ("command", "redirected_statement"):
             self._statement(node)
+            return
+        if kind == "file_redirect":  # without a command: `$(< file)`
+            found, after_target = self._redirect(node)
+            self.commands.append(Simple(tuple(after_target), "", (), tuple(found)))
             return
         if kind in ("heredoc_body", "string", "raw_string", "ansi_c_string", "regex", "test_operator"):
             self._inside(node)
@@ -176,6 +204,23 @@ class _Walk:
             if kind in ("program", "list", "pipeline") and not child.is_named and child.type not in _JOINTS:
                 self.flag(f"it contains {child.type!r}")
             self.visit(child)
+
+    def _is_arithmetic(self, node: Node) -> bool:
+        """Whether this is `(( … ))` or `${x@P}`."""
+        if node.type == "compound_statement":
+            return self._source[node.start_byte : node.start_byte + 2] == b"(("
+        return node.type == "expansion" and "@" in self._text(node)
+
+    def _only_expands(self, node: Node | None) -> bool:
+        """Whether a variable is only expanded here: `$x`, `${x%y}`, but not `${x:=y}`."""
+        if node is None:
+            return False
+        return node.type == "simple_expansion" or (node.type == "expansion" and "=" not in self._text(node))
+
+    def _count(self) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise LookupError("too many nodes")
 
     def _inside(self, node: Node) -> None:
         for child in node.children:
@@ -250,6 +295,7 @@ class _Walk:
                 body = child.children[0] if child.type == "command_name" and child.child_count == 1 else child
                 words.append(self._word(body))
                 raws.append(self._text(child))
+        self.evaluates = self.evaluates or (bool(words) and words[0].text in _EVALUATORS)
         if words and (not words[0].text or raws[0] in RESERVED or words[0].kind != "plain"):
             self.flag("what it runs is known only at run time", opaque=True)
         self.commands.append(Simple(tuple(words), " ".join(raws), tuple(assigns), tuple(here)))
@@ -258,6 +304,10 @@ class _Walk:
         if before is None:
             return
         gap = self._source[before.end_byte : child.start_byte]
+        last = self._source[max(before.end_byte - MAX_VARIABLE, 0) : before.end_byte]
+        if child.type == "file_redirect" and not gap and _ASSIGNING_REDIRECT.search(last):
+            self.flag("a redirect assigns a variable")
+            self.assigned.add("*")
         touching = (
             gap == b""
             and child.type == "file_redirect"
@@ -268,8 +318,9 @@ class _Walk:
 
     def _assignment(self, node: Node) -> tuple[str, Word]:
         name, _, rest = self._text(node).partition("=")
-        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.A):
+        if not _NAME.match(name):
             self.flag("it contains an assignment to a list or a part of one")
+            self.visit(node)  # a subscript can contain commands
         if len(node.children) == 2 or not rest:
             return name, Word("")
         return name, self._word(node.children[-1])
@@ -283,7 +334,7 @@ class _Walk:
             if gap.strip(b" \t") or (gap and before.type == "file_descriptor"):
                 self.flag("a part of it could not be parsed", opaque=True)
         for child in node.children:
-            if child.type == "file_descriptor" and not self._text(child).isdecimal():
+            if child.type == "file_descriptor" and not _DESCRIPTOR.match(self._text(child)):
                 self.flag("a part of it could not be parsed", opaque=True)
         operator = parts[0].type
         if operator not in _OPERATORS or len(parts) < 2:
@@ -293,7 +344,7 @@ class _Walk:
         words = [self._word(part) for part in parts[1:]]
         if words and words[0].kind != "plain":
             self.flag("the target of a redirect is known only at run time")
-        copied = bool(words) and operator in (">&", "<&") and words[0].text.isdecimal()
+        copied = bool(words) and operator in (">&", "<&") and bool(_DESCRIPTOR.match(words[0].text))
         if operator in (">&", "<&") and not copied:
             self.flag(f"it contains the redirect {operator!r}")  # bash removes quotes from such a target twice
         return [Redirect(operator, word, copied) for word in words[:1]], words[1:]
@@ -308,6 +359,7 @@ class _Walk:
     def _part(self, node: Node) -> Word:
         kind = node.type
         text = self._text(node)
+        self._count()
         if kind == "word":
             return self._bare(text)
         if kind == "number" and _NUMBER.match(text):

@@ -5,11 +5,13 @@ It serves deny and ask rules, so it prefers finding too much: of `nice -n 5 touc
 
 from __future__ import annotations
 
+import os
 import re
 
 from yume_shim.gate.shell import Simple, Word, parse
+from yume_shim.gate.shell_builtins import hides_code, holds_code
 from yume_shim.gate.word_set import word_set
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 MAX_NESTING = 6
 """`sh -c` inside `sh -c` is followed this deep; anything deeper is opaque."""
+
+MAX_INNER = 64
+"""Only this many scripts inside a command are parsed; a command with more is opaque."""
 
 MAX_TAILS = 64
 """Only this many tails of a wrapper are checked; a wrapper with more words is opaque."""
@@ -27,15 +32,15 @@ WRAPPERS = word_set(
     "gtimeout proot fakeroot systemd-run dbus-run-session torsocks unbuffer"
 )
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
-OPAQUE = word_set("eval source . trap alias bind enable mapfile readarray complete compgen")
+OPAQUE = word_set("eval source . trap alias bind enable hash mapfile readarray complete compgen fc coproc")
 _INLINE_CODE = re.compile(
-    r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[\d.]*\Z"
+    r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[0-9.]*\Z"
 )
 _INLINE_FLAG = re.compile(r"-\w*[ceEprR]\Z|--(?:eval|print|execute)\b|eval\Z|-\Z")
 _AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
 _FIND_RUNS = word_set("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 _CALM_SED = re.compile(
-    r"[\d,$~+;p =dq]*\Z|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIip\d]*\Z|/[^/]*/[dp]\Z"
+    r"[0-9,$~+;p =dq]*\Z|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIip0-9]*\Z|/[^/]*/[dp]\Z"
 )
 _GIT_VALUED = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"))
 
@@ -50,17 +55,34 @@ class Run:
 
 @value
 class Unwrapped:
-    """The commands that a script runs, and whether there may be others."""
+    """The commands that a script runs, and whether there may be others. For rules about files: `commands`, those of the
+    script and of all scripts inside (so are `assigned` and `repeats`); `parts`, the same and what wrappers among them
+    run; `unparsed`: one of the scripts is not known completely."""
 
     runs: tuple[Run, ...]
     opaque: bool
+    commands: tuple[Simple, ...] = ()
+    parts: tuple[Simple, ...] = ()
+    unparsed: bool = False
+    assigned: frozenset[str] = frozenset()
+    repeats: bool = False
 
 
-def unwrap(script: Script, depth: int = 0) -> Unwrapped:
+def unwrap(script: Script) -> Unwrapped:
     """Everything that the script runs, as far as it can be found."""
+    return _unwrap(script, 0, [MAX_INNER])
+
+
+def _unwrap(script: Script, depth: int, left: list[int]) -> Unwrapped:
     runs: list[Run] = []
-    opaque = script.opaque
+    commands: list[Simple] = []
+    parts: list[Simple] = []
+    assigned, repeats, unparsed = script.assigned, script.repeats, script.opaque
+    opaque = script.opaque or any(map(holds_code, assigned))
     for command in script.commands:
+        opaque = opaque or any(holds_code(name) for name, _ in command.assigns)
+        commands.append(command)
+        parts.append(command)
         wraps = bool(command.words) and name_of(command.words[0]) in WRAPPERS
         opaque = opaque or (wraps and len(command.words) > MAX_TAILS)
         for place in range(min(len(command.words), MAX_TAILS) if wraps else len(command.words)):
@@ -68,15 +90,19 @@ def unwrap(script: Script, depth: int = 0) -> Unwrapped:
                 continue
             words = command.words[place:]
             runs += _spellings(words, command.raw if not place else "")
-            inner, hidden = _inside(words, depth)
-            runs += inner
-            opaque = opaque or hidden
-    return Unwrapped(tuple(runs), opaque)
+            inner = _inside(words, depth, left)
+            parts += [*([Simple(words)] if place else []), *inner.parts]
+            commands += inner.commands
+            runs += inner.runs
+            opaque = opaque or inner.opaque
+            assigned, repeats = assigned | inner.assigned, repeats or inner.repeats
+            unparsed = unparsed or inner.unparsed
+    return Unwrapped(tuple(runs), opaque, tuple(commands), tuple(parts), unparsed, assigned, repeats)
 
 
 def name_of(word: Word) -> str:
     """The command's name without its folder."""
-    return re.split(r"[/\\]", word.text)[-1].removesuffix(".exe")
+    return re.split(r"[/\\]" if os.name == "nt" else "/", word.text)[-1].removesuffix(".exe")
 
 
 def _runs_its_tail(words: tuple[Word, ...], place: int) -> bool:
@@ -103,44 +129,66 @@ def _without_git_options(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[place:]
 
 
-def _inside(words: tuple[Word, ...], depth: int) -> tuple[tuple[Run, ...], bool]:
+_NOTHING = Unwrapped((), False)
+_HIDDEN = Unwrapped((), True)
+
+
+def _inside(words: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
     """The commands that are inside a command's arguments, and whether there may be others."""
     name = name_of(words[0]).lower()
     rest = words[1:]
     if words[0].kind != "plain":
-        return (), True
+        return _HIDDEN
     if name == "eval":
-        return _text_runs(" ".join(word.text for word in rest), all(w.kind == "plain" for w in rest), depth)
+        return _text_runs(" ".join(word.text for word in rest), all(w.kind == "plain" for w in rest), depth, left)
     if name in SHELLS:
-        return _shell_runs(rest, depth)
-    if name in OPAQUE:
-        return (), True
+        return _shell_runs(rest, depth, left)
+    if name in OPAQUE or hides_code(words):
+        return _HIDDEN
+    return _HIDDEN if _runs_unseen(name, rest) else _NOTHING
+
+
+def _runs_unseen(name: str, rest: tuple[Word, ...]) -> bool:
+    """Whether an interpreter is given code that may run commands."""
     if _INLINE_CODE.match(name):
-        return (), any(_INLINE_FLAG.match(word.text) for word in rest) or not rest
+        return any(_INLINE_FLAG.match(word.text) for word in rest) or not rest
     if name in _AWKS:
-        return (), any(word.kind != "plain" or re.search(r"system|\||getline|>", word.text) for word in rest)
+        return any(word.kind != "plain" or re.search(r"system|\||getline|>", word.text) for word in rest)
     if name in ("sed", "gsed"):
         scripts = [word for word in rest if not word.text.startswith("-")][:1]
-        return (), any(word.kind != "plain" or not _CALM_SED.match(word.text) for word in scripts)
+        return any(word.kind != "plain" or not _CALM_SED.match(word.text) for word in scripts)
     if name == "git":
-        return (), any(re.match(r"-c\Z|-c.|--config-env|--exec-path=|alias\.", word.text) for word in rest)
-    return (), False
+        return any(re.match(r"-c\Z|-c.|--config-env|--exec-path=|alias\.", word.text) for word in rest)
+    return False
 
 
-def _shell_runs(rest: tuple[Word, ...], depth: int) -> tuple[tuple[Run, ...], bool]:
+def _shell_runs(rest: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
     for place, word in enumerate(rest):
         if re.match(r"-\w*c\w*\Z|/[cC]\Z|-[cC]ommand\Z", word.text):
             code = rest[place + 1 : place + 2]
-            return _text_runs(code[0].text, code[0].kind == "plain", depth) if code else ((), True)
+            return _text_runs(code[0].text, code[0].kind == "plain", depth, left) if code else _HIDDEN
     # A shell without -c runs a file, or its stdin.
-    return (), True
+    return _HIDDEN
 
 
-def _text_runs(text: str, known: bool, depth: int) -> tuple[tuple[Run, ...], bool]:
-    if depth >= MAX_NESTING:
-        return (), True
-    seen = unwrap(parse(text), depth + 1)
-    return seen.runs, seen.opaque or not known
+def _text_runs(text: str, known: bool, depth: int, left: list[int]) -> Unwrapped:
+    left[0] -= 1
+    if depth >= MAX_NESTING or left[0] < 0:
+        return replace(_HIDDEN, unparsed=True)
+    seen = _unwrap(parse(text), depth + 1, left)
+    return seen if known else replace(seen, opaque=True, unparsed=True)
+
+
+def shell_words(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """The words without prefixes after which the shell itself still runs a builtin: `time cd x`, `command -p cd x`."""
+    while words and words[0].text in ("time", "command", "builtin"):
+        skip = 1
+        while words[skip : skip + 1] and words[skip].text in ("-p", "--", "!"):
+            skip += 1
+        words = words[skip:]
+    while words and words[0].text == "!":
+        words = words[1:]
+    return words
 
 
 def without_wrappers(command: Simple) -> tuple[Word, ...]:
@@ -158,13 +206,13 @@ def without_wrappers(command: Simple) -> tuple[Word, ...]:
 def _plain_wrapper(words: tuple[str, ...]) -> int:
     """The number of words of a plain wrapper; 0 if there is none."""
     match words:
-        case ("timeout", limit, _, *_) if re.fullmatch(r"\d+(?:\.\d+)?[smhd]?", limit):
+        case ("timeout", limit, _, *_) if re.fullmatch(r"[0-9]+(?:\.[0-9]+)?[smhd]?", limit):
             return 2
         case ("time", "-p", _, *_):
             return 2
         case ("time" | "nohup", follow, *_) if not follow.startswith("-"):
             return 1
-        case ("nice", "-n", level, _, *_) if re.fullmatch(r"\d+", level):
+        case ("nice", "-n", level, _, *_) if re.fullmatch(r"[0-9]+", level):
             return 3
         case ("nice", follow, *_) if not follow.startswith("-"):
             return 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.gate.read_only import SafeUse, split_flags
+from yume_shim.gate.flags import SafeUse, split_flags
 from yume_shim.gate.word_set import word_set
 from yume_shim.types.value import value
 
@@ -22,20 +22,26 @@ if TYPE_CHECKING:
 @value
 class Writes:
     """The paths that a command changes. `into`: the last path may be the folder that receives the others. `whole`: it
-    works on whole folders."""
+    works on whole folders. `exact`: the last path itself is written, even if it is a folder (`-T`)."""
 
     paths: tuple[Word, ...]
     into: bool = False
     whole: bool = False
+    exact: bool = False
 
 
 COMMANDS: Mapping[str, SafeUse] = {
-    "mkdir": SafeUse("pv", "m", "--parents --verbose"),
-    "touch": SafeUse("acm", "", "--no-create"),
-    "rm": SafeUse("rRfvdI", "", "--recursive --force --verbose --dir"),
-    "rmdir": SafeUse("pv", "", "--parents --verbose"),
-    "mv": SafeUse("fnvT", "", "--force --no-clobber --verbose"),
-    "cp": SafeUse("rRafnvpPT", "", "--recursive --archive --force --no-clobber --verbose"),
+    "mkdir": SafeUse("pv", "m", "--parents --verbose", groups=True),
+    "touch": SafeUse("acm", "", "--no-create", groups=True),
+    "rm": SafeUse("rRfvdI", "", "--recursive --force --verbose --dir", groups=True),
+    "rmdir": SafeUse("pv", "", "--parents --verbose", groups=True),
+    "mv": SafeUse("fnvT", "", "--force --no-clobber --verbose --no-target-directory", groups=True),
+    "cp": SafeUse(
+        "rRafnvpPT",
+        "",
+        "--recursive --archive --force --no-clobber --verbose --no-target-directory",
+        groups=True,
+    ),
 }
 WRITERS = frozenset(COMMANDS) | word_set("ln tee dd truncate install chmod chown sed gsed rsync patch unlink shred")
 """Commands that change the files they are given: `Edit` deny rules cover them."""
@@ -43,7 +49,7 @@ CONTENT_WRITERS = word_set("touch mv cp ln tee dd truncate install sed gsed rsyn
 """Commands that can put content into a file: never into a sensitive one without asking."""
 
 _SED_SCRIPT = re.compile(
-    r"s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gIi\d]*\Z|\d+(?:,\d+)?d\Z"
+    r"s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gIi0-9]*\Z|[0-9]+(?:,[0-9]+)?d\Z"
 )
 
 
@@ -59,8 +65,9 @@ def writes(words: tuple[Word, ...]) -> Writes | None:
     if split is None or not split[1]:
         return None
     flags, operands = split
+    exact = bool(flags & {"-T", "--no-target-directory"})
     whole = bool(flags & {"-r", "-R", "-a", "--recursive", "--archive"})
-    return Writes(operands, name in ("mv", "cp"), whole)
+    return Writes(operands, name in ("mv", "cp") and not exact, whole, exact)
 
 
 def _sed(rest: tuple[Word, ...]) -> Writes | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import SessionInfo
     from yume_shim.types.ports import Emit
 
-    Handler = Callable[[Json], "Json | ReplyThen | None"]
+    Handler = Callable[[Json], "Json | ReplyThen | Later | None"]
     """Takes the request's body. Returns the answer's body (None = a bare success), or raises BadLine with a code."""
 
 UNSUPPORTED = "unsupported_request"
@@ -31,6 +31,13 @@ class ReplyThen:
 
     body: Json | None
     after: Callable[[], None]
+
+
+@value
+class Later:
+    """The answer takes time: `work` runs on a thread of its own, returns the body or raises BadLine."""
+
+    work: Callable[[], Json | None]
 
 
 class ControlResponder:
@@ -48,9 +55,15 @@ class ControlResponder:
             message = f"Unsupported control request subtype: {ask.subtype or 'undefined'}"
             self._emit(ControlAnswered(ask.id, error=message, error_code=UNSUPPORTED))
             return
+        self._answer(ask, lambda: handler(ask.body))
+
+    def _answer(self, ask: ControlAsk, handle: Callable[[], Json | ReplyThen | Later | None]) -> None:
         after: Callable[[], None] | None = None
         try:
-            body = handler(ask.body)
+            body = handle()
+            if isinstance(body, Later):
+                self._answer_later(ask, body.work)
+                return
             if isinstance(body, ReplyThen):
                 after = body.after
                 body = body.body
@@ -63,6 +76,11 @@ class ControlResponder:
         self._emit(answered)
         if after is not None:
             self._run_after(ask.subtype, after)
+
+    def _answer_later(self, ask: ControlAsk, work: Callable[[], Json | None]) -> None:
+        import threading
+
+        threading.Thread(target=self._answer, args=(ask, work), name="control-request", daemon=True).start()
 
     def _run_after(self, subtype: str, after: Callable[[], None]) -> None:
         try:

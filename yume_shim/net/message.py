@@ -63,8 +63,11 @@ def is_sendable(name: str, text: str) -> bool:
     return True
 
 
-def request_head(url: Url, headers: Iterable[tuple[str, str]], length: int = 0, via: Url | None = None) -> bytes:
-    """The head of a POST with `length` bytes of body, or of a GET. `via`: the proxy that a plain http request goes to.
+def request_head(
+    url: Url, headers: Iterable[tuple[str, str]], length: int = 0, via: Url | None = None, method: str = ""
+) -> bytes:
+    """The head of a request: by default a POST with `length` bytes of body, or a GET without one. `via`: the proxy that
+    a plain http request goes to.
 
     A user name and password in the address become an `Authorization` header, unless there is one already.
     """
@@ -78,9 +81,8 @@ def request_head(url: Url, headers: Iterable[tuple[str, str]], length: int = 0, 
             lines += [f"{name}: {text}" for name, text in proxy_auth(via).items()]
         if url.userinfo and not any(line.lower().startswith("authorization:") for line in lines):
             lines.append(f"Authorization: {basic_auth(url.userinfo)}")
-    method = "GET"
+    method = method or ("POST" if length else "GET")
     if length:
-        method = "POST"
         lines.append(f"Content-Length: {length}")
     return "\r\n".join([f"{method} {target} HTTP/1.1", f"Host: {url.authority}", *lines, "\r\n"]).encode("latin-1")
 

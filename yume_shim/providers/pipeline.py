@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 from yume_shim.providers.fitting.prepare import Preparer
+from yume_shim.providers.wire.api_shapes import ApiCheck
 from yume_shim.providers.wire.error_body import read_request_id
 from yume_shim.providers.wire.failures import (
     StatusFailed,
@@ -91,6 +92,8 @@ class Exchange:
         return replace(failure, request_id=read_request_id(self.headers))
 
 
+NOTICED = ("documents", "tools")
+"""Changes that end so come with a Notice."""
 BAD_FRAME_QUOTE = 200
 """Characters of an invalid event that are quoted."""
 
@@ -145,7 +148,10 @@ class ApiProvider:
             self._note(request, exchange, failure, change or "")
             if change is None:
                 break
-            self._log("info", f"{failure.message}; sent again: {change}")
+            # what the request now lacks, people should know; media and tools left out have notices of their own
+            lacks = change.startswith("without") and not change.endswith(NOTICED)
+            level = "warning" if lacks else "info"
+            self._log(level, f"{failure.message}; sent again: {change}")
         yield ResponseFailed(advised(failure, request.model))
 
     def close(self) -> None:
@@ -194,16 +200,22 @@ class ApiProvider:
 
                 decoder = TextCalls(decoder, request, self._ids.call_id)
             parts = None if ready.request.streaming else self._adapter.whole_frames
+            check = ApiCheck(self._adapter.API, self._name)
             for frame in frames:
                 if tap:
                     tap("frame", frame)
                 if "!bad" in frame:
                     raise ProviderFailed(failure_protocol(self._name, _unreadable(frame["!bad"])))
+                if check.open:
+                    check.see(frame)
                 if cancel.is_set():
                     raise Cancelled
                 yield from self._fed(decoder, frame, parts)
             cancel.check()  # a body that was closed while it was read can look complete
-            yield from self._fed(decoder, None)
+            for event in self._fed(decoder, None):
+                if isinstance(event, ResponseFailed):
+                    check.end()
+                yield event
         finally:
             frames.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from yume_shim.disk.bounded import open_regular
 from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.cost_state import CostReader
-from yume_shim.store.tree import AssistantNode, Boundary, Node, Tree, UserNode
+from yume_shim.store.tree import AssistantNode, Boundary, Node, NoteNode, Tree, UserNode
 from yume_shim.text import codec
 from yume_shim.types.models import ANTHROPIC_MESSAGES
 from yume_shim.types.shapes import SYNTHETIC_MODEL
@@ -145,8 +145,9 @@ class TranscriptReader:
         message, private = line.get("message"), line.get("yume")
         if not isinstance(message, dict) or line.get("isVisibleInTranscriptOnly"):
             return Node(uuid, above, place)
-        joined = isinstance(private, dict) and private.get("joined") is True
-        return UserNode(uuid, above, place, user_blocks(message.get("content")), joined)
+        private = private if isinstance(private, dict) else {}
+        blocks, joined = user_blocks(message.get("content")), private.get("joined") is True
+        return (NoteNode if private.get("asks") is True else UserNode)(uuid, above, place, blocks, joined)
 
     def _assistant(self, uuid: str, above: Node | str | None, place: int, line: Json) -> Node:
         message = line.get("message")

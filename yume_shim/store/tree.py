@@ -48,6 +48,12 @@ class UserNode(Node):
         self.joined = joined
 
 
+class NoteNode(UserNode):
+    """A note of this program that asks the model to go on. It counts only if an answer follows it."""
+
+    __slots__ = ()
+
+
 class AssistantNode(Node):
     """A line of an answer. `model` is the requested (provider, model), without a provider if another program sent the
     request. `answer` is the uuid of the answer's first line."""
@@ -158,10 +164,17 @@ def _belongs(node: Node, above: Node) -> bool:
 def messages(chain: list[Node]) -> tuple[Message, ...]:
     """The history in the lines: an answer is one message, and the results of its calls are one message."""
     history = _History()
+    note: NoteNode | None = None
     for node in chain:
         if isinstance(node, AssistantNode):
+            if note is not None:
+                history.add_user(note)
+            note = None
             history.add_assistant(node)
+        elif isinstance(node, NoteNode):
+            note = node
         elif isinstance(node, UserNode) and node.blocks:
+            note = None
             history.add_user(node)
     return tuple([Message(role, blocks, origin) for role, blocks, origin in history.built if blocks])  # type: ignore[arg-type]  # the two roles
 

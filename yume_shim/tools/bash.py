@@ -6,11 +6,12 @@ import os
 import threading
 
 from yume_shim.text.clean import clean_output
-from yume_shim.text.clip import clip_middle
-from yume_shim.tools.files.text_files import os_failure, size_text
-from yume_shim.tools.shell.processes import WINDOWS, Sink, run_to_end
+from yume_shim.tools.files.text_files import os_failure
+from yume_shim.tools.shell.processes import WINDOWS, ended_so_far, run_to_end
 from yume_shim.tools.shell.shell_session import NO_FILE
-from yume_shim.types.errors import ToolFailed
+from yume_shim.tools.shell.shown_output import MAX_SHOWN, both_ends, output_of_success
+from yume_shim.tools.shell.sink import Sink
+from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
-MAX_SHOWN = 30_000
-"""Characters of output shown in full; more is saved to a file."""
-PREVIEW = 2_048
 TIMEOUT_CODE = 143
 MAX_CWD_NOTE = 8_192
 LONG_RUN_S = 3.0
@@ -50,9 +48,9 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     note = "\n".join(part for part in (note, moved, planted, confined) if part)
     if ended.timed_out:
         head = f"Exit code {TIMEOUT_CODE}\nCommand timed out after {_duration(given.get('timeout'), state)}"
-        raise ToolFailed(_lines(head, _both_ends(ended, text), note))
+        raise ToolFailed(_lines(head, both_ends(ended, text), note))
     if ended.code:
-        raise ToolFailed(_lines(f"Exit code {ended.code}", _both_ends(ended, text), note))
+        raise ToolFailed(_lines(f"Exit code {ended.code}", both_ends(ended, text), note))
     structured: Json = {
         "stdout": text[:MAX_SHOWN],
         "stderr": note,
@@ -60,11 +58,10 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         "isImage": False,
         "noOutputExpected": False,
     }
-    if ended.path or len(text) > MAX_SHOWN:
-        path, size = _persist(ended, text, state, context.call_id)
-        structured["persistedOutputPath"], structured["persistedOutputSize"] = path, size
-        text = _preview(text, path, size)
-    return ToolOutput(_lines(text, note) or "(Bash completed with no output)", structured, is_error=False)
+    shown = output_of_success(ended, text, state, context.call_id)
+    if shown.path:
+        structured["persistedOutputPath"], structured["persistedOutputSize"] = shown.path, shown.size
+    return ToolOutput(_lines(shown.text, note) or "(Bash completed with no output)", structured, is_error=False)
 
 
 # ---------------------------------------------------------------- time limits
@@ -108,6 +105,9 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
         running = _start(command, sink, cwd_file or NO_FILE, state, context)
         try:
             ended = run_to_end(running, seconds, context.cancel)
+        except Cancelled:
+            ended = ended_so_far(running)
+            raise Cancelled(both_ends(ended, clean_output(ended.output).rstrip("\n"))) from None
         finally:
             shells.leave(running)
         return ended, _adopt_folder(shells, cwd_file, state), running.note
@@ -187,10 +187,13 @@ def _start_background(command: str, state: ToolState, description: str, context:
         "noOutputExpected": False,
         "backgroundTaskId": made.id,
     }
-    path = made.running.sink.path
+    sink = made.running.sink
+    where = f"Output is being written to: {sink.path}"
+    if not sink.path:
+        where = f"Its output cannot be saved ({sink.lost}): only the newest is kept, for BashOutput"
     state.on_task(TaskStarted(made.id, call_id, description))
     threading.Thread(target=_report_end, args=(made, state, description, call_id), daemon=True).start()
-    text = f"Command running in background with ID: {made.id}. Output is being written to: {path}"
+    text = f"Command running in background with ID: {made.id}. {where}"
     return ToolOutput(text, structured, is_error=False)
 
 
@@ -243,39 +246,3 @@ def _report_end(made: BackgroundCommand, state: ToolState, description: str, cal
 
 def _lines(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
-
-
-def _both_ends(ended: Ended, text: str) -> str:
-    """The output of a failed command: the end matters most, so the middle is cut."""
-    if ended.path:
-        with open(ended.path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_SHOWN * 4))
-            tail = clean_output(file.read(MAX_SHOWN * 4)).rstrip("\n")
-        half = MAX_SHOWN // 2
-        note = f"\n… output cut, {size_text(ended.total)} in all, saved to: {ended.path} …\n"
-        return text[: half - len(note)] + note + tail[-half:]
-    return clip_middle(text, MAX_SHOWN)
-
-
-def _persist(ended: Ended, text: str, state: ToolState, call_id: str) -> tuple[str, int]:
-    """The file with the whole output, and the size of the output."""
-    if ended.path:
-        return ended.path, ended.total
-    data = state.scratch.redact(text).encode("utf-8")
-    try:
-        handle, path = state.scratch.new_file(call_id, ".txt")
-        with open(handle, "wb") as file:
-            file.write(data)
-    except OSError as error:
-        raise os_failure(error, "write", state.scratch.folder) from None
-    return path, len(data)
-
-
-def _preview(text: str, path: str, size: int) -> str:
-    shown = text[:PREVIEW]
-    cut = shown.rfind("\n")
-    shown = shown[:cut] if cut > PREVIEW // 2 else shown
-    return (
-        f"<persisted-output>\nOutput too large ({size_text(size)}). Full output saved to: {path}\n\n"
-        f"Preview (first 2KB):\n{shown}\n...\n</persisted-output>"
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.text.clean import clean_output
 from yume_shim.tools.files.text_files import os_failure, size_text
 from yume_shim.tools.shell.processes import DRAIN_S, exit_code
 from yume_shim.types.errors import ToolFailed
@@ -27,12 +28,15 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     if status != "running":
         shell.running.silent.wait(DRAIN_S)
     pattern = given.get("filter", "")
-    try:
-        end = os.path.getsize(shell.running.sink.path)
-        text = _filtered(shell, end, pattern, state, context) if pattern else _new_text(shell, end)
-    except OSError as error:
-        raise os_failure(error, "read", shell.running.sink.path) from None
-    shell.shown_bytes = end
+    if shell.running.sink.path:
+        try:
+            end = os.path.getsize(shell.running.sink.path)
+            text = _filtered(shell, end, pattern, state, context) if pattern else _new_text(shell, end)
+        except OSError as error:
+            raise os_failure(error, "read", shell.running.sink.path) from None
+        shell.shown_bytes = end
+    else:
+        text = _from_memory(shell, pattern)
     code = exit_code(shell.running) if status != "running" else None
     head = f"<status>{status}</status>" + ("" if code is None else f"\n<exit_code>{code}</exit_code>")
     body = f"<stdout>\n{text}\n</stdout>" if text else "(no new output)"
@@ -66,6 +70,20 @@ def _new_text(shell: BackgroundCommand, end: int) -> str:
         file.seek(start)
         text = file.read(end - start).decode("utf-8", "replace").rstrip("\n")
     return _cut_note(shell, start) + text
+
+
+def _from_memory(shell: BackgroundCommand, pattern: str) -> str:
+    """The newest output of a command whose output cannot be saved. It is not filtered: that needs a file too."""
+    sink = shell.running.sink
+    end = sink.total
+    data, skipped = sink.newest(min(shell.shown_bytes, end))
+    shell.shown_bytes = end
+    text = clean_output(data[-MAX_SHOWN:]).rstrip("\n")
+    skipped += max(0, len(data) - MAX_SHOWN)
+    why = f"it could not be saved ({sink.lost})"
+    cut = f"… {size_text(skipped)} of output are lost: {why} …\n" if skipped else ""
+    unfiltered = f"… the filter was not applied to this output: {why} …\n" if pattern and text else ""
+    return unfiltered + cut + text
 
 
 def _cut_note(shell: BackgroundCommand, start: int) -> str:

@@ -29,7 +29,10 @@ from yume_shim.types.models import Usage
 from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
+from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
 from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.side_events import ServerMessage as ServerMessage
+from yume_shim.types.side_events import ServersChanged as ServersChanged
 from yume_shim.types.side_events import TaskEnded as TaskEnded
 from yume_shim.types.side_events import TaskStarted as TaskStarted
 from yume_shim.types.value import value
@@ -144,7 +147,8 @@ class PartialKept:
 
 @value
 class NoteAdded:
-    """A note from this program to the model, as a user message: continue after a cut, the answer was empty, …"""
+    """A note from this program to the model, as a user message. One that `counts` asks the model to go on after a cut,
+    to call a tool, …; the others add something to a prompt or a result."""
 
     text: str
     counts: bool = True
@@ -303,8 +307,15 @@ class TurnEnded:
     structured_output: Any = None
     user_uuids: tuple[str, ...] = ()
     info: SessionInfo | None = None
+    parts: tuple[str, ...] = ()
+    """The parts of a text that came in several (output limit, pause); `text` is all of them."""
     local_command: str = ""
     """The local command (`compact`, `clear`) that ran in place of a model's turn."""
+
+    @property
+    def failed_command(self) -> bool:
+        """A local command failed. The Claude CLI does not count that as an error."""
+        return bool(self.local_command) and self.failure is not None
 
 
 EngineEvent = (
@@ -336,6 +347,9 @@ EngineEvent = (
     | LocalCommandDone
     | TaskStarted
     | TaskEnded
+    | ServerMessage
+    | ElicitationAsked
+    | ServersChanged
 )
 Event = ModelEvent | EngineEvent | HostEvent
 

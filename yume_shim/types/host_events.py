@@ -7,6 +7,7 @@ from yume_shim.types.value import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import Failure
 
 
 @value
@@ -23,6 +24,10 @@ class CommandRefused:
 
     message: str
     code: str = "bad_input"
+    provider: str = ""
+    """The provider that it is about; "" = the session's."""
+    failure: Failure | None = None
+    """The provider's failure, if that is the reason."""
 
 
 @value

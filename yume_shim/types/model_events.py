@@ -61,6 +61,8 @@ class ResponseEnded:
     usage: Usage
     usage_given: bool = True
     stop_sequence: str | None = None
+    detail: str = ""
+    """Why the provider refused, in its own words."""
 
 
 @value

@@ -103,9 +103,9 @@ class Quirks:
     """Merged into every request body."""
     user_after_results: bool = True
     """openai-chat: a user message may follow tool results (Mistral: "Unexpected role 'user' after role 'tool'")."""
-    fix_arguments: bool = False
-    """Its models often misname or stringify tool parameters: such calls are corrected, and each correction is
-    logged."""
+    fix_arguments: bool = True
+    """Misnamed, stringified and unexpected tool parameters are corrected, and each correction is logged; never for a
+    Claude model, which knows these tools."""
     streaming: bool = True
     """Answers are streamed; otherwise one whole body is requested and decoded by the same decoder."""
     tools: bool = True
@@ -129,7 +129,10 @@ class Quirks:
     flat_results: bool = False
     """Earlier tool calls and results are sent as plain text of assistant and user: for proxies that refuse both."""
     declarations: str = ""
-    """google-genai: how functions are declared: "" = parametersJsonSchema, "parameters", "snake", "openai"."""
+    """How functions are declared. google-genai: "" = parametersJsonSchema, "parameters", "snake", "openai".
+    openai-chat: "" = OpenAI's form; "snake" and "parameters" = Gemini's, for proxies in front of it."""
+    api_version: str = ""
+    """google-genai: the version in the address ("v1beta"); "" = the one in the base URL, else v1."""
     images: bool = True
     """Images are accepted at all; otherwise a text replaces each of them."""
     image_formats: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -233,6 +236,11 @@ class ModelSpec:
     """The effort levels it accepts; () = not known, all are sent."""
     always_thinks: bool = False
     """Thinking cannot be switched off: a request to do so is refused."""
+
+    @property
+    def is_claude(self) -> bool:
+        """One of Anthropic's models, at whatever endpoint (`anthropic/claude-…`, `us.anthropic.claude-…`)."""
+        return "claude" in self.id.lower()
 
     @property
     def origin(self) -> str:
@@ -354,9 +362,11 @@ class TransportSettings:
 
 @value
 class WireRequest:
-    """What an adapter's `encode_request` makes of a Request. `path` is appended to the base URL; a GET has no body."""
+    """What an adapter's `encode_request` makes of a Request. `path` is appended to the base URL; a GET has no body.
+    `base_url` replaces the endpoint's base URL, at the same host."""
 
     path: str
     body: Json
     headers: Mapping[str, str] = NOTHING
     method: Literal["POST", "GET"] = "POST"
+    base_url: str = ""

@@ -42,6 +42,10 @@ class ToolContext:
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
 
 
+CLAUDE = "Claude"
+"""Who asks, in the gate's messages: hosts of the Claude CLI recognise them by it. The engine names other models."""
+
+
 @value
 class Decision:
     """May this call run? `message` is what the model and the host read when it may not."""

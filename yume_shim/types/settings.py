@@ -87,9 +87,6 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
-    join_continuations: bool = True
-    """The result of an answer that was continued after the output limit holds all parts; in the Claude formats only
-    the last part."""
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -206,6 +203,10 @@ class LimitSettings:
     max_turns: int | None = None
     max_budget_usd: float | None = None
     timeouts: Timeouts = Timeouts()
+    repeat_warn: int = 3
+    """After so many identical failures of one call the model reads that repeating it is useless; 0 = never."""
+    repeat_stop: int = 8
+    """After so many the turn ends; 0 = never."""
 
 
 @value
@@ -222,8 +223,35 @@ class HistorySettings:
     """Characters left of a tool result, newest age first; () = computed from budget and history."""
     auto_compact: bool = True
     """Compact the history before a request that would not fit."""
+    compact_small: bool = True
+    """A summary that the user asked for is used even if it is longer than what it replaces: in the Claude formats, as
+    the Claude CLI does."""
     compact_tokens: int | None = None
     """The size at which that happens (`--autocompact`); None = the model's own share of its window."""
+
+
+@value
+class SandboxSettings:
+    """The `sandbox` table of the Claude CLI's settings. All paths are absolute."""
+
+    enabled: bool = False
+    auto_allow: bool = True
+    """Commands that run in the sandbox need no approval (`autoAllowBashIfSandboxed`)."""
+    allow_open: bool = True
+    """A call may ask to run outside (`allowUnsandboxedCommands`)."""
+    required: bool = False
+    """Where there is no sandbox, no command runs (`failIfUnavailable`)."""
+    excluded: tuple[str, ...] = ()
+    """Commands that run outside (`excludedCommands`)."""
+    write: tuple[str, ...] = ()
+    deny_write: tuple[str, ...] = ()
+    deny_read: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    """Hosts that commands may reach, through a proxy of ours; `*.x` is every host below x."""
+    denied_domains: tuple[str, ...] = ()
+    unix_sockets: bool = False
+    proxy_port: int = 0
+    """A proxy of the user's on this machine that is used instead."""
 
 
 @value
@@ -238,6 +266,7 @@ class ToolSettings:
     sandbox: str = ""
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
     without network."""
+    claude_sandbox: SandboxSettings = SandboxSettings()
     unasked_env: tuple[str, ...] = ()
     """Variables that look like secrets (`*_TOKEN` …) and that commands that run unasked may see nevertheless."""
     file_checkpoints: bool = False
@@ -259,6 +288,43 @@ class PermissionSettings:
     add_dirs: tuple[str, ...] = ()
     confined: bool = False
     """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""
+
+
+@value
+class McpServer:
+    """An MCP server as it is configured, variables replaced."""
+
+    name: str
+    kind: Literal["stdio", "http", "sse", "sdk"] = "stdio"
+    source: str = "dynamic"
+    """Where it comes from: "dynamic" (command line, host), "local", "project", "user", "sdk"."""
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = NOTHING
+    url: str = ""
+    headers: Mapping[str, str] = NOTHING
+    headers_helper: str = ""
+    """A command that prints more headers as a JSON object."""
+    waited_for: bool = False
+    """The first turn waits for it as long as a connection may take; for others it waits a short time."""
+
+    def __repr__(self) -> str:
+        return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
+
+
+@value
+class McpSettings:
+    """MCP servers and their limits."""
+
+    servers: tuple[McpServer, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Servers of a folder that is not trusted: named, not started."""
+    connect_s: float = 30.0
+    """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
+    call_s: float = 600.0
+    """How long a call may take without progress (`MCP_TOOL_TIMEOUT`, milliseconds)."""
+    output_tokens: int = 25_000
+    """The longest result that the model gets (`MAX_MCP_OUTPUT_TOKENS`)."""
 
 
 @value
@@ -302,3 +368,4 @@ class Settings:
     tools: ToolSettings = ToolSettings()
     permissions: PermissionSettings = PermissionSettings()
     session: SessionSettings = SessionSettings()
+    mcp: McpSettings = McpSettings()

@@ -10,6 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import Failure
+
     Trigger = Literal["manual", "auto"]
 
 
@@ -54,6 +57,34 @@ class LocalCommandDone:
     name: str
     text: str
     failed: str = ""
+    failure: Failure | None = None
+    """The provider's failure, if that is the reason."""
+
+
+@value
+class ServerMessage:
+    """A message for an MCP server in the host's own process; the host answers with the server's reply."""
+
+    ask_id: str
+    server: str
+    message: Json
+
+
+@value
+class ElicitationAsked:
+    """An MCP server asks the user something. `params` are those of its request."""
+
+    ask_id: str
+    server: str
+    params: Json
+
+
+@value
+class ServersChanged:
+    """The MCP servers as they are now, after one connected, failed, or changed its tools."""
+
+    servers: tuple[Json, ...]
+    tools: tuple[str, ...]
 
 
 @value

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, TableGate, answer, info, says
 from yume_shim.app.control_requests import ControlRequests
+from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.models import EndpointKeys
 from yume_shim.app.providers import Providers
 from yume_shim.engine.session import Session
@@ -18,6 +19,9 @@ from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.events import ControlAnswered, ModeChanged, ModelChanged, Notice, PromptWithdrawn
 from yume_shim.types.models import ModelSpec
 from yume_shim.types.value import replace
+
+if TYPE_CHECKING:
+    from yume_shim.app.mcp import McpParts
 
 PROFILES = {
     "work": {"provider": "anthropic", "key": "sk-work"},
@@ -41,6 +45,10 @@ class Gate(TableGate):
         self.now = mode
 
 
+def no_servers() -> McpParts:
+    raise AssertionError("these requests need no MCP server")
+
+
 class Host:
     """Asks, and reads the answers."""
 
@@ -48,6 +56,7 @@ class Host:
         self.bench = Bench(ScriptedProvider(*scripts), profiles=PROFILES, config_file="config.toml")
         self.gate = Gate()
         self.ended = 0
+        self.mcp = LazyMcp(no_servers)
 
         def resolve(text: str) -> ModelSpec:
             if text == "nope":
@@ -60,7 +69,7 @@ class Host:
         self.keys = EndpointKeys(services.settings)
         providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
         requests = ControlRequests(
-            *(self.session, self.gate, providers, self.bench.emit, services.settings, models, "2.1.325"),
+            *(self.session, self.gate, providers, self.bench.emit, services.settings, self.mcp, models, "2.1.325"),
             end_session=self.end_session,
         )
         self.responder = ControlResponder(self.bench.emit, requests.handlers(), services.log)

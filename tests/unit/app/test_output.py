@@ -28,7 +28,7 @@ OPENED = OpenedSession("s-1", "/sessions/s-1.jsonl")
 
 def make(*, flat: bool = True, **settings: Any) -> Output:
     settings.setdefault("output_format", "flat" if flat else "stream-json")
-    return Output(settings_with(**settings), OPENED, FakeClock(), FakeIds(), flat=flat)
+    return Output(settings_with(**settings), OPENED, FakeClock(), FakeIds(), flat=flat, log=lambda *_: None)
 
 
 def lines(capfd: pytest.CaptureFixture[str]) -> list[str]:

@@ -136,12 +136,12 @@ def test_custom_headers_go_only_to_their_vendor() -> None:
     assert takers == {"anthropic"}
 
 
-def test_arguments_are_fixed_only_for_third_party_models() -> None:
-    careless = {name for name in catalog().names() if _at(name).endpoint.quirks.fix_arguments}
-    forms = ("openai-chat", "ollama-chat")
-    chat = {name for name in catalog().names() if _at(name).endpoint.api in forms}
-    assert careless == chat
-    assert not careless & {"anthropic", "openai", "google"}
+def test_arguments_are_fixed_at_every_endpoint_for_models_that_are_not_claude() -> None:
+    assert all(_at(name).endpoint.quirks.fix_arguments for name in catalog().names())
+    claude = ("anthropic/claude-sonnet-4-5", "openrouter/anthropic/claude-opus-5", "bedrock/us.anthropic.claude-x")
+    assert all(catalog().resolve(name).is_claude for name in claude)
+    others = ("openai/gpt-5.4", "google/gemini-3.5-flash", "moonshot/kimi-k3", "openrouter/z-ai/glm-5")
+    assert not any(catalog().resolve(name).is_claude for name in others)
 
 
 def _at(provider: str) -> ModelSpec:

@@ -150,6 +150,22 @@ def test_the_claude_dialect_shows_a_child_below_its_call(tmp_path: Path) -> None
     ]  # the prompt of a child is shown, as the Claude CLI does it
 
 
+def test_a_child_that_repeats_a_failing_call_ends_and_its_parent_goes_on(tmp_path: Path) -> None:
+    """Each loop counts on its own: four failures of the parent and four of the child are no reason to end."""
+    nope = [answer(calls(f"n{number}", "Nope"), stop="tool_calls") for number in range(8)]
+    world = World(tmp_path, flat(), START, *nope, answer(says("Done.")))
+    lines = world.run()
+    (result,) = world.results
+    assert (result.outcome, result.requests) == ("execution_error", 8)
+    assert result.limit.startswith("Nope {} failed 8 times with the same result: ")
+    assert [line["subtype"] for line in lines if line["type"] == "result"] == ["success"]
+    some = [answer(calls(f"m{number}", "Nope"), stop="tool_calls") for number in range(4)]
+    (tmp_path / "b").mkdir()
+    world = World(tmp_path / "b", flat(), *some, START, *nope[:4], answer(says("Seen.")), answer(says("Done.")))
+    lines = world.run()
+    assert [line["result"] for line in lines if line["type"] == "result"] == ["Done."]
+
+
 def test_every_event_of_a_child_carries_its_parent(tmp_path: Path) -> None:
     world = World(tmp_path, flat(), START, *CHILD, answer(says("Done.")))
     world.run()

@@ -20,7 +20,9 @@ from tests.helpers.engine_fakes import (
     says,
 )
 from yume_shim.context.compact import OPENING
+from yume_shim.context.estimate import size_of
 from yume_shim.dialects.order import OrderCheck
+from yume_shim.engine.compaction import NO_GAIN
 from yume_shim.engine.session import Session
 from yume_shim.types.blocks import Message, Text, ToolResult
 from yume_shim.types.commands import Compact, EndOfInput, UserInput
@@ -151,7 +153,8 @@ def test_without_a_summary_the_history_is_unchanged(script: list[Any], error: st
     assert bench.of(CompactEnded) == [CompactEnded(error)]
     assert bench.of(Compacted) == []
     assert [done.text for done in bench.of(LocalCommandDone)] == [f"Error: {error}"]
-    assert [end.outcome for end in bench.of(TurnEnded)] == ["success"] * 3
+    assert [end.outcome for end in bench.of(TurnEnded)] == ["success", "provider_error", "success"]
+    assert [end.failed_command for end in bench.of(TurnEnded)] == [False, True, False]
     assert texts(bench.provider.requests[2]) == ["first", "one", "second"]
 
 
@@ -402,3 +405,42 @@ def test_a_stored_conversation_continues() -> None:
     s.submit(EndOfInput())
     s.run()
     assert texts(bench.provider.requests[0]) == ["old", "said", "new"]
+
+
+# ---------------------------------------------------------------- never larger
+
+LINES = "\n".join(f"Line {number} of the notes says that bed {number} needs water." for number in range(40))
+
+
+def summary_of_length(words: int) -> list[Any]:
+    return answer(says(f"<summary>\n{' '.join(['word'] * words)}\n</summary>"), usage=Usage(100, 7))
+
+
+@pytest.mark.parametrize("words", [1, 200, 600, 5_000])
+@pytest.mark.parametrize("asked", ["Hi.", "\n".join([LINES] * 2)])
+def test_a_summary_on_demand_never_makes_the_history_larger(words: int, asked: str) -> None:
+    """As in the flat dialect. A long summary is clipped; one that cannot become shorter than a short history is not
+    used."""
+    before = size_of((Message("user", (Text(asked),)), Message("assistant", (Text("Hello."),))))
+    hello = answer(says("Hello."), usage=Usage(before, 3))
+    provider = ScriptedProvider(hello, summary_of_length(words), answer(says("Yes.")))
+    bench = Bench(provider, compact_small=False)
+    run(bench, asked, Compact(), "Still there?")
+    if asked == "Hi.":
+        assert bench.of(CommandRefused) == [CommandRefused(NO_GAIN)]
+        assert texts(provider.requests[-1]) == ["Hi.", "Hello.", "Still there?"]
+    else:
+        (done,) = bench.of(Compacted)
+        assert done.after < done.before
+        assert size_of((done.summary,)) < before
+        assert texts(provider.requests[-1])[0].startswith(OPENING)
+
+
+def test_an_automatic_summary_that_saves_nothing_is_not_used() -> None:
+    """The newest message is what is large: there is little to summarise."""
+    provider = ScriptedProvider(answer(says("Hello.")), summary_of_length(2_000), answer(says("Yes.")))
+    bench = Bench(provider, autocompact_tokens=1_000)
+    run(bench, "Hi.", "\n".join([LINES] * 3))
+    assert bench.of(Compacted) == []
+    assert bench.of(CompactEnded) == [CompactEnded(NO_GAIN)]
+    assert texts(provider.requests[-1])[:2] == ["Hi.", "Hello."]

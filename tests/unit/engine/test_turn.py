@@ -25,6 +25,7 @@ from tests.helpers.engine_fakes import (
 from tests.helpers.timing import wait_until
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
+from yume_shim.engine.stopped_calls import stopped_text
 from yume_shim.engine.turn import Turn
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.events import (
@@ -188,7 +189,7 @@ def test_output_limit_is_continued_three_times_and_then_reported() -> None:
 def test_a_pause_is_resumed_without_a_user_message() -> None:
     provider = ScriptedProvider(answer(says("a"), stop="pause"), answer(says("b")))
     ended, history = run(Bench(provider))
-    assert ended.text == "b"
+    assert (ended.text, ended.parts) == ("ab", ("a", "b"))
     assert [message.role for message in history] == ["user", "assistant", "assistant"]
 
 
@@ -234,6 +235,89 @@ def test_cut_in_visible_text_is_continued() -> None:
     assert [message.role for message in history] == ["user", "assistant", "user", "assistant"]
     assert ended.outcome == "success"
     assert provider.requests[1].messages[1].blocks == (Text("Half an ans"),)
+
+
+def test_what_a_dying_answer_showed_is_in_the_result_and_the_next_request() -> None:
+    provider = ScriptedProvider(fails(*OPEN_TEXT, kind="auth", retryable=False, status=401), answer(says("Again.")))
+    bench = Bench(provider, on_cut="continue")
+    ended, history = run(bench)
+    assert (ended.outcome, ended.text) == ("auth_error", "Half an ans")
+    assert bench.of(PartialKept) == [PartialKept(Text("Half an ans"), 0, interrupted=False)]
+    assert history[1:] == [Message("assistant", (Text("Half an ans"),), "test-api/test-model")]
+    assert ended.usage == Usage(3)
+
+
+def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
+    dying = fails(
+        ResponseStarted("m", "m", Usage(3)), *says("One."), BlockStarted(1, Text("")), kind="auth", retryable=False
+    )
+    bench = Bench(ScriptedProvider(dying), on_cut="restart")
+    ended, history = run(bench)
+    assert history[1:] == [Message("assistant", (Text("One."),), "test-api/test-model")]
+    assert bench.of(ResponseDropped) == [ResponseDropped(1, 1, interrupted=False, usage=Usage(3))]
+    assert ended.text == "One."
+
+
+@pytest.mark.parametrize("last", ["dies", "interrupted"])
+def test_the_note_of_a_dead_answer_does_not_reach_the_next_prompt(last: str) -> None:
+    cancel = CancelSignal()
+    dies = [fails(kind="overloaded")] * 9
+    scripts = dies if last == "dies" else [[cancel.set, HOLD]]
+    bench = Bench(ScriptedProvider(fails(*OPEN_TEXT, kind="stream_interrupted"), *scripts), on_cut="continue")
+    ended, history = run(bench, cancel=cancel)
+    assert ended.text == ("Half an ans" if last == "dies" else "")
+    marker = [Text("[Request interrupted by user]")] if last == "interrupted" else []
+    assert [block for message in history for block in message.blocks] == [Text("hi"), Text("Half an ans"), *marker]
+    assert len(bench.of(NoteAdded)) == 1
+
+
+def test_a_note_that_got_an_empty_answer_does_not_reach_the_next_prompt() -> None:
+    bench = Bench(ScriptedProvider(answer(says("One, "), stop="length"), answer()))
+    ended, history = run(bench)
+    assert (ended.outcome, ended.text) == ("success", "One, ")
+    assert [block for message in history for block in message.blocks] == [Text("hi"), Text("One, ")]
+
+
+def test_parts_of_an_answer_are_all_in_the_text() -> None:
+    bench = Bench(
+        ScriptedProvider(
+            answer(says("One, "), stop="length"), answer(says("two. "), stop="pause"), answer(says("Three."))
+        )
+    )
+    ended, _ = run(bench)
+    assert (ended.text, ended.parts) == ("One, two. Three.", ("One, ", "two. ", "Three."))
+
+
+def test_an_answer_after_calls_is_a_new_text() -> None:
+    tools = FunctionTools(Up=lambda given, _: "ok")
+    first = answer(says("Let me see."), calls("c1", "Up", index=1), stop="tool_calls")
+    bench = Bench(ScriptedProvider(answer(says("So: "), stop="length"), first, answer(says("Done."))), tools)
+    ended, _ = run(bench)
+    assert (ended.text, ended.parts) == ("Done.", ())
+
+
+SHOWN = "The capital of France is Paris. It lies on the ri"
+
+
+@pytest.mark.parametrize(
+    ("continuation", "rest"),
+    [
+        ("ver Seine.", "ver Seine."),
+        ("It lies on the river Seine.", "ver Seine."),
+        (f"{SHOWN}ver Seine.", "ver Seine."),
+        (f"\n\n{SHOWN}ver Seine.", "ver Seine."),
+        ("The capital of France is Lyon.", "The capital of France is Lyon."),
+    ],
+)
+def test_a_continuation_that_repeats_is_joined_without_the_repetition(continuation: str, rest: str) -> None:
+    cut = [ResponseStarted("m", "m", Usage(3)), BlockStarted(0, Text("")), BlockDelta(0, "text", SHOWN)]
+    bench = Bench(
+        ScriptedProvider(fails(*cut, kind="stream_interrupted"), answer(says(continuation))), on_cut="continue"
+    )
+    ended, history = run(bench)
+    assert ended.text == SHOWN + rest
+    assert "".join(event.text for event in bench.of(BlockDelta)) == SHOWN + rest
+    assert history[-1].blocks == (Text(rest),)
 
 
 def test_cut_in_visible_text_is_restarted_in_the_claude_forms() -> None:
@@ -345,6 +429,46 @@ def test_interrupt_in_a_tool_closes_every_call() -> None:
     assert (ended.outcome, ended.phase, ended.num_turns) == ("cancelled", "tools", 4)
     assert bench.of(Interrupted) == [Interrupted("user", "tools")]
     assert history[-1].blocks == (Text("[Request interrupted by user for tool use]"),)
+
+
+def test_a_stopped_call_returns_its_output_and_a_finished_one_its_result() -> None:
+    from yume_shim.types.errors import Cancelled
+
+    cancel = CancelSignal()
+    quick_done = threading.Event()
+
+    def slow(given: dict[str, Any], context: Any) -> str:
+        assert quick_done.wait(20)
+        cancel.set()
+        raise Cancelled("three lines")
+
+    def quick(given: dict[str, Any], context: Any) -> str:
+        quick_done.set()
+        return "done"
+
+    script = answer(
+        calls("c1", "Slow"), calls("c2", "Quick", index=1), calls("c3", "Alone", index=2), stop="tool_calls"
+    )
+    tools = FunctionTools(Slow=slow, Quick=quick, Alone=lambda given, context: "never")
+    tools.parallel = {"Slow", "Quick"}
+    bench = Bench(ScriptedProvider(script), tools, concurrency=2)
+    run(bench, cancel=cancel)
+    results = {event.call.id: event.result.content for event in bench.of(ToolFinished)}
+    assert results == {
+        "c1": stopped_text("user", ran=True, output="three lines"),
+        "c2": "done",
+        "c3": stopped_text("user", ran=False),
+    }
+
+
+def test_what_a_stopped_call_says() -> None:
+    by_message = stopped_text("priority", ran=True, output="x")
+    assert "wait for the user" not in by_message
+    assert by_message.endswith("The user's message follows.\nOutput until it was stopped:\nx")
+    reasons: tuple[InterruptReason, ...] = ("user", "signal", "shutdown", "priority")
+    for reason in reasons:
+        assert "remains" in stopped_text(reason, ran=True)
+        assert "It was not run." in stopped_text(reason, ran=False)
 
 
 def test_interrupt_in_a_retry_wait() -> None:

@@ -237,7 +237,7 @@ def test_dropped_blocks_become_a_dead_branch() -> None:
         user(2, None, "hi", permissionMode="default"),
         assistant(6, 2, [{"type": "text", "text": "keep"}], None, USAGE, yume=OURS),
         assistant(9, 6, [{"type": "text", "text": "void"}], None, USAGE, yume=OURS),
-        user(11, 6, [{"type": "text", "text": "go on"}], isMeta=True),
+        user(11, 6, [{"type": "text", "text": "go on"}], isMeta=True, yume={"asks": True}),
         line("assistant", 12, 11, failed, isApiErrorMessage=True, error="server_error"),
         LAST | {"leafUuid": uuid_of(12)},
     ]

@@ -142,8 +142,7 @@ def test_interrupts_notes_and_failures(tmp_path: Path) -> None:
         user(Text("a\nb")),
         Message("assistant", (Text("So"),), ORIGIN),
         user(Text("[Request interrupted by user]")),
-        user(Text("c")),
-        user(Text("go on")),
+        user(Text("c")),  # the note "go on" was not answered
         user(Text("(no content)")),
     )
 

@@ -171,6 +171,16 @@ class InitLine(FlatLine):
 
 
 @record
+class McpLine(FlatLine):
+    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["mcp"] = "mcp"
+    servers: list[Json]
+    tools: list[str]
+
+
+@record
 class StartErrorLine(FlatLine):
     """The process cannot start; sent in place of `init`."""
 
@@ -188,6 +198,15 @@ class SessionIdLine(FlatLine):
     subtype: Literal["session_id"] = "session_id"
     session_id: str
     previous_session_id: str
+
+
+@record
+class PermissionModeLine(FlatLine):
+    """The permission mode is now this one: the host set it, its answer to a question did, or a tool."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["permission_mode"] = "permission_mode"
+    permissionMode: str
 
 
 @record

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FLAT: tuple[type[Record], ...] = (
     flat_records.InitLine,
     flat_records.StartErrorLine,
+    flat_records.McpLine,
     flat_records.TextLine,
     flat_records.ThinkingLine,
     flat_records.ThinkingEndLine,
@@ -27,6 +28,7 @@ FLAT: tuple[type[Record], ...] = (
     flat_records.PermissionDeniedLine,
     flat_records.ApprovalNeededLine,
     flat_records.SessionIdLine,
+    flat_records.PermissionModeLine,
     flat_records.ModelLine,
     flat_records.CompactBoundaryLine,
     flat_records.WarningLine,
@@ -36,6 +38,7 @@ FLAT: tuple[type[Record], ...] = (
     flat_records.ResultLine,
     flat_records.MessageStopLine,
     shared_records.ControlResponse,
+    nested_records.ControlRequest,
     shared_records.Pong,
 )
 NESTED: tuple[type[Record], ...] = (

@@ -155,7 +155,7 @@ class ControlRequest(Record):
 
     type: Literal["control_request"] = "control_request"
     request_id: str
-    request: CanUseTool
+    request: CanUseTool | McpMessage | Elicitation
 
 
 @record
@@ -171,6 +171,28 @@ class CanUseTool(Record):
     description: str | None = ABSENT
     decision_reason: str | None = ABSENT
     blocked_path: str | None = ABSENT
+
+
+@record
+class McpMessage(Record):
+    """A JSON-RPC message for an MCP server in the host's process; the answer holds the reply as `mcp_response`."""
+
+    subtype: Literal["mcp_message"] = "mcp_message"
+    server_name: str
+    message: Json
+
+
+@record
+class Elicitation(Record):
+    """An MCP server asks the user something. The answer is `{action: "accept" | "decline" | "cancel", content?}`."""
+
+    subtype: Literal["elicitation"] = "elicitation"
+    mcp_server_name: str
+    message: str
+    mode: str | None = ABSENT
+    url: str | None = ABSENT
+    elicitation_id: str | None = ABSENT
+    requested_schema: Json | None = ABSENT
 
 
 @record

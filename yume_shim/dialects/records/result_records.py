@@ -95,9 +95,11 @@ class TurnFigures(Record):
 
 
 class Answer(Record):
-    """The text that the turn ended with, and how the provider failed if the text reports that."""
+    """The text that the turn ended with, and how the provider failed if the text reports that. `result_parts`: all
+    parts of an answer that was continued, of which `result` is the last."""
 
     result: str
+    result_parts: list[str] | None = ABSENT
     api_error_status: int | None
     api_error_type: str | None = ABSENT
 

@@ -234,6 +234,13 @@ def failure_incomplete(provider: str) -> Failure:
     return _network("stream_interrupted", "the answer stopped before its end mark", provider, "")
 
 
+def failure_withdrawn(provider: str) -> Failure:
+    """The response was cancelled at the provider, by someone else: it is not complete, and asking again is not ours to
+    decide."""
+    message = "the response was cancelled at the provider before it was complete"
+    return Failure(kind="stream_interrupted", message=message, provider=provider, provider_code="cancelled")
+
+
 def failure_timeout(provider: str, waiting_for: str, seconds: float) -> Failure:
     """One of our own time limits was reached."""
     return _network("timeout", f"no {waiting_for} within {seconds:g} seconds", provider, "ETIMEDOUT")
@@ -242,6 +249,12 @@ def failure_timeout(provider: str, waiting_for: str, seconds: float) -> Failure:
 def failure_protocol(provider: str, message: str, *, retryable: bool = True) -> Failure:
     """The provider broke its protocol."""
     return Failure(kind="protocol", message=message, retryable=retryable, provider=provider)
+
+
+def failure_wrong_api(provider: str, api: str, found: str) -> Failure:
+    """The address answered in a form that is not of this API: repeating does not help."""
+    message = f"this address does not speak {api}: {found}; check the address and the provider (or its `api`)"
+    return failure_protocol(provider, message, retryable=False)
 
 
 def failure_proxy(provider: str, message: str, *, retryable: bool) -> Failure:

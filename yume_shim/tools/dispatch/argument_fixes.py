@@ -1,7 +1,9 @@
-"""Corrects calls of models that know a tool only roughly: wrong parameter names, values sent as JSON text.
+"""Corrects calls of models that know a tool only roughly: wrong parameter names, values sent as JSON text, parameters
+that the tool does not have.
 
-Nothing is guessed beyond the table: a wrong name is accepted only if the real parameter is missing and the wrong name
-is not a parameter itself. Everything else stays as it is and fails validation.
+No name is guessed beyond the table: a wrong name is accepted only if the real parameter is missing and the wrong name
+is not a parameter itself. Parameters that are unknown all the same are left out; a missing or wrong value fails
+validation.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "file_path": ("path", "filename", "file", "filepath", "absolute_path", "target_file"),
     "notebook_path": ("path", "file_path", "filename", "file", "notebook"),
     "path": ("directory", "dir", "folder", "dir_path", "cwd"),
+    "offset": ("start_line", "line_start", "start"),
+    "limit": ("num_lines", "line_count", "max_lines"),
+    "replace_all": ("all_occurrences", "global"),
     "command": ("cmd", "script", "shell_command", "bash"),
     "old_string": ("old", "old_str", "old_text", "search"),
     "new_string": ("new", "new_str", "new_text", "replace", "replacement"),
@@ -42,11 +47,12 @@ def fix_arguments(given: Json, schema: Json, report_drift: Callable[[str, str], 
     """The corrected input; the same object if nothing was wrong. Calls `report_drift(name, what)` for each change."""
     fields: Json = schema["properties"]
     made = _renamed(given, fields, report_drift)
+    if all(made.get(name) is not None for name in schema.get("required", ())):
+        made = _without_unknown(made, fields, report_drift)
     for name, item in made.items():
-        if name in fields:
-            better = _item(item, fields[name], name, report_drift)
-            if better is not item:
-                made = {**made, name: better}
+        better = _item(item, fields[name], name, report_drift) if name in fields else item
+        if better is not item:
+            made = {**made, name: better}
     return made
 
 
@@ -70,6 +76,15 @@ def _renamed(given: Json, fields: Json, report_drift: Callable[[str, str], None]
     if not taken:
         return given
     return {taken.get(key, key): item for key, item in given.items() if key not in taken.values()}
+
+
+def _without_unknown(given: Json, fields: Json, report_drift: Callable[[str, str], None]) -> Json:
+    """The input without what the tool does not know. Where a required parameter is missing too, nothing is left out:
+    the model then reads about both."""
+    unknown = [name for name in given if name not in fields]
+    for name in unknown:
+        report_drift(name, "ignored: there is no such parameter")
+    return {name: item for name, item in given.items() if name in fields} if unknown else given
 
 
 def _plain(name: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.tools.dispatch.session_state import Search
+    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.confinement import Confinement
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
+MAX_DRIFT_NAME = 80
+"""Characters of a name that a model made up which are logged."""
 NO_ARGUMENTS = ("", "null", '""')
 
 
@@ -55,6 +58,7 @@ def open_builtin_tools(
         settings.tools.sandbox,
         search,
         settings.tools.unasked_env,
+        settings.tools.claude_sandbox,
         secrets if settings.credentials.redact_output else None,
     )
     if on_task is not None:
@@ -88,6 +92,27 @@ class BuiltinTools:
         self._lock = threading.Lock()
         self._drifts: set[tuple[str, str]] = set()
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of the processes that tools start."""
+        return self._state.env
+
+    @property
+    def orphan_watcher(self) -> OrphanWatcher:
+        """Ends processes that outlive this program."""
+        return self._state.orphan_watcher
+
+    def save_output(self, call_id: str, data: bytes) -> str:
+        """Save an output that is too long to show, without keys if it is text; returns its path. Raises OSError."""
+        try:
+            data = self._state.scratch.redact(data.decode("utf-8")).encode("utf-8")
+        except UnicodeDecodeError:
+            pass  # a binary file
+        handle, path = self._state.scratch.new_file(call_id, ".txt")
+        with open(handle, "wb") as file:
+            file.write(data)
+        return path
+
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._specs
 
@@ -114,6 +139,7 @@ class BuiltinTools:
         from yume_shim.types.calls import PreparedCall
 
         check_input(spec, call.input, call.broken)
+        call = self._with_local_paths(call, spec)
         path, real_path = self._resolved_path(call, spec) if spec.path_field else ("", "")
         return PreparedCall(call, spec, self, path, real_path)
 
@@ -132,6 +158,16 @@ class BuiltinTools:
         output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
 
+    def _with_local_paths(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
+        """The call with paths in this system's form: the gate judges, the host sees and the tool opens the same."""
+        for field in (spec.path_field, spec.pattern_field):
+            given = call.input.get(field) if field else None
+            if isinstance(given, str) and given:
+                local = self._state.local(given)
+                if local != given:
+                    call = replace(call, input={**call.input, field: local})
+        return call
+
     def _resolved_path(self, call: ToolCall, spec: ToolSpec) -> tuple[str, str]:
         """(the path named in the call, where it leads)."""
         path = self._state.resolve(call.input.get(spec.path_field) or self._state.cwd)
@@ -149,7 +185,7 @@ class BuiltinTools:
                 if (spec.name, name) in self._drifts or len(self._drifts) >= MAX_DRIFTS:
                     return
                 self._drifts.add((spec.name, name))
-            self._state.log("warning", f"schema drift: {spec.name} was called with `{name}`, {what}")
+            self._state.log("warning", f"schema drift: {spec.name} was called with `{name[:MAX_DRIFT_NAME]}`, {what}")
 
         better = fix_arguments(call.input, spec.schema, report_drift)
         return call if better is call.input else replace(call, input=better)

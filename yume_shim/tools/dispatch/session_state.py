@@ -8,7 +8,9 @@ import threading
 
 from yume_shim.disk.resolve import absolute, resolve
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.errors import ToolFailed
 from yume_shim.types.folders import home_folder
+from yume_shim.types.settings import SandboxSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.files.read_ledger import ReadLedger
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+    from yume_shim.tools.shell.sandbox import Sandbox
     from yume_shim.tools.shell.shell_session import ShellSession
     from yume_shim.tools.shell.wall import Wall
     from yume_shim.tools.web.pages import PageCache
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     """WebSearch's input -> the text the model reads. Raises ToolFailed or Cancelled."""
 
 MAX_NAME = 64
+NO_SANDBOX = SandboxSettings()
 MAX_TRIES = 10_000
 
 
@@ -80,10 +84,13 @@ class ToolState:
         sandbox: str = "",
         search: Search | None = None,
         unasked_env: tuple[str, ...] = (),
+        claude_sandbox: SandboxSettings = NO_SANDBOX,
         secrets: Sequence[str] | None = None,
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home_folder(session_env or env)
+        self._system = _translating_system(session_env or env)
+        self._distro = (session_env or env).get("WSL_DISTRO_NAME", "")
         self.roots = tuple(resolve(self.resolve(folder)).real for folder in (self.cwd, *add_dirs))
         self.env = env
         self.session_env = session_env
@@ -95,6 +102,7 @@ class ToolState:
         self._web_allow_private = web_allow_private
         self.sandbox = sandbox
         self.search = search
+        self.claude_sandbox = claude_sandbox
         self.unasked_env = unasked_env
         """Variables that hold secrets and that commands that run unasked may see nevertheless."""
         self._lock = threading.RLock()
@@ -102,6 +110,7 @@ class ToolState:
         self._watcher: OrphanWatcher | None = None
         self._pages: PageCache | None = None
         self._wall: Wall | None = None
+        self._sandbox: Sandbox | None = None
         self.closed = False
         self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
         """Called when a command starts or ends in the background."""
@@ -111,7 +120,18 @@ class ToolState:
     def resolve(self, path: str) -> str:
         """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths
         start at the session's working directory, `~` is the home folder."""
-        return absolute(path, self.cwd, self._home)
+        return absolute(self.local(path), self.cwd, self._home)
+
+    def local(self, path: str) -> str:
+        """The path in this system's form, if it is in that of Windows or WSL. Raises ToolFailed(before_run=True)."""
+        if not self._system:
+            return path
+        from yume_shim.disk.foreign_paths import ForeignPath, local_path
+
+        try:
+            return local_path(path, self._system, self._distro)
+        except ForeignPath as error:
+            raise ToolFailed(f"{path} cannot be used: {error}.", before_run=True) from None
 
     def name_of(self, path: str, real: str) -> str:
         """The path to show for a resolved one: as it was asked for, without `..`, if that is the same place."""
@@ -161,15 +181,29 @@ class ToolState:
                 from yume_shim.tools.shell.shell_session import ShellSession
 
                 self._hide_process()
-                wrap = None
                 if self.sandbox:
-                    from yume_shim.tools.shell.sandbox import wrapper
-
-                    wrap = wrapper(self.sandbox, self.roots, self.env)
+                    self._the_sandbox()
+                sandbox = self._the_sandbox if self.sandbox or self.claude_sandbox.enabled else None
                 self._shells = ShellSession(
-                    self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, self.wall, wrap
+                    self.cwd,
+                    self.env,
+                    self.scratch,
+                    self.log,
+                    self.orphan_watcher,
+                    self.wall,
+                    sandbox,
+                    always=bool(self.sandbox),
                 )
             return self._shells
+
+    def _the_sandbox(self) -> Sandbox:
+        """The sandbox of the settings, made on first use. Raises ToolFailed if it is not available."""
+        with self._lock:
+            if self._sandbox is None:
+                from yume_shim.tools.shell.sandbox import open_sandbox
+
+                self._sandbox = open_sandbox(self.sandbox, self.roots, self.env, self.claude_sandbox)
+            return self._sandbox
 
     @property
     def wall(self) -> Wall:
@@ -243,12 +277,22 @@ class ToolState:
             shells, self._shells = self._shells, None
             watcher, self._watcher = self._watcher, None
             wall, self._wall = self._wall, None
+            sandbox, self._sandbox = self._sandbox, None
         if shells is not None:
             shells.close()
         if watcher is not None:
             watcher.close()
+        if sandbox is not None:
+            sandbox.close()
         if wall is not None:
             wall.close()
+
+
+def _translating_system(env: Mapping[str, str]) -> str:
+    """The system whose paths models mix up with another's: "wsl", "windows", or ""."""
+    if sys.platform == "win32":
+        return "windows"
+    return "wsl" if env.get("WSL_DISTRO_NAME") and sys.platform == "linux" else ""
 
 
 def _ignore(event: object) -> None:

@@ -51,8 +51,9 @@ class _Gather:
     thread sets `process`, and reads the rest after the process has ended."""
 
     def __init__(self) -> None:
-        self.path = ""
+        self.path = self.lost = ""
         self.total = 0
+        self.capped = False
         self.full = False
         self.process: ProcessGroup | None = None
         self._data = bytearray()
@@ -68,6 +69,9 @@ class _Gather:
 
     def finish(self) -> bytes:
         return bytes(self._data)
+
+    def newest(self, since: int = 0) -> tuple[bytes, int]:
+        return b"", self.total - since
 
 
 def run_search(job: Json, state: ToolState, context: ToolContext) -> tuple[bytes, bool]:

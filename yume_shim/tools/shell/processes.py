@@ -11,39 +11,37 @@ import os
 import threading
 import time
 
-from yume_shim.text.clean import clean_output
+from yume_shim.tools.shell.sink import PIPE_READ
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from subprocess import Popen
     from typing import Protocol
 
     from yume_shim.tools.shell.launches import Launch
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+    from yume_shim.tools.shell.sandbox import SandboxLaunch
     from yume_shim.types.ports import Cancel
 
     class OutputSink(Protocol):
         """Receives what a process prints, on the thread that reads it."""
 
         path: str
+        lost: str
         total: int
+
+        @property
+        def capped(self) -> bool: ...
+
+        def newest(self, since: int = 0) -> tuple[bytes, int]: ...
 
         def feed(self, data: bytes) -> None: ...
 
         def finish(self) -> bytes: ...
 
 
-IN_MEMORY = 128 * 1024
-"""Bytes of output kept in memory; from there on everything goes to a file as well."""
-MAX_SAVED = 64 << 20
-"""Bytes of output saved to a file; the rest is counted and dropped."""
-MAX_HELD_LINE = 64 * 1024
-PIPE_READ = 64 * 1024
-MAX_KEY_LINE = 80
-"""Bytes of the line that begins a private key."""
-_KEY_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/=:")
 DRAIN_S = 0.2
 """How long the pipe is still read after the shell ended, for children that keep it open."""
 CANCEL_GRACE_S = 0.05
@@ -53,113 +51,22 @@ REAP_S = 2.0
 WINDOWS = os.name == "nt"
 
 
-# ---------------------------------------------------------------- output
-
-
-class Sink:
-    """Takes output of any length: the first `keep` bytes in memory, all of it (up to a limit) in a file once there are
-    more than that (with -1: from the start). The thread that reads the pipe feeds it, the caller's finishes it."""
-
-    def __init__(
-        self,
-        open_file: Callable[[], tuple[int, str]],
-        keep: int = IN_MEMORY,
-        redact: Callable[[str], str] | None = None,
-    ) -> None:
-        """`redact` removes keys from what is saved."""
-        self._open_file = open_file
-        self._redact = redact
-        self._keep = keep
-        self._lock = threading.Lock()
-        self._head = bytearray()
-        self._held = b""
-        self._handle = -1
-        self._closed = False
-        self.path = ""
-        self.total = 0
-        self.saved = 0
-
-    def feed(self, data: bytes) -> None:
-        """Take more output; after `finish` it is dropped."""
-        with self._lock:
-            if self._closed:
-                return
-            self.total += len(data)
-            if self._handle < 0:
-                self._head += data
-                if len(self._head) <= self._keep:
-                    return
-                data = bytes(self._head)
-                del self._head[max(0, self._keep) :]
-                try:
-                    self._handle, self.path = self._open_file()
-                except OSError:  # the output cannot be saved: only its beginning is kept, the command continues
-                    self._closed = True
-                    return
-            self._save(data)
-
-    def finish(self) -> bytes:
-        """Ignore further output. Returns the first part; `path` names the file if there is one."""
-        with self._lock:
-            self._closed = True
-            if self._handle >= 0:
-                self._save(b"", last=True)
-                os.close(self._handle)
-                self._handle = -1
-            return bytes(self._head)
-
-    def _save(self, data: bytes, last: bool = False) -> None:
-        """Write whole lines, cleaned: an escape sequence cut in two would not be recognised."""
-        data = self._held + data
-        cut = len(data) if last else _cut_at(data, self._redact is not None)
-        data, self._held = data[:cut], data[cut:]
-        if not data or self.saved >= MAX_SAVED:
-            return
-        text = clean_output(data)
-        if self._redact is not None:
-            text = self._redact(text)
-        clean = text.encode("utf-8")[: MAX_SAVED - self.saved]
-        try:
-            os.write(self._handle, clean)
-        except OSError:  # a full disk must not end the command
-            self.saved = MAX_SAVED
-        self.saved += len(clean)
-
-
-def _cut_at(data: bytes, whole_keys: bool) -> int:
-    """Where to cut what was read so far: after a line, and before a private key whose end has not come yet. What has no
-    line ends for too long is cut as well, with `whole_keys` between words, so that no key is cut in two."""
-    full = len(data) > MAX_HELD_LINE + PIPE_READ
-    cut = data.rfind(b"\n") + 1
-    if whole_keys and not full:
-        begun = data.rfind(b"-----BEGIN ", 0, cut)
-        if (
-            begun >= 0
-            and b"PRIVATE KEY-----" in data[begun : begun + MAX_KEY_LINE]
-            and b"-----END " not in data[begun:cut]
-        ):
-            return begun
-    if cut or not full:
-        return cut
-    if whole_keys:
-        for place in range(len(data) - 1, len(data) - MAX_HELD_LINE, -1):
-            if data[place] not in _KEY_BYTES:
-                return place + 1
-    return len(data)
-
-
 # ---------------------------------------------------------------- one process
 
 
 @value
 class Ended:
-    """How a command ended. For long output, `output` is its beginning and `path` names the file with all of it."""
+    """How a command ended. For long output, `output` is its beginning, `tail` its end, and `path` names the file with
+    all of it; `lost` says why there is no such file, `capped` that the file has only the beginning."""
 
     code: int
     output: bytes
     total: int
     path: str = ""
     timed_out: bool = False
+    tail: bytes = b""
+    lost: str = ""
+    capped: bool = False
 
 
 class ProcessGroup:
@@ -175,7 +82,7 @@ class ProcessGroup:
         sink: OutputSink,
         watcher: OrphanWatcher,
         registers: bool = False,
-        launch: Launch | None = None,
+        launch: Launch | SandboxLaunch | None = None,
     ) -> None:
         """`launch` confines the process. Raises OSError if it cannot be started, or not be confined."""
         import subprocess
@@ -294,17 +201,26 @@ def _kill_tree_on_windows(pid: int) -> None:
 
 
 def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
-    """Wait for a command. Ends its whole group at the time limit, or when cancelled (raises Cancelled)."""
+    """Wait for a command. Ends its whole group at the time limit, or when cancelled (raises Cancelled; the sink has the
+    output until then)."""
     timed_out = not running.wait(seconds, cancel)
     if cancel.is_set():
         running.stop(CANCEL_GRACE_S)
+        running.silent.wait(CANCEL_GRACE_S)
         running.sink.finish()
         cancel.check()
     if timed_out:
         running.stop(TIMEOUT_GRACE_S)
     running.silent.wait(DRAIN_S)
-    output = running.sink.finish()
-    return Ended(exit_code(running), output, running.sink.total, running.sink.path, timed_out)
+    return ended_so_far(running, timed_out=timed_out)
+
+
+def ended_so_far(running: ProcessGroup, *, timed_out: bool = False) -> Ended:
+    """The state of a command that has ended or was stopped, with its output until then."""
+    sink = running.sink
+    output = sink.finish()
+    tail = sink.newest()[0]
+    return Ended(exit_code(running), output, sink.total, sink.path, timed_out, tail, sink.lost, sink.capped)
 
 
 def exit_code(running: ProcessGroup) -> int:

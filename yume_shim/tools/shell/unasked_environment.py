@@ -25,8 +25,25 @@ GIT_SETTINGS = (
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
     ("log.showSignature", "false"),
+    *((f"gpg.{kind}program", "false") for kind in ("", "openpgp.", "x509.", "ssh.")),
+    ("core.sshCommand", "false"),
+    ("core.alternateRefsCommand", "false"),
+    ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
+    ("safe.bareRepository", "explicit"),
 )
-"""Settings by which a repository could name programs to run."""
+"""Settings by which a repository could name programs to run, and one by which git does not take any folder with the
+right files for a repository. Filters, textconv and included files cannot be switched off: the gate asks about them."""
+GIT_VARIABLES = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+"""git neither writes its index nor asks another host for missing objects."""
+GIT_REMOVED = ("GIT_EXTERNAL_DIFF", "GIT_TRACE2_EVENT", "GIT_TRACE2_PERF", "GIT_TRACE2")
+"""Variables by which git runs a program or writes a file."""
 
 
 def is_secret(name: str, keep: tuple[str, ...] = ()) -> bool:
@@ -39,8 +56,8 @@ def is_secret(name: str, keep: tuple[str, ...] = ()) -> bool:
 
 def unasked_environment(env: Mapping[str, str], folder: str, keep: tuple[str, ...] = ()) -> dict[str, str]:
     """The environment without secrets; temporary files go to `folder`."""
-    made = {name: text for name, text in env.items() if not is_secret(name, keep)}
-    made.update(TMPDIR=folder, TMP=folder, TEMP=folder, GIT_OPTIONAL_LOCKS="0")
+    made = {name: text for name, text in env.items() if not is_secret(name, keep) and name not in GIT_REMOVED}
+    made.update(GIT_VARIABLES, TMPDIR=folder, TMP=folder, TEMP=folder)
     count = made.get("GIT_CONFIG_COUNT", "0")
     first = int(count) if count.isascii() and count.isdigit() and len(count) < 4 else 0
     for place, (key, text) in enumerate(GIT_SETTINGS, first):

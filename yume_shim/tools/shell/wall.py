@@ -90,7 +90,10 @@ class Wall:
             return self._abilities
 
     def _bubblewrap(self) -> str:
+        """The path of bubblewrap; "" if it does not work here, or if no filter can close its sockets."""
         able = self.abilities
+        if not able.filters:
+            return ""
         with self._lock:
             if able.bubblewrap is None:
                 able = self._abilities = replace(able, bubblewrap=working_bubblewrap())
@@ -139,12 +142,12 @@ class Wall:
         if why:
             raise OSError(0, why)
         if confinement.kind != "sandbox":
-            env = unasked_environment(env, self._own_folder(), self._keep_variables)
+            env = unasked_environment(env, self.own_folder(), self._keep_variables)
         try:
             planned = plan(means, confinement)
         except TooMany as error:
             raise OSError(0, str(error)) from None
-        return Launch(confinement, means, planned, self.abilities, env, self._own_folder(), cwd_file)
+        return Launch(confinement, means, planned, self.abilities, env, self.own_folder(), cwd_file)
 
     def note_failure(self, command: str, confinement: Confinement, code: int, output: str) -> str:
         """The closing note for a command that seems to have failed because it was confined; it is remembered."""
@@ -163,7 +166,7 @@ class Wall:
             while len(self._failed) > MAX_FAILED:
                 del self._failed[next(iter(self._failed))]
 
-    def _own_folder(self) -> str:
+    def own_folder(self) -> str:
         """The temporary folder of confined commands: the only place that a reading command can write."""
         with self._lock:
             if not self._folder or not os.path.isdir(self._folder):
@@ -218,6 +221,30 @@ def probe() -> Abilities:
 
     landlock, filters = landlock_works()
     return Abilities(landlock, filters, None)
+
+
+def full_probe() -> Abilities:
+    """Everything that this system can enforce."""
+    return replace(probe(), bubblewrap=working_bubblewrap())
+
+
+def confinement_rows(able: Abilities, wants_sandbox: bool) -> list[tuple[str, str]]:
+    """What `doctor` says about the confinement of commands."""
+    parts = [
+        f"Landlock {able.landlock}" if able.landlock else "",
+        "seccomp filters" if able.filters else "",
+        f"bubblewrap ({able.bubblewrap})" if able.bubblewrap else "",
+        "sandbox-exec" if able.seatbelt else "",
+    ]
+    text = ", ".join(part for part in parts if part)
+    if not able.seatbelt and not (able.filters and (able.landlock or able.bubblewrap)):
+        text = f"{text or 'none'}: only simple commands run unasked (docs/security.md)"
+    elif not able.seatbelt and not able.bubblewrap:
+        text += "; no mount namespaces: edits next to protected names are asked about"
+    rows = [("confinement", text)]
+    if wants_sandbox and not (able.bubblewrap and able.filters):
+        rows.append(("sandbox", "the settings ask for one, and bubblewrap is not installed or not permitted"))
+    return rows
 
 
 def working_bubblewrap() -> str:

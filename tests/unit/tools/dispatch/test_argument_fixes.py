@@ -43,6 +43,10 @@ def box(folder: Path, logged: list[tuple[str, str]] | None = None) -> Toolbox:
         ("Grep", {"regex": "x", "dir": "src"}, {"pattern": "x", "path": "src"}),
         ("Grep", {"query": "x", "glob": "*.py"}, {"pattern": "x", "glob": "*.py"}),
         ("Write", {"path": "f", "contents": "x"}, {"file_path": "f", "content": "x"}),
+        ("Read", {"path": "a", "start_line": 3, "num_lines": 5}, {"file_path": "a", "offset": 3, "limit": 5}),
+        ("Read", {"file_path": "a", "path": "b"}, {"file_path": "a"}),  # nothing is missing: `path` is just wrong
+        ("Read", {"path": "a", "colour": "red", "security_risk": "LOW"}, {"file_path": "a"}),
+        ("MultiEdit", {"file_path": "f", "edits": [{**EDIT, "line": 3}]}, {"file_path": "f", "edits": [EDIT]}),
         ("MultiEdit", {"file_path": "f", "edits": '[{"old": "a", "new": "b"}]'}, None),
         ("TodoWrite", {"todos": '[{"content": "x", "status": "pending"}]'}, None),
         ("LS", {"folder": "src", "ignore": '["*.o"]'}, {"path": "src", "ignore": ["*.o"]}),
@@ -59,9 +63,7 @@ def test_corrections(tmp_path: Path, tool: str, given: dict[str, Any], corrected
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
-        ("Read", {"file_path": "a", "path": "b"}),  # nothing is missing: `path` is just wrong
         ("Read", {"folder": "a"}),
-        ("Read", {"file_path": "a", "colour": "red"}),
         ("Grep", {"glob": "*.py"}),  # a parameter of its own, so never taken for another
         ("MultiEdit", {"file_path": "f", "edits": "not json"}),
         ("MultiEdit", {"file_path": "f", "edits": '{"old": 1}'}),
@@ -101,6 +103,11 @@ def test_each_drift_is_told_once(tmp_path: Path) -> None:
         ("warning", "schema drift: Read was called with `path`, taken as `file_path`"),
         ("warning", "schema drift: MultiEdit was called with `edits`, parsed from text to array"),
         ("warning", "schema drift: Write was called with `path`, taken as `file_path`"),
+    ]
+    logged.clear()
+    tools.complete(ToolCall("1", "Read", {"file_path": "a", "x" * 500: 1}), fix_arguments=True)
+    assert logged == [
+        ("warning", f"schema drift: Read was called with `{'x' * 80}`, ignored: there is no such parameter")
     ]
 
 

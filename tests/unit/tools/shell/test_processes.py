@@ -15,10 +15,10 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
-from yume_shim.tools.shell import processes
+from yume_shim.tools.shell import sink as sink_module
 from yume_shim.tools.shell.orphan_watcher import REGISTER_GROUP
-from yume_shim.tools.shell.processes import Sink
 from yume_shim.tools.shell.shell_session import shell_argv
+from yume_shim.tools.shell.sink import Sink
 from yume_shim.types.errors import Cancelled, ToolFailed
 
 if TYPE_CHECKING:
@@ -143,8 +143,11 @@ def test_output_that_cannot_be_saved(tmp_path: Path) -> None:
     assert output.content == "fine"
     with pytest.raises(ToolFailed, match=r"^Exit code 1\n"):
         call(tools, "Bash", {"command": "yes | head -c 1000000; exit 1"})
-    with pytest.raises(ToolFailed, match=r"^(ENOTDIR|EEXIST): "):
-        call(tools, "Bash", {"command": "seq 20000"})
+    shown = call(tools, "Bash", {"command": "seq 20000"})
+    assert isinstance(shown.content, str)
+    assert (shown.content[:4], shown.content[-5:]) == ("1\n2\n", "20000")
+    assert "the rest is lost: it could not be saved (" in shown.content
+    assert "persistedOutputPath" not in (shown.structured or {})
 
 
 def test_cancel_ends_a_stubborn_group(tools: BuiltinTools, tmp_path: Path) -> None:
@@ -297,6 +300,13 @@ def test_commands_see_the_given_environment_only(tmp_path: Path) -> None:
         del os.environ["YUME_UNIT_SECRET"]
 
 
+def test_a_search_path_for_cd_is_not_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / "sub").mkdir(parents=True)
+    (tmp_path / "sub").mkdir()
+    tools = toolbox(tmp_path, tmp_path / "scratch", {"CDPATH": str(tmp_path / "elsewhere")})
+    assert call(tools, "Bash", {"command": "cd sub && pwd"}).content == str(tmp_path / "sub")
+
+
 def test_sink_counts_what_it_does_not_keep(tmp_path: Path) -> None:
     def opened() -> tuple[int, str]:
         return os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT), str(tmp_path / "out")
@@ -316,10 +326,30 @@ def test_saving_ends_at_the_limit(tmp_path: Path) -> None:
 
     sink = Sink(opened)
     line = b"x" * 65_535 + b"\n"
-    for _ in range((processes.MAX_SAVED >> 16) + 5):
+    for _ in range((sink_module.MAX_SAVED >> 16) + 5):
         sink.feed(line)
     sink.finish()
-    assert ((tmp_path / "out").stat().st_size, sink.total) == (processes.MAX_SAVED, processes.MAX_SAVED + 5 * 65_536)
+    assert ((tmp_path / "out").stat().st_size, sink.total) == (
+        sink_module.MAX_SAVED,
+        sink_module.MAX_SAVED + 5 * 65_536,
+    )
+
+
+def test_a_full_disk_ends_the_saving_and_keeps_both_ends(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+
+    def opened() -> tuple[int, str]:
+        path.touch()
+        return os.open("/dev/full", os.O_WRONLY), str(path)
+
+    sink = Sink(opened, keep=10)
+    for number in range(50_000):
+        sink.feed(b"%d\n" % number)
+    assert (sink.finish(), sink.path, sink.lost) == (b"0\n1\n2\n3\n4\n", "", "No space left on device")
+    tail, before = sink.newest()
+    assert (tail.endswith(b"49998\n49999\n"), len(tail), before) == (True, sink_module.TAIL, sink.total - len(tail))
+    assert sink.newest(sink.total - 6) == (b"49999\n", 0)
+    assert not path.exists()
 
 
 def test_shell_argv_on_each_platform() -> None:

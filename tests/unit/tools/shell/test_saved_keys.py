@@ -13,7 +13,7 @@ from tests.helpers.timing import wait_until
 from tests.helpers.tool_cases import call
 from yume_shim.text.redact import redact
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
-from yume_shim.tools.shell.processes import MAX_HELD_LINE, PIPE_READ, Sink
+from yume_shim.tools.shell.sink import MAX_HELD_LINE, PIPE_READ, Sink
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from yume_shim.providers.apis.anthropic_messages.encode import API, wire_names
 from yume_shim.providers.wire.block_assembler import Assembler
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete, failure_protocol
+from yume_shim.providers.wire.refusals import refusal_detail
 from yume_shim.providers.wire.thought_suffix import without_thought
 from yume_shim.text import codec
 from yume_shim.text.tool_arguments import parse_arguments
@@ -58,6 +59,7 @@ class Decoder:
         self._usage: Json = {}
         self._stop_reason = ""
         self._stop_sequence: str | None = None
+        self._detail = ""
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one frame. Pings, and events and deltas of unknown kinds, are ignored."""
@@ -181,6 +183,9 @@ class Decoder:
         delta: Json = frame.get("delta") or {}
         self._stop_reason = delta.get("stop_reason") or self._stop_reason
         self._stop_sequence = delta.get("stop_sequence") or self._stop_sequence
+        details = delta.get("stop_details")
+        if isinstance(details, dict) and details.get("type", "refusal") == "refusal":
+            self._detail = refusal_detail(details.get("category"), details.get("explanation"))
         self._take_usage(frame.get("usage"))
 
     def _on_end(self) -> list[ModelEvent]:
@@ -189,7 +194,7 @@ class Decoder:
         events += self._blocks.end_all()
         stop, reason = map_stop(self._stop_reason, calls=self._blocks.calls > 0)
         usage = map_usage(self._usage)
-        events.append(ResponseEnded(stop, reason, usage, bool(self._usage), self._stop_sequence))
+        events.append(ResponseEnded(stop, reason, usage, bool(self._usage), self._stop_sequence, self._detail))
         return events
 
     def _fail(self, frame: Json) -> list[ModelEvent]:
@@ -240,5 +245,5 @@ def whole_frames(body: Json) -> list[Json]:
     for index, block in enumerate(body.get("content") or ()):
         frames.append({"type": "content_block_start", "index": index, "content_block": block})
         frames.append({"type": "content_block_stop", "index": index})
-    delta = {name: body.get(name) for name in ("stop_reason", "stop_sequence")}
+    delta = {name: body.get(name) for name in ("stop_reason", "stop_sequence", "stop_details")}
     return [*frames, {"type": "message_delta", "delta": delta, "usage": usage}, {"type": "message_stop"}]

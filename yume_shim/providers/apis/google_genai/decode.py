@@ -12,6 +12,7 @@ from yume_shim.providers.apis.google_genai.encode import API, wire_name
 from yume_shim.providers.apis.google_genai.partial_arguments import PartialArguments
 from yume_shim.providers.wire.block_assembler import Assembler
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
+from yume_shim.providers.wire.refusals import refusal_detail
 from yume_shim.providers.wire.thought_suffix import without_thought
 from yume_shim.types.blocks import Other, Text, Thinking, ToolCall
 from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
@@ -81,6 +82,7 @@ class Decoder:
         self._reason = ""
         self._blocked = ""
         self._message = ""
+        self._ratings: Any = None
         self._usage: Json = {}
         self._token = ""
         """Continues the answer where the model paused."""
@@ -101,14 +103,18 @@ class Decoder:
             usage_so_far = replace(map_usage(self._usage), output=0, reasoning=0)
             model = frame.get("modelVersion") or self._model
             out.append(ResponseStarted(frame.get("responseId") or "", model, usage_so_far, self._request_id))
-        blocked = _object(frame, "promptFeedback").get("blockReason")
-        self._blocked = blocked or self._blocked
+        feedback = _object(frame, "promptFeedback")
+        if feedback.get("blockReason"):
+            self._blocked = feedback["blockReason"]
+            self._message = feedback.get("blockReasonMessage") or self._message
+            self._ratings = feedback.get("safetyRatings")
         candidate = _first(frame.get("candidates"))
         for part in _list(_object(candidate, "content").get("parts")):
             if isinstance(part, dict):
                 out.extend(self._part(part))
         self._reason = candidate.get("finishReason") or self._reason
         self._message = candidate.get("finishMessage") or self._message
+        self._ratings = candidate.get("safetyRatings") or self._ratings
         self._token = candidate.get("continuationToken") or self._token
         return out
 
@@ -127,9 +133,13 @@ class Decoder:
             failure = failure_from_payload(payload, self._provider)
             return [ResponseFailed(replace(failure, nudge=NUDGES.get(reason, "")))]
         stop, word = ending
+        if stop == "length" and self._partial is not None:
+            self._partial.cut = True
         if stop == "pause" and self._token and self._open is not None:
             self._blocks.attach(self._open[1], continuation=self._token)
-        return [*self._close(), ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
+        detail = refusal_detail(reason, self._message, self._ratings) if stop == "refusal" else ""
+        usage = map_usage(self._usage)
+        return [*self._close(), ResponseEnded(stop, word, usage, usage_given=bool(self._usage), detail=detail)]
 
     # ------------------------------------------------------------ parts
 

@@ -32,6 +32,8 @@ class PartialArguments:
         self._raw = given if isinstance(given, str) else ""
         """Some proxies pass the arguments on as text."""
         self._unplaced: list[Any] = []
+        self.cut = False
+        """The output limit cut the call: the pieces so far must not run as if they were all."""
 
     def add(self, pieces: Any) -> None:
         """Set the value of each piece at its path."""
@@ -46,7 +48,8 @@ class PartialArguments:
         if self._raw:
             return self._raw
         whole = [self._root, *self._unplaced] if self._unplaced else self._root
-        return codec.dumps(whole).decode()
+        text = codec.dumps(whole).decode()
+        return text[:-1] if self.cut else text
 
     def _put(self, path: list[str | int], piece: Json) -> bool:
         kind = next((name for name in _VALUES if name in piece), None)

@@ -109,8 +109,9 @@ def _cut_text(size: int) -> str:
 
 
 def map_stop(word: str, *, calls: bool) -> tuple[Stop, str]:
-    """Why the answer ended. An answer with calls stops for them; its `done_reason` is `stop` too."""
-    if calls:
+    """Why the answer ended. An answer with calls stops for them (its `done_reason` is `stop` too), unless the output
+    limit cut it."""
+    if calls and word != "length":
         return "tool_calls", "tool_use"
     match word:
         case "" | "stop":

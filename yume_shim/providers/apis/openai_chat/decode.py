@@ -6,6 +6,7 @@ from yume_shim.providers.apis.openai_chat.encode import API, DETAILS
 from yume_shim.providers.wire.openai_body import count
 from yume_shim.providers.wire.openai_decoder import OpenAiDecoder
 from yume_shim.providers.wire.openai_tools import relax
+from yume_shim.providers.wire.refusals import refusal_detail
 from yume_shim.text import codec
 from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import Text, Thinking, ToolCall
@@ -63,6 +64,8 @@ class Decoder(OpenAiDecoder):
         self._usage: Json | None = None
         self._finish = ""
         self._refused = False
+        self._filtered: Any = None
+        """Azure's ratings of the part that was filtered."""
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one chunk."""
@@ -103,7 +106,9 @@ class Decoder(OpenAiDecoder):
             out = relax(out, self._request)
         stop, word = map_stop(self._finish, calls=self._blocks.calls > 0, refused=self._refused)
         self._over = True
-        return [*out, ResponseEnded(stop, word, map_usage(self._usage), usage_given=bool(self._usage))]
+        detail = refusal_detail(self._finish, self._filtered) if stop == "refusal" and not self._refused else ""
+        usage = map_usage(self._usage)
+        return [*out, ResponseEnded(stop, word, usage, usage_given=bool(self._usage), detail=detail)]
 
     def _fail(self, payload: Any) -> list[ModelEvent]:
         if isinstance(payload, dict) and payload.get("failed_generation"):
@@ -147,6 +152,8 @@ class Decoder(OpenAiDecoder):
             error = {"type": "server_error", "code": word, "message": f"the provider ended the answer with '{word}'"}
             return out + self._fail(choice.get("error") or error)
         self._finish = self._finish or word or ""  # OpenRouter sends it twice
+        if word == "content_filter":
+            self._filtered = choice.get("content_filter_results") or choice.get("content_filter_result")
         return out
 
     # ------------------------------------------------ text and thoughts
@@ -294,9 +301,9 @@ class Decoder(OpenAiDecoder):
 
 
 def map_stop(word: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
-    """Why the answer ended. An answer with calls stops for them, whatever the finish reason: it is `stop` for a forced
-    tool choice, and always at Ollama."""
-    if calls:
+    """Why the answer ended. An answer with calls stops for them, whatever the finish reason (it is `stop` for a forced
+    tool choice, and always at Ollama), unless the output limit cut it: then the last call may be incomplete."""
+    if calls and word not in ("length", "max_tokens", "model_length"):
         return "tool_calls", "tool_use"
     if refused:
         return "refusal", "refusal"

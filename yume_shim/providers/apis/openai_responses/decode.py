@@ -6,12 +6,14 @@ Output items become blocks, identified by `output_index`: GitHub Copilot changes
 from __future__ import annotations
 
 from yume_shim.providers.apis.openai_responses.encode import API
+from yume_shim.providers.wire.failures import failure_withdrawn
 from yume_shim.providers.wire.openai_body import count
 from yume_shim.providers.wire.openai_decoder import OpenAiDecoder
 from yume_shim.providers.wire.openai_tools import relax
+from yume_shim.providers.wire.refusals import refusal_detail
 from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.events import ResponseEnded, ResponseStarted
+from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
 from yume_shim.types.models import Usage
 
 TYPE_CHECKING = False
@@ -76,23 +78,28 @@ class Decoder(OpenAiDecoder):
     def _on_end(self, frame: Json) -> list[ModelEvent]:
         """`response.completed`, `response.incomplete`."""
         response = frame.get("response") or {}
-        if response.get("status") == "failed":
+        if response.get("status") in ("failed", "cancelled"):
             return self._on_failed(frame)
         out = [] if self._started else self._start(frame)
         if not self._items:  # proxies that pass on only the end
             for index, item in enumerate(response.get("output") or []):
                 out += self._item_done(index, item)
         out += self._blocks.end_all()
-        reason = (response.get("incomplete_details") or {}).get("reason") or ""
+        details = response.get("incomplete_details") or {}
+        reason = details.get("reason") or ""
         if not reason and response.get("status") == "incomplete":
             reason = "incomplete"
         stop, word = map_stop(reason, calls=self._blocks.calls > 0, refused=self._refused)
         usage = response.get("usage")
         self._over = True
-        return [*out, ResponseEnded(stop, word, map_usage(usage), usage_given=bool(usage))]
+        detail = refusal_detail(reason, details.get("message")) if stop == "refusal" and not self._refused else ""
+        return [*out, ResponseEnded(stop, word, map_usage(usage), usage_given=bool(usage), detail=detail)]
 
     def _on_failed(self, frame: Json) -> list[ModelEvent]:
         response = frame.get("response") or {}
+        if not response.get("error") and "cancelled" in (response.get("status"), frame.get("type", "")[9:]):
+            self._over = True
+            return [ResponseFailed(failure_withdrawn(self._request.model.endpoint.name))]
         return self._fail(response.get("error") or {"message": f"the response is {response.get('status', 'failed')}"})
 
     def _on_error(self, frame: Json) -> list[ModelEvent]:
@@ -289,8 +296,9 @@ def _thought_part(frame: Json) -> tuple[str, Any]:
 
 
 def map_stop(reason: str, *, calls: bool, refused: bool) -> tuple[Stop, str]:
-    """Why the answer ended; `reason` is that of `incomplete_details`. An answer with calls stops for them."""
-    if calls:
+    """Why the answer ended; `reason` is that of `incomplete_details`. An answer with calls stops for them,
+    unless the output limit cut it."""
+    if calls and reason != "max_output_tokens":
         return "tool_calls", "tool_use"
     if refused:
         return "refusal", "refusal"

@@ -123,7 +123,7 @@ def test_after_an_error_nothing_more_comes() -> None:
 
 def test_a_prompt_block_after_text_is_a_refusal() -> None:
     events = decode(parts({"text": "a"}), {"promptFeedback": {"blockReason": "SAFETY"}})
-    assert events[-1] == ResponseEnded("refusal", "refusal", Usage(), usage_given=False)
+    assert events[-1] == ResponseEnded("refusal", "refusal", Usage(), usage_given=False, detail="SAFETY")
 
 
 def test_other_candidates_are_ignored() -> None:

@@ -25,7 +25,7 @@ def decoder() -> Decoder:
         ("stop", False, ("end", "end_turn")),
         ("", False, ("end", "end_turn")),
         ("stop", True, ("tool_calls", "tool_use")),
-        ("length", True, ("tool_calls", "tool_use")),
+        ("length", True, ("length", "max_tokens")),
         ("length", False, ("length", "max_tokens")),
         ("unload", False, ("other", "unload")),
         ("something new", False, ("other", "something new")),

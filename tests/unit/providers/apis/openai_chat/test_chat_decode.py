@@ -234,7 +234,7 @@ def test_the_start_waits_for_the_first_real_chunk() -> None:
         ("stop", False, False, ("end", "end_turn")),
         ("", False, False, ("end", "end_turn")),
         ("tool_calls", False, False, ("end", "end_turn")),
-        ("length", True, False, ("tool_calls", "tool_use")),
+        ("length", True, False, ("length", "max_tokens")),
         ("length", False, False, ("length", "max_tokens")),
         ("stop", False, True, ("refusal", "refusal")),
         ("content_filter", False, False, ("refusal", "refusal")),

@@ -151,7 +151,13 @@ def test_an_answer_without_a_created_event_still_starts() -> None:
             False,
         ),
         ({"type": "response.failed", "response": {}}, "server", "", True),
-        ({"type": "response.cancelled", "response": {"status": "cancelled"}}, "server", "", True),
+        ({"type": "response.cancelled", "response": {}}, "stream_interrupted", "cancelled", False),
+        (
+            {"type": "response.completed", "response": {"status": "cancelled"}},
+            "stream_interrupted",
+            "cancelled",
+            False,
+        ),
         (
             {"type": "response.completed", "response": {"status": "failed", "error": {"code": "server_error"}}},
             "server",
@@ -195,7 +201,7 @@ def test_done_and_unknown_events_do_not_end_the_answer() -> None:
         ("", False, False, ("end", "end_turn")),
         ("steered", False, False, ("end", "end_turn")),
         ("max_output_tokens", False, False, ("length", "max_tokens")),
-        ("max_output_tokens", True, False, ("tool_calls", "tool_use")),
+        ("max_output_tokens", True, False, ("length", "max_tokens")),
         ("content_filter", False, False, ("refusal", "refusal")),
         ("", False, True, ("refusal", "refusal")),
         ("moonrise", False, False, ("other", "moonrise")),

@@ -1,0 +1,162 @@
+"""Where MCP servers come from, which of two wins, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from yume_shim.config.build import build_settings
+from yume_shim.config.setting_sources import SettingSources
+from yume_shim.types.errors import BadInvocation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from yume_shim.types.settings import McpSettings
+
+
+class Desk:
+    """A home and a working folder with files, and what was logged."""
+
+    def __init__(self, base: Path) -> None:
+        self.home, self.cwd = base / "home", base / "work"
+        self.home.mkdir()
+        self.cwd.mkdir()
+        self.logged: list[str] = []
+
+    def user_file(self, **data: Any) -> None:
+        (self.home / ".claude.json").write_text(json.dumps(data))
+
+    def project_file(self, **servers: Any) -> None:
+        (self.cwd / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+    def build(self, *given: str, flat: bool = False, env: dict[str, str] | None = None, **flags: Any) -> McpSettings:
+        values: dict[str, Any] = {name.replace("_", "-"): text for name, text in flags.items()}
+        if given:
+            values["mcp-config"] = given
+        sources = SettingSources(
+            values,
+            (),
+            flat=flat,
+            env={"HOME": str(self.home), "ANTHROPIC_API_KEY": "k", **(env or {})},
+            cwd=str(self.cwd),
+            log=lambda level, message: self.logged.append(message),
+        )
+        return build_settings(sources).mcp
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def named(settings: McpSettings) -> list[tuple[str, str, str]]:
+    return [(server.name, server.source, server.command or server.url) for server in settings.servers]
+
+
+def config(**servers: Any) -> str:
+    return json.dumps({"mcpServers": servers})
+
+
+def test_no_server_is_configured(desk: Desk) -> None:
+    assert desk.build().servers == ()
+
+
+def test_sources_and_precedence(desk: Desk) -> None:
+    desk.user_file(
+        mcpServers={"a": {"command": "user-a"}, "d": {"command": "user-d"}},
+        projects={str(desk.cwd): {"mcpServers": {"a": {"command": "local-a"}, "c": {"command": "local-c"}}}},
+    )
+    desk.project_file(a={"command": "project-a"}, b={"command": "project-b"}, c={"command": "project-c"})
+    (desk.cwd / "more.json").write_text(config(a={"command": "flag-a"}))
+    assert named(desk.build("more.json")) == [
+        ("a", "dynamic", "flag-a"),
+        ("c", "local", "local-c"),
+        ("b", "project", "project-b"),
+        ("d", "user", "user-d"),
+    ]
+    assert named(desk.build("more.json", strict_mcp_config=True)) == [("a", "dynamic", "flag-a")]
+    assert named(desk.build(setting_sources="user")) == [
+        ("a", "local", "local-a"),
+        ("c", "local", "local-c"),
+        ("d", "user", "user-d"),
+    ]
+    assert [name for name, *_ in named(desk.build(setting_sources="project"))] == ["a", "b", "c"]
+
+
+def test_kinds_of_servers(desk: Desk) -> None:
+    settings = desk.build(
+        config(
+            one={"command": "x", "args": ["-a", "b"], "env": {"K": "v"}},
+            two={"url": "http://h/mcp", "headers": {"Authorization": "Bearer t"}},
+            three={"type": "streamable-http", "url": "http://h"},
+            four={"type": "sse", "url": "http://h"},
+            five={"type": "sdk", "name": "five"},
+        )
+    )
+    assert [(server.kind, server.source) for server in settings.servers] == [
+        ("stdio", "dynamic"),
+        ("http", "dynamic"),
+        ("http", "dynamic"),
+        ("sse", "dynamic"),
+        ("sdk", "sdk"),
+    ]
+    assert "Bearer" not in repr(settings.servers)
+
+
+def test_variables_are_replaced(desk: Desk) -> None:
+    table = {"command": "${TOOL}", "args": ["${NO:-default}", "${EMPTY:-x}", "$TOOL"], "env": {"A": "${MISSING}"}}
+    [server] = desk.build(config(s=table), env={"TOOL": "run", "EMPTY": ""}).servers
+    assert (server.command, server.args, dict(server.env)) == ("run", ("default", "x", "$TOOL"), {"A": "${MISSING}"})
+    assert desk.logged == ["MCP server s: the variable MISSING is not set"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "{",
+        '{"mcpServers": 5}',
+        "{}",
+        "nowhere.json",
+        config(s={}),
+        config(s=5),
+        config(s={"type": "carrier-pigeon"}),
+        config(s={"type": "http"}),
+        config(s={"command": 5}),
+    ],
+)
+def test_a_wrong_flag_is_refused(desk: Desk, given: str) -> None:
+    with pytest.raises(BadInvocation, match="Invalid MCP configuration"):
+        desk.build(given)
+
+
+def test_a_wrong_file_is_a_warning(desk: Desk) -> None:
+    desk.project_file(bad={}, good={"command": "x"})
+    assert named(desk.build()) == [("good", "project", "x")]
+    assert len(desk.logged) == 1
+    (desk.cwd / ".mcp.json").write_text('{"mcpServers": {')
+    assert desk.build().servers == ()
+
+
+def test_a_folder_that_is_not_trusted_starts_nothing_in_flat(desk: Desk) -> None:
+    desk.project_file(a={"command": "x"})
+    settings = desk.build(flat=True)
+    assert (settings.servers, settings.left_out) == ((), ("a",))
+    assert "not trusted" in desk.logged[0]
+    desk.user_file(projects={str(desk.cwd): {"hasTrustDialogAccepted": True}})
+    assert named(desk.build(flat=True)) == [("a", "project", "x")]
+
+
+def test_servers_of_the_folder_can_be_switched_off(desk: Desk) -> None:
+    desk.project_file(a={"command": "x"}, b={"command": "y"})
+    settings = json.dumps({"disabledMcpjsonServers": ["a"]})
+    assert named(desk.build(settings=settings)) == [("b", "project", "y")]
+
+
+def test_limits(desk: Desk) -> None:
+    assert (desk.build().connect_s, desk.build().call_s, desk.build().output_tokens) == (30.0, 600.0, 25_000)
+    env = {"MCP_TIMEOUT": "1500", "MCP_TOOL_TIMEOUT": "2000", "MAX_MCP_OUTPUT_TOKENS": "100"}
+    limits = desk.build(config(s={"command": "x"}), env=env)
+    assert (limits.connect_s, limits.call_s, limits.output_tokens) == (1.5, 2.0, 100)

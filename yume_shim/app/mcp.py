@@ -1,0 +1,102 @@
+"""Joins the MCP servers with the rest of the program: environment, host, output, tools."""
+
+from __future__ import annotations
+
+from yume_shim.engine.cancel import CancelSignal
+from yume_shim.extensions.mcp.server import McpServices
+from yume_shim.extensions.mcp.servers import McpServers
+from yume_shim.types.errors import Cancelled
+from yume_shim.types.events import ElicitationAsked, ServersChanged
+from yume_shim.types.settings import McpServer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yume_shim.tools.dispatch.builtin import BuiltinTools
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.ports import Cancel, Emit, Gate, HostChannel
+    from yume_shim.types.settings import Settings
+
+DECLINED: Json = {"action": "decline"}
+
+
+class McpParts:
+    """The servers of a session, and what they need."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        tools: BuiltinTools,
+        gate: Gate,
+        host: HostChannel,
+        emit: Emit,
+        log: Callable[[str, str], None],
+        tool_names: Callable[[], tuple[str, ...]] | None,
+    ) -> None:
+        """`tool_names` returns the names of all tools of the session, for the events about changes; None = changes are
+        not announced: init lines of the Claude forms report the servers at each turn."""
+        self._settings, self._host, self._emit = settings, host, emit
+        self.lifetime = CancelSignal()
+        """Set when the program ends."""
+        self.env, self.connect_s = settings.env, settings.mcp.connect_s
+        self._tool_names = tool_names
+        self.servers = McpServers(
+            settings.mcp.servers,
+            McpServices(
+                cwd=settings.cwd,
+                env=tools.environment,
+                roots=lambda: (settings.cwd, *gate.directories()),
+                host=host,
+                watcher=tools.orphan_watcher,
+                log=log,
+                changed=self._on_change,
+                elicit=self._elicit,
+                save=tools.save_output,
+                connect_s=settings.mcp.connect_s,
+                call_s=settings.mcp.call_s,
+                lifetime=self.lifetime,
+            ),
+            settings.mcp.output_tokens,
+        )
+        if settings.permissions.prompt_tool.startswith("mcp__"):
+            self.servers.hide(settings.permissions.prompt_tool)
+
+    def start(self) -> None:
+        """Start the servers, except those in the host's process, which `initialize` starts."""
+        self.servers.start(sdk=False)
+
+    def add_host_servers(self, names: Sequence[str]) -> None:
+        """Add servers in the host's process; those that are known already stay as they are."""
+        for name in names:
+            if self.servers.get(name) is None:
+                self.servers.add(McpServer(name=name, kind="sdk", source="sdk", waited_for=True))
+
+    def close(self) -> None:
+        """End all servers."""
+        self.servers.close()
+        self.lifetime.set()
+
+    def _on_change(self) -> None:
+        if self._tool_names is not None and not self.lifetime.is_set():
+            self._emit(ServersChanged(self.servers.summary(), self._tool_names()))
+
+    def _elicit(self, server: str, params: Json, cancel: Cancel) -> Json:
+        """Pass a server's question to the host; without a host that answers it is declined."""
+        from yume_shim.app.start import host_answers
+
+        if not self._host.is_open() or not host_answers(self._settings, self._settings.permissions.mode):
+            return DECLINED
+        try:
+            reply = self._host.ask(
+                lambda ask_id: ElicitationAsked(ask_id, server, params),
+                timeout_s=self._settings.limits.timeouts.approval,
+                cancel=cancel,
+            )
+        except Cancelled:
+            return {"action": "cancel"}
+        action = reply.body.get("action") if reply.outcome == "answered" else None
+        if action not in ("accept", "decline", "cancel"):
+            return DECLINED
+        content = reply.body.get("content")
+        return {"action": action, **({"content": content} if isinstance(content, dict) else {})}

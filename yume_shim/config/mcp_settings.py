@@ -1,0 +1,183 @@
+"""Finds the configured MCP servers: `--mcp-config`, the user's ~/.claude.json, the folder's .mcp.json.
+
+Of two servers with one name the first of these wins: command line, this folder's entry in ~/.claude.json, .mcp.json,
+the user's list. Servers of a folder that is not trusted are started in the Claude forms, as the Claude CLI does, and
+only named in the flat dialect.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from yume_shim.config.extensions import json_or_file
+from yume_shim.config.setting_sources import strings
+from yume_shim.config.settings_files import folder_trusted
+from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.text import codec
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.folders import home_folder
+from yume_shim.types.settings import McpServer, McpSettings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from yume_shim.config.setting_sources import SettingSources
+
+KINDS = ("stdio", "http", "sse", "sdk")
+KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http"}
+MAX_FILE_BYTES = 16 << 20
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def mcp_settings(sources: SettingSources) -> McpSettings:
+    """The group of settings; raises BadInvocation for a wrong `--mcp-config`."""
+    found: dict[str, McpServer] = {}
+    left_out: list[str] = []
+    for text in sources.many("mcp-config"):
+        for name, table in _given(text, sources.cwd).items():
+            found[name] = _server(name, table, "dynamic", sources, waited_for=True)
+    if not sources.on("strict-mcp-config") and not sources.on("restricted"):
+        _add_files(found, left_out, sources)
+    connect, call = sources.env.get("MCP_TIMEOUT"), sources.env.get("MCP_TOOL_TIMEOUT")
+    default = McpSettings()
+    return McpSettings(
+        servers=tuple(found.values()),
+        left_out=tuple(left_out),
+        connect_s=_milliseconds(connect) or default.connect_s,
+        call_s=_milliseconds(call) or default.call_s,
+        output_tokens=_count(sources.env.get("MAX_MCP_OUTPUT_TOKENS")) or default.output_tokens,
+    )
+
+
+def _add_files(found: dict[str, McpServer], left_out: list[str], sources: SettingSources) -> None:
+    home = home_folder(sources.env)
+    user: Mapping[str, Any] = {}
+    own: Mapping[str, Any] = {}
+    if "user" in sources.layer_names:
+        state = _read_object(os.path.join(home, ".claude.json"), sources)
+        user = _tables(state.get("mcpServers"))
+        projects = state.get("projects")
+        entry = projects.get(sources.cwd) if isinstance(projects, dict) else None
+        own = _tables(entry.get("mcpServers")) if isinstance(entry, dict) else {}
+    _add(found, own, "local", sources)
+    if "project" in sources.layer_names:
+        project = _tables(_read_object(os.path.join(sources.cwd, ".mcp.json"), sources).get("mcpServers"))
+        disabled = {name for layer in sources.layers for name in strings(layer.data.get("disabledMcpjsonServers"))}
+        project = {name: table for name, table in project.items() if name not in disabled}
+        if project and sources.flat and not folder_trusted(sources.cwd, home):
+            left_out += [name for name in project if name not in found]
+            names = ", ".join(left_out)
+            sources.log("warning", f"this folder is not trusted: servers of its .mcp.json are not started ({names})")
+        else:
+            _add(found, project, "project", sources)
+    _add(found, user, "user", sources)
+
+
+def _add(found: dict[str, McpServer], tables: Mapping[str, Any], source: str, sources: SettingSources) -> None:
+    for name, table in tables.items():
+        if name in found:
+            continue
+        try:
+            found[name] = _server(name, table, source, sources)
+        except BadInvocation as error:
+            sources.log("warning", error.message)
+
+
+def _given(text: str, cwd: str) -> Mapping[str, Any]:
+    """The servers of one `--mcp-config`: JSON `{"mcpServers": {name: {…}}}`, or the path of a file with it."""
+    data, problem = json_or_file(text, cwd)
+    servers = data.get("mcpServers") if isinstance(data, dict) else None
+    if not problem and not isinstance(servers, dict):
+        problem = "it has no `mcpServers` object"
+    if problem or not isinstance(servers, dict):
+        raise BadInvocation(f"Error: Invalid MCP configuration: {problem}")
+    return servers
+
+
+def _server(name: str, table: Any, source: str, sources: SettingSources, *, waited_for: bool = False) -> McpServer:
+    return server_of(name, table, source, sources.env, sources.log, waited_for=waited_for)
+
+
+def server_of(
+    name: str,
+    table: Any,
+    source: str,
+    env: Mapping[str, str],
+    log: Callable[[str, str], None] | None = None,
+    *,
+    waited_for: bool = False,
+) -> McpServer:
+    """One server; raises BadInvocation if it has neither command nor address."""
+    table = table if isinstance(table, dict) else {}
+    kind = str(table.get("type") or ("http" if "url" in table and "command" not in table else "stdio"))
+    kind = KIND_ALIASES.get(kind, kind)
+    needed = {"stdio": "command", "http": "url", "sse": "url"}.get(kind)
+    if kind not in KINDS or (needed is not None and not isinstance(table.get(needed), str)):
+        raise BadInvocation(
+            f"Error: Invalid MCP configuration: server '{name}' needs a `command`, a `url` or a known `type`"
+        )
+
+    def expanded(text: Any) -> str:
+        return _expand(str(text), name, env, log)
+
+    def texts(field: str) -> dict[str, str]:
+        return {str(key): expanded(item) for key, item in _tables(table.get(field)).items()}
+
+    return McpServer(
+        name=name,
+        kind=kind,  # type: ignore[arg-type]  # checked above
+        source="sdk" if kind == "sdk" else source,
+        command=expanded(table.get("command", "")),
+        args=tuple(expanded(item) for item in table.get("args") or () if isinstance(item, str)),
+        env=texts("env"),
+        url=expanded(table.get("url", "")),
+        headers=texts("headers"),
+        headers_helper=expanded(table.get("headersHelper", "")),
+        waited_for=waited_for or kind == "sdk",
+    )
+
+
+def _expand(text: str, server: str, env: Mapping[str, str], log: Callable[[str, str], None] | None) -> str:
+    """Replace `${NAME}` and `${NAME:-default}`; a variable that is not set stays as it is, with a warning."""
+
+    def value_of(found: re.Match[str]) -> str:
+        name, default = found.group(1), found.group(2)
+        known = env.get(name)
+        if known is None and default is None:
+            if log is not None:
+                log("warning", f"MCP server {server}: the variable {name} is not set")
+            return found.group(0)
+        return known or default or ""
+
+    return _VARIABLE.sub(value_of, text)
+
+
+def _read_object(path: str, sources: SettingSources) -> dict[str, Any]:
+    """The JSON object of a file; {} if it is missing, cannot be read or is broken."""
+    try:
+        raw = read_whole(path, MAX_FILE_BYTES)
+    except OSError as error:
+        if not is_absent(error):
+            sources.log("warning", f"{path} cannot be read ({error.strerror}): its MCP servers are ignored")
+        return {}
+    if b'"mcpServers"' not in raw:  # nearly always: ~/.claude.json is large and seldom has servers
+        return {}
+    data = codec.loads_object(raw)
+    if data is None:
+        sources.log("warning", f"{path} is not a JSON object: its MCP servers are ignored")
+    return data or {}
+
+
+def _tables(given: Any) -> dict[str, Any]:
+    return given if isinstance(given, dict) else {}
+
+
+def _milliseconds(text: str | None) -> float:
+    return _count(text) / 1000
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() else 0

@@ -1,0 +1,30 @@
+"""The result of a call that was stopped: what the model reads about what it did, and about what comes next."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.events import InterruptReason
+
+BY_USER = "The user doesn't want to proceed with this tool use."
+"""Hosts of the Claude CLI recognise a stopped call by this sentence."""
+BY_MESSAGE = "This tool use was stopped because the user sent a new message."
+BY_SHUTDOWN = "This tool use was stopped because the session was ended."
+NOT_RUN = "It was not run."
+RAN = "It had started and was stopped before its end. Whatever it did until then remains, such as files that it wrote."
+WAIT = "STOP what you are doing and wait for the user to tell you how to proceed."
+MESSAGE_FOLLOWS = "The user's message follows."
+OUTPUT = "Output until it was stopped:"
+
+
+def stopped_text(reason: InterruptReason, *, ran: bool, output: str = "") -> str:
+    """The text for the model. `ran`: the tool had begun; `output` is what it had put out."""
+    match reason:
+        case "priority":
+            why, then = BY_MESSAGE, MESSAGE_FOLLOWS
+        case "signal" | "shutdown":
+            why, then = BY_SHUTDOWN, WAIT
+        case _:
+            why, then = BY_USER, WAIT
+    text = f"{why} {RAN if ran else NOT_RUN} {then}"
+    return f"{text}\n{OUTPUT}\n{output}" if output else text

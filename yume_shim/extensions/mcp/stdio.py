@@ -1,0 +1,204 @@
+"""The stdio transport: a server as a child process, one JSON message per line on its stdin and stdout.
+
+Three threads per server: one reads its stdout, one its stderr, one writes to its stdin. So a server that does not read,
+floods, or prints garbage never blocks a turn. The process has its own group, which is ended as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+from yume_shim.extensions.mcp.errors import CLOSED, ServerGone
+from yume_shim.text import codec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from queue import Queue
+    from subprocess import Popen
+
+    from yume_shim.extensions.mcp.channel import Gone, ProcessWatcher, Take
+    from yume_shim.types.blocks import Json
+
+MAX_MESSAGE_BYTES = 64 << 20
+"""A server that sends a longer line is ended."""
+MAX_QUEUED = 256
+"""Messages that wait for a server that does not read; a further one fails."""
+MAX_LOGGED_LINES = 2_000
+"""Lines of a server's stderr that are logged; the rest is read and dropped."""
+MAX_LOGGED_CHARS = 2_000
+READ_BYTES = 64 * 1024
+STDIN_GRACE_S = 0.3
+TERM_GRACE_S = 0.5
+EXIT_POLL_S = 0.005
+"""How long a server may take to end: after its stdin was closed, and after SIGTERM."""
+
+
+class StdioChannel:
+    """Implements `Channel`. Raises OSError if the program cannot be started."""
+
+    def __init__(
+        self,
+        argv: list[str],
+        cwd: str,
+        env: Mapping[str, str],
+        watcher: ProcessWatcher | None,
+        log: Callable[[str, str], None],
+        take: Take,
+        gone: Gone,
+    ) -> None:
+        import subprocess
+        from queue import Queue
+
+        self._log, self._take, self._gone, self._watcher = log, take, gone, watcher
+        if watcher is not None:
+            watcher.pipe()  # starts it: from here on our own death ends the server too
+        self._process: Popen[bytes] = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=os.name != "nt",
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        if watcher is not None:
+            watcher.add(self._process.pid)
+        self._queue: Queue[bytes | None] = Queue(MAX_QUEUED)
+        self._ended = threading.Event()
+        self._why = ""
+        self.last_words = ""
+        """The last line of its stderr, for the message when it does not start."""
+        for work in (self._write, self._read, self._read_errors):
+            threading.Thread(target=work, name="mcp-stdio", daemon=True).start()
+
+    # ------------------------------------------------------------ Channel
+
+    def send(self, message: Json) -> None:
+        from queue import Full
+
+        if self._ended.is_set():
+            raise ServerGone(self._why or CLOSED)
+        try:
+            self._queue.put_nowait(codec.dumps(message) + b"\n")
+        except Full:
+            raise ServerGone("the server does not read its input") from None
+
+    def close(self) -> None:
+        """Close its stdin, so that a well-behaved server ends by itself; `finish` ends the others."""
+        self._why = self._why or "closed"
+        try:
+            self._queue.put_nowait(None)
+        except Exception:  # the queue is full: the server does not read; `finish` ends it
+            pass
+
+    def finish(self, seconds: float) -> None:
+        """Wait for its end, then ask its group to end, then kill it."""
+        if not self._ended.wait(min(seconds, STDIN_GRACE_S)):
+            self._signal_group("SIGTERM")
+            self._ended.wait(min(seconds, TERM_GRACE_S))
+        if not self._ended.is_set():
+            self._signal_group("SIGKILL")
+            self._ended.wait(seconds)
+
+    # ------------------------------------------------------------ threads
+
+    def _write(self) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            while (data := self._queue.get()) is not None:
+                stdin.write(data)
+        except OSError:
+            pass  # it has closed its stdin; the reader of its stdout notices its end
+        finally:
+            try:
+                stdin.close()
+            except OSError:
+                pass
+
+    def _read(self) -> None:
+        stdout = self._process.stdout
+        assert stdout is not None
+        held = bytearray()
+        try:
+            while data := os.read(stdout.fileno(), READ_BYTES):
+                held += data
+                if b"\n" in data:
+                    *lines, rest = bytes(held).split(b"\n")
+                    held = bytearray(rest)
+                    for line in lines:
+                        self._take_line(line)
+                elif len(held) > MAX_MESSAGE_BYTES:
+                    self._why = f"the server sent a message of more than {MAX_MESSAGE_BYTES >> 20} MB"
+                    break
+        except OSError:
+            pass
+        finally:
+            stdout.close()
+        self._end()
+
+    def _take_line(self, line: bytes) -> None:
+        line = line.strip()
+        if not line:
+            return
+        try:
+            message = codec.loads(line)
+        except ValueError:
+            self._log("debug", f"not JSON on stdout: {line[:200].decode('utf-8', 'replace')}")
+            return
+        self._take(message)
+
+    def _read_errors(self) -> None:
+        from io import BufferedReader
+
+        raw = self._process.stderr
+        assert raw is not None
+        logged = 0
+        with BufferedReader(raw) as stderr:  # type: ignore[type-var]  # Popen's pipe is a raw one
+            while line := stderr.readline(MAX_LOGGED_CHARS):
+                text = line.decode("utf-8", "replace").strip()
+                if text:
+                    self.last_words = text
+                if text and logged < MAX_LOGGED_LINES:
+                    logged += 1
+                    self._log("info", text)
+
+    def _end(self) -> None:
+        """Its stdout is closed: it cannot answer any more, so it is ended, whatever it still does."""
+        process = self._process
+        if os.name == "nt":
+            process.kill()
+        else:
+            self._await_exit()
+            self._signal_group("SIGKILL")  # before it is reaped: until then nothing else can have its number
+        process.wait()
+        if self._watcher is not None:
+            self._watcher.remove(process.pid)
+        self._ended.set()
+        self._gone(self._why or CLOSED)
+
+    def _await_exit(self) -> None:
+        """Let it end by itself for a moment, without reaping it."""
+        deadline = time.monotonic() + STDIN_GRACE_S
+        while time.monotonic() < deadline:
+            if os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return
+            time.sleep(EXIT_POLL_S)
+
+    def _signal_group(self, name: str) -> None:
+        import signal
+
+        if self._ended.is_set():
+            return  # reaped: its number may belong to another group by now
+        try:
+            if os.name == "nt":
+                self._process.kill()
+            else:
+                os.killpg(self._process.pid, getattr(signal, name))
+        except (ProcessLookupError, PermissionError):
+            pass
