@@ -223,6 +223,30 @@ def probe() -> Abilities:
     return Abilities(landlock, filters, None)
 
 
+def full_probe() -> Abilities:
+    """Everything that this system can enforce."""
+    return replace(probe(), bubblewrap=working_bubblewrap())
+
+
+def confinement_rows(able: Abilities, wants_sandbox: bool) -> list[tuple[str, str]]:
+    """What `doctor` says about the confinement of commands."""
+    parts = [
+        f"Landlock {able.landlock}" if able.landlock else "",
+        "seccomp filters" if able.filters else "",
+        f"bubblewrap ({able.bubblewrap})" if able.bubblewrap else "",
+        "sandbox-exec" if able.seatbelt else "",
+    ]
+    text = ", ".join(part for part in parts if part)
+    if not able.seatbelt and not (able.filters and (able.landlock or able.bubblewrap)):
+        text = f"{text or 'none'}: only simple commands run unasked (docs/security.md)"
+    elif not able.seatbelt and not able.bubblewrap:
+        text += "; no mount namespaces: edits next to protected names are asked about"
+    rows = [("confinement", text)]
+    if wants_sandbox and not (able.bubblewrap and able.filters):
+        rows.append(("sandbox", "the settings ask for one, and bubblewrap is not installed or not permitted"))
+    return rows
+
+
 def working_bubblewrap() -> str:
     """The path of a bubblewrap that works here; "" if there is none (not on Linux either)."""
     if not sys.platform.startswith("linux"):
