@@ -271,6 +271,13 @@ def test_the_note_of_a_dead_answer_does_not_reach_the_next_prompt(last: str) -> 
     assert len(bench.of(NoteAdded)) == 1
 
 
+def test_a_note_that_got_an_empty_answer_does_not_reach_the_next_prompt() -> None:
+    bench = Bench(ScriptedProvider(answer(says("One, "), stop="length"), answer()))
+    ended, history = run(bench)
+    assert (ended.outcome, ended.text) == ("success", "One, ")
+    assert [block for message in history for block in message.blocks] == [Text("hi"), Text("One, ")]
+
+
 def test_parts_of_an_answer_are_all_in_the_text() -> None:
     bench = Bench(
         ScriptedProvider(
