@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from yume_shim.types.stored_session import StoredSession
 
 
+NOTHING_TO_CONTINUE = "--continue: this folder has no session to continue, so a new one is started"
+
+
 class NoConversation(BadInvocation):
     """There is no session to continue under that name."""
 
@@ -55,7 +58,8 @@ def open_session(
         _check_unused(projects, settings)
     path = _find(settings, projects) if continuing else ""
     if not path:
-        return _new_session(settings, projects, fresh_id)
+        new = _new_session(settings, projects, fresh_id)
+        return replace(new, notes=(NOTHING_TO_CONTINUE,)) if continuing else new
     return _load_existing(settings, projects, path, fresh_id, now)
 
 
@@ -78,7 +82,7 @@ def _load_existing(
     if stored is None:
         if asked.resume:
             raise _unknown(asked.resume)
-        return _new_session(settings, projects, fresh_id)
+        return replace(_new_session(settings, projects, fresh_id), notes=(NOTHING_TO_CONTINUE,))
     notes = (f"{stored.skipped} unreadable lines of {path} were skipped",) if stored.skipped else ()
     if not asked.fork:
         return OpenedSession(old_id, path, stored, lock, notes=notes)

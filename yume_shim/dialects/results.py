@@ -169,6 +169,16 @@ def terminal_reason(event: TurnEnded) -> str:
 # ---------------------------------------------------------------- figures
 
 
+def cost_unknown(event: TurnEnded) -> Literal[True] | None:
+    """`cost_unknown`: the price of some model of the session is not known; None = left out."""
+    return None if all(each.cost_known for each in event.model_usage) else True
+
+
+def cost_estimated(event: TurnEnded) -> Literal[True] | None:
+    """`cost_estimated`: the total is not exact; None = left out."""
+    return True if any(each.usage.estimated or not each.cost_known for each in event.model_usage) else None
+
+
 def model_usage(models: Iterable[ModelUsage]) -> dict[str, ModelFigures]:
     """`modelUsage`: per requested model id."""
     return {entry.model: _figures(entry) for entry in models}
@@ -216,7 +226,7 @@ def _figures(entry: ModelUsage) -> ModelFigures:
         cacheCreationEphemeral1hInputTokens=usage.cache_write_1h,
         canonicalModel=entry.model,
         provider=entry.provider or None,
-        costBasis=None if entry.cost_known else "unknown",
+        costBasis="unknown" if not entry.cost_known else "list_price" if entry.list_price else None,
     )
 
 
