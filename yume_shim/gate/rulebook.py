@@ -110,9 +110,10 @@ class RuleBook:
         """Whether any deny rule names paths."""
         return any(entry.paths for entry in self._entries["deny"])
 
-    def locks_paths(self) -> bool:
-        """Whether any deny rule forbids writing paths."""
-        return bool(self._path_denies("Edit") or self._path_denies("Write"))
+    def locked_patterns(self) -> tuple[PathPattern, ...]:
+        """The patterns of all `Edit` and `Write` deny rules."""
+        denies = (*self._path_denies("Edit"), *self._path_denies("Write"))
+        return tuple(pattern for entry in denies for pattern in entry.paths)
 
     def hidden_patterns(self) -> tuple[PathPattern, ...]:
         """The patterns of all `Read` deny rules."""
