@@ -64,7 +64,12 @@ class World:
         parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=Toolbox((tools,)), gate=gate)
         return CallRunner(parts, CancelSignal())
 
-    def snapshot(self) -> object:
+    def guarded(self) -> object:
+        """What no call may change, even one that may edit: all but ordinary files of the workspace."""
+        inside = [name for name in ("hidden", ".claude") if (self.space / name).exists()]
+        return self.snapshot()[1:], [tree(self.space / name) for name in inside]
+
+    def snapshot(self) -> tuple[object, ...]:
         git = self.space / ".git"
         target = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
         return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), target
