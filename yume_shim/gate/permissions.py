@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from yume_shim.gate.command_calls import CommandCall
     from yume_shim.gate.file_calls import FileCall
+    from yume_shim.gate.hidden_files import HiddenFiles
     from yume_shim.gate.other_calls import OtherCall
     from yume_shim.gate.paths import Flavour
     from yume_shim.gate.rulebook import RuleBook
@@ -68,6 +69,7 @@ class Permissions:
         self._sandbox = settings.tools.claude_sandbox
         self._rules = settings.permissions.rules
         self._rulebook: RuleBook | None = None
+        self._hidden_files: HiddenFiles | None = None
         self._lock = threading.RLock()
         start = self._known(settings.permissions.mode)
         if start is None:
@@ -167,14 +169,21 @@ class Permissions:
             return Decision("allow")
         from yume_shim.gate.confinement import confine
 
-        return confine(subject, self._space, self._book, self._confiner, mode)
+        return confine(subject, self._hidden(), self._book, self._confiner, mode)
+
+    def _hidden(self) -> HiddenFiles:
+        with self._lock:
+            if self._hidden_files is None:
+                from yume_shim.gate.hidden_files import HiddenFiles
+
+                self._hidden_files = HiddenFiles()
+            return self._hidden_files
 
     def _sandbox_confinement(self) -> tuple[Confinement | None, str]:
         """(the sandbox of the settings, ""), or (None, why a command cannot run in it)."""
-        from yume_shim.gate.confinement import hidden_files
         from yume_shim.types.confinement import Confinement
 
-        hidden, why = hidden_files(self._book.hidden_patterns())
+        hidden, why = self._hidden().find(self._book.hidden_patterns())
         confinement = Confinement("sandbox", hidden=hidden)
         why = why or (self._confiner.problem(confinement) if self._confiner is not None else "")
         if why:

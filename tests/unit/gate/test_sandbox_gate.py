@@ -31,8 +31,8 @@ class System:
     def problem(self, confinement: Confinement) -> str:
         return self._why if confinement.kind == "sandbox" else ""
 
-    def failed(self, _command: str) -> bool:
-        return False
+    def failed(self, command: str) -> bool:
+        return not command
 
 
 def decide(
