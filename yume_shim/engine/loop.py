@@ -174,10 +174,10 @@ class Loop:
             answer = self._ask()
             if answer.cut:
                 cuts += 1
+                self._answer.continues_part()
                 if cuts > MAX_CUTS:
                     broken = "the connection kept breaking in the middle of the answer"
                     raise GaveUp(Failure("stream_interrupted", broken))
-                self._answer.continues_part()
                 self._note(answer.nudge or _CUT)
             elif calls := [block for block in answer.blocks if isinstance(block, ToolCall)]:
                 end = self._after_calls(calls, answer.stop)

@@ -368,9 +368,14 @@ def test_an_answer_cut_after_thinking_alone_is_requested_again() -> None:
 
 
 def test_the_number_of_continued_cuts_is_limited() -> None:
-    scripts = [fails(*OPEN_TEXT, kind="stream_interrupted") for _ in range(20)]
-    ended, _ = run(Bench(ScriptedProvider(*scripts), on_cut="continue"))
+    pieces = [f"Part {number}, " for number in range(20)]
+    opened = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text(""))]
+    scripts = [fails(*opened, BlockDelta(0, "text", piece), kind="stream_interrupted") for piece in pieces]
+    provider = ScriptedProvider(*scripts)
+    ended, _ = run(Bench(provider, on_cut="continue"))
     assert ended.outcome == "provider_error"
+    assert ended.text == "".join(pieces[: len(provider.requests)])
+    assert len(provider.requests) < 8
 
 
 # ---------------------------------------------------------------- interrupts

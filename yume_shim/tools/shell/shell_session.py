@@ -106,8 +106,8 @@ class ShellSession:
             command = f". {quoted(path)}"
         env = {**self._env, "PWD": self.cwd}
         launch: Launch | SandboxLaunch | None = None
-        sandboxed = confinement is not None and confinement.kind == "sandbox"
-        if self._sandbox is not None and (self._always or sandboxed):
+        stricter = confinement is not None and confinement.kind != "sandbox" and self.wall.confines(confinement)
+        if self._sandbox is not None and not stricter and (self._always or confinement is not None):
             launch = self._sandbox().launch(confinement, cwd_file, env, self.wall.own_folder())
         elif confinement is not None:
             launch = self.wall.launch(confinement, cwd_file, env)
