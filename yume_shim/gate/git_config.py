@@ -108,8 +108,8 @@ def _plain(text: str | None) -> str:
         return "true"
     if len(text) > 1 and text[0] == text[-1] == '"' and not re.search(r'["\\]', text[1:-1]):
         return text[1:-1]
-    text = re.split(r"[ \t][#;]", text, maxsplit=1)[0] if '"' not in text else text
-    return text.strip()
+    plain: str = text if '"' in text else re.sub(r"[ \t][#;].*", "", text)
+    return plain.strip()
 
 
 def _is_harmless(section: str, subsection: str, key: str, given: str) -> bool:
