@@ -232,7 +232,7 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
     """Report that the process cannot start; returns the exit code. One message goes to stderr. The flat dialect also
-    prints a `system/error` line in place of init; a Claude form that finds no session to continue prints a `result`."""
+    prints a `system/error` line in place of init; stream-json prints a `result` if there is no session to continue."""
     from yume_shim.text.redact import redact
 
     # a key may be in the wrong place: `--api-key-env sk-…`
@@ -245,7 +245,7 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     if flat:
         refusal_output(None, clock, ids).emit(StartFailed(message, error.kind))
         return FLAT_REFUSED
-    if isinstance(error, NoConversation) and settings is not None:
+    if isinstance(error, NoConversation) and settings is not None and settings.host.output_format == "stream-json":
         refusal_output(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
     return CLAUDE_REFUSED
 

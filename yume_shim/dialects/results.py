@@ -125,6 +125,11 @@ def error_text(failure: Failure) -> str:
             return f"API Error: {status}{failure.message}{detail}"
 
 
+def compaction_error(failure: Failure) -> str:
+    """Why the history could not be compacted, as the Claude CLI says it."""
+    return f"Error during compaction: {error_text(failure)}"
+
+
 def error_list(event: TurnEnded) -> list[str]:
     """`errors`: why the turn did not succeed, one sentence each; empty on success."""
     match event.outcome:
