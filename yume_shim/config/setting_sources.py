@@ -50,8 +50,6 @@ class SettingSources:
         self.config: Mapping[str, Any] = read_config(self.config_path, log, required=bool(named))
         self.layer_names = self._layer_names()
         self.layers = read_layers(self.layer_names, self.text("settings"), cwd, env, log)
-        if any(layer.data.get("hooks") for layer in self.layers):
-            log("warning", "hooks of the settings files are not run by this version, and guard nothing")
         self.env: Mapping[str, str] = merged_env(env, self.layers, self.table("env"))
 
     def _layer_names(self) -> tuple[str, ...]:

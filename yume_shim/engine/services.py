@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import (
         Asker,
         BackgroundTasks,
-        CallHooks,
         Cancel,
         ChildOutput,
         Clock,
         Emit,
         FileCheckpoints,
         Gate,
+        Hooks,
         Ids,
         Provider,
     )
@@ -57,8 +57,8 @@ class EngineServices:
     """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
     learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
     """The model with the limits that refusals have named in this process; asked for before each request."""
-    hooks: CallHooks | None = None
-    """Called before and after each tool call; None = no hooks."""
+    hooks: Hooks | None = None
+    """None = no hooks, and none can be added."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None
