@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.helpers import child
 from tests.helpers.fake_server import FakeServer
 from yume_shim.engine.model_client import MAX_NUDGES
@@ -28,18 +30,25 @@ TOOL_TYPE = "tools[0].tool_type: required one_of 'tool_type' must have one initi
 SIGNATURE = "messages.1.content.0: Invalid `signature` in `thinking` block"
 
 
-def turn(folder: Path, api: str, wires: list[list[Json]], prompts: int = 1) -> tuple[list[Json], list[Json]]:
-    """(lines on stdout, request bodies) of a session with so many prompts."""
+PATHS: list[str] = []
+"""The paths of the last turn's requests."""
+
+
+def turn(
+    folder: Path, api: str, wires: list[list[Json]], prompts: int = 1, base: str = ""
+) -> tuple[list[Json], list[Json]]:
+    """(lines on stdout, request bodies) of a session with so many prompts; `base` is a path in the base URL."""
     (folder / ".yume").mkdir()
     (folder / "a.txt").write_text("alpha\n", "utf-8")
     with FakeServer(api, wires) as server:
-        (folder / ".yume" / "config.toml").write_text(CONFIG.format(api=api, url=server.url), "utf-8")
+        (folder / ".yume" / "config.toml").write_text(CONFIG.format(api=api, url=server.url + base), "utf-8")
         env = child.clean_environment(folder, **KEYS)
         argv = [*FLAT, "--model", "there/some-model"]
         script: list[dict[str, Any]] = []
         for number in range(prompts):
             script += [{"type": "user", "content": f"Prompt {number}"}, {"!after": "result"}]
         ended = child.run(argv, script, cwd=folder, env=env)
+        PATHS[:] = [received.path for received in server.requests]
         return ended.lines, [received.json() for received in server.requests]
 
 
@@ -92,6 +101,50 @@ def test_declarations_are_tried_in_turn_and_then_known(tmp_path: Path) -> None:
         ("functionDeclarations", {"name", "description", "parameters"}),
         ("functionDeclarations", {"name", "description", "parameters"}),
     ]
+
+
+def test_a_proxy_in_front_of_gemini_gets_native_declarations_in_a_chat_request(tmp_path: Path) -> None:
+    refused = [{"!status": 400, "body": {"error": {"message": f"BadRequestError: {TOOL_TYPE}", "code": 400}}}]
+    lines, bodies = turn(tmp_path, "openai-chat", [refused, refused, chat("Hello.")], prompts=2)
+    assert results(lines) == [("success", "Hello."), ("success", "Hello.")]
+    assert bodies[0]["tools"][0]["type"] == "function"
+    assert [_form(body) for body in bodies[1:]] == [
+        ("function_declarations", {"name", "description", "parameters"}),
+        ("functionDeclarations", {"name", "description", "parameters"}),
+        ("functionDeclarations", {"name", "description", "parameters"}),
+    ]
+
+
+def test_a_refusal_of_declarations_that_nothing_helps_against_ends(tmp_path: Path) -> None:
+    refused = [{"!status": 400, "body": {"error": {"message": TOOL_TYPE}}}]
+    lines, bodies = turn(tmp_path, "openai-chat", [refused])
+    assert results(lines) == [("error_provider", "")]
+    assert [next(iter(body["tools"][0])) for body in bodies] == [
+        "type",
+        "function_declarations",
+        "functionDeclarations",
+    ]
+
+
+OLD_VERSION = "models/some-model is not found for API version v1, or is not supported for generateContent."
+NO_SYSTEM = 'Invalid JSON payload received. Unknown name "systemInstruction": Cannot find field.'
+
+
+@pytest.mark.parametrize("message", [OLD_VERSION, NO_SYSTEM])
+@pytest.mark.parametrize("base", ["", "/proxy/v1"])
+def test_gemini_is_tried_once_on_v1beta_and_stays_there(tmp_path: Path, message: str, base: str) -> None:
+    status, word = (404, "NOT_FOUND") if message == OLD_VERSION else (400, "INVALID_ARGUMENT")
+    refused = [{"!status": status, "body": {"error": {"code": status, "message": message, "status": word}}}]
+    lines, _ = turn(tmp_path, "google-genai", [refused, gemini({"text": "Hello."})], prompts=2, base=base)
+    assert results(lines) == [("success", "Hello."), ("success", "Hello.")]
+    folder = base.removesuffix("/v1")
+    assert [path.partition("/models")[0] for path in PATHS] == [f"{folder}/v1", f"{folder}/v1beta", f"{folder}/v1beta"]
+
+
+def test_a_model_that_no_version_has_is_asked_for_twice(tmp_path: Path) -> None:
+    body = {"error": {"code": 404, "message": OLD_VERSION, "status": "NOT_FOUND"}}
+    lines, bodies = turn(tmp_path, "google-genai", [[{"!status": 404, "body": body}]])
+    assert (results(lines), len(bodies)) == ([("error_provider", "")], 2)
 
 
 def _form(body: Json) -> tuple[str, set[str]]:

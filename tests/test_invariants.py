@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,13 +72,17 @@ def _readable(given: Line) -> Line:
     return {} if "__unparsedToolInput" in given else given
 
 
+def _asked_by_the_model(content: Any) -> Any:
+    return re.sub("^Claude requested", "The model requested", content) if isinstance(content, str) else content
+
+
 def results(printed: Iterable[Line]) -> list[tuple[str, str, bool]]:
-    """(call id, text, is error) of every tool result shown, of either dialect."""
+    """(call id, text, is error) of every tool result shown, of either dialect. Flat never says that Claude asks."""
     found = []
     for line in printed:
         parts = [line] if line["type"] == "tool_result" else blocks(line) if line["type"] == "user" else []
         found += [
-            (part["tool_use_id"], part["content"], bool(part.get("is_error")))
+            (part["tool_use_id"], _asked_by_the_model(part["content"]), bool(part.get("is_error")))
             for part in parts
             if part["type"] == "tool_result"
         ]

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers import child
 from tests.helpers.cassettes import run_cassette, write_cassette
-from tests.helpers.scripted_model import say, think, wire_of
+from tests.helpers.host_world import OPENAI, HostWorld
+from tests.helpers.scripted_model import call, hold, say, think, wire_of
 from tests.helpers.wire_writers import WRITERS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.helpers.child import Ended
 
 CLAUDE = "claude-sonnet-5-5"
 
@@ -35,7 +36,7 @@ def claude(*texts: str, stop: str = "end_turn", **details: Any) -> list[dict[str
     ]
 
 
-def ask(folder: Path, *wires: list[dict[str, Any]], form: str = "text", api: str = "anthropic-messages") -> Ended:
+def ask(folder: Path, *wires: list[dict[str, Any]], form: str = "text", api: str = "anthropic-messages") -> child.Ended:
     cassette = write_cassette(folder / "cassette", api, CLAUDE if api == "anthropic-messages" else "m", *wires)
     return run_cassette(cassette, "-p", "hi", "--output-format", form)
 
@@ -155,10 +156,55 @@ def test_a_long_wait_is_reported_when_it_begins_and_a_short_one_is_not(tmp_path:
     assert ended.stdout == b"Hi.\n"
 
 
-def test_a_model_that_takes_over_is_reported(tmp_path: Path) -> None:
+# ---------------------------------------------------------------- wording
+
+
+@pytest.mark.parametrize(
+    ("api", "form", "who"),
+    [
+        ("anthropic-messages", "stream-json", "Claude"),
+        ("anthropic-messages", "flat", "The model"),
+        ("openai-chat", "stream-json", "The model"),
+        ("google-genai", "flat", "The model"),
+    ],
+)
+def test_messages_about_permissions_name_who_asks(tmp_path: Path, api: str, form: str, who: str) -> None:
+    write = wire_of(api, [call("Write", file_path="a.txt", content="x")])
     cassette = write_cassette(
-        tmp_path / "cassette", "anthropic-messages", CLAUDE, *[[{"!status": 529, "body": {}}]] * 3, claude("Hi.")
+        tmp_path / "cassette",
+        api,
+        CLAUDE if api == "anthropic-messages" else "m",
+        write,
+        wire_of(api, [say("Done.")], 2),
     )
-    ended = run_cassette(cassette, "-p", "hi", "--fallback-model", "claude-haiku-4-5")
-    assert b"takes over (overloaded)" in ended.stderr
-    assert ended.stdout == b"Hi.\n"
+    ended = run_cassette(cassette, "-p", "hi", "--output-format", form, "--verbose")
+    assert f"{who} requested permissions to write to" in ended.stdout.decode()
+    assert (b"Claude requested" in ended.stdout) == (who == "Claude")
+
+
+def test_a_missing_model_is_named(tmp_path: Path) -> None:
+    body = {"type": "error", "error": {"type": "not_found_error", "message": "not found"}}
+    ended = ask(tmp_path, [{"!status": 404, "body": body}])
+    assert f"not found (model '{CLAUDE}'); `yume-shim models` lists the known ones" in ended.stdout.decode()
+    assert ended.code == 1
+
+
+def test_a_model_without_a_key_is_refused_at_once(tmp_path: Path) -> None:
+    world = HostWorld(tmp_path, OPENAI)
+    world.serve([hold()])
+    script: list[dict[str, Any]] = [
+        {"type": "user", "content": "hi"},
+        {"type": "set_model", "model": "groq/zzz"},
+        {"!after": "error"},
+        {"type": "interrupt"},
+        {"!after": "result"},
+        {"type": "set_permission_mode", "mode": "plan"},
+        {"!after": "permission_mode"},
+    ]
+    lines = child.run(["--output-format", "flat"], script, cwd=world.cwd, env=world.env).lines
+    world.close()
+    [error] = [line for line in lines if line["type"] == "error"]
+    assert (error["code"], error["provider"]) == ("auth", "groq")
+    assert {"type": "system", "subtype": "permission_mode", "permissionMode": "plan"} in lines
+    kinds = [line["type"] for line in lines]
+    assert kinds.index("error") < kinds.index("result")

@@ -22,7 +22,7 @@ from yume_shim.types.commands import (
     SetModel,
     UserInput,
 )
-from yume_shim.types.errors import BadLine
+from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.events import CommandRefused, InputRejected, LineEchoed, ModeChanged, Pong
 from yume_shim.types.host_reply import HostReply
 
@@ -85,9 +85,15 @@ class HostCommands:
     def take(self, command: Command) -> None:
         """Carry the command out now, or queue it for the session."""
         match command:
-            case UserInput() | HistoryInput() | SetModel() | Compact() | Clear() | EndOfInput():
-                if not self._session.submit(command):
-                    self._emit(CommandRefused(TOO_MANY))
+            case UserInput() | HistoryInput() | Compact() | Clear() | EndOfInput():
+                self._submit(command)
+            case SetModel(model):
+                try:
+                    self._session.check_model(model)  # a model that cannot be used is refused now, not after the turn
+                except BadInvocation as error:
+                    self._emit(CommandRefused(error.message, error.kind, error.provider))
+                else:
+                    self._submit(command)
             case Interrupt():
                 self._session.interrupt("user")
             case Ping():
@@ -102,6 +108,10 @@ class HostCommands:
                 self._reply(command)
             case ControlCancel() | Nothing():
                 pass
+
+    def _submit(self, command: Command) -> None:
+        if not self._session.submit(command):
+            self._emit(CommandRefused(TOO_MANY))
 
     def _set_mode(self, mode: str) -> None:
         try:

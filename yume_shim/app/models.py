@@ -11,6 +11,7 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from yume_shim.types.errors import Failure
     from yume_shim.types.models import Credential, Endpoint, ModelSpec
     from yume_shim.types.ports import Cancel, KeySource
     from yume_shim.types.settings import Settings
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 CASSETTE_API = "replay"
 """The `api` of the catalogue row whose real API is written in the cassette."""
 CASSETTE_SCHEME = "cassette:"
+
+MAX_NEAR = 3
+"""How many similar names a message offers."""
+NEAR = 0.8
+"""How similar they are at least, from 0 to 1."""
 
 
 class EndpointKeys:
@@ -111,12 +117,31 @@ class ModelResolver:
         """The model that `text` means ("" = the default). Raises BadInvocation."""
         return self._from_cassette(self.catalog.resolve(text))
 
+    def switch_to(self, text: str) -> ModelSpec:
+        """The model that the host asks for. Raises BadInvocation, also if it has no key."""
+        return self._with_key(self.resolve(text))
+
     def fallback(self, text: str) -> ModelSpec:
         """The model that takes over. Raises BadInvocation, also if it has no key."""
-        spec = self._from_cassette(self.catalog.fallback(text))
+        return self._with_key(self._from_cassette(self.catalog.fallback(text)))
+
+    def _with_key(self, spec: ModelSpec) -> ModelSpec:
         if self._keys.known(spec.endpoint) is None:
             raise self._keys.missing(spec.endpoint)
         return spec
+
+    def advise(self, failure: Failure, spec: ModelSpec) -> Failure:
+        """The failure of a model that does not exist names the model, similar ones and the command that lists all."""
+        if failure.kind != "not_found":
+            return failure
+        import difflib
+
+        name = f"{spec.endpoint.name}/{spec.id}"
+        known = {f"{each.endpoint.name}/{each.id}" for each in self.catalog.known_models()} - {name}
+        near = difflib.get_close_matches(name, sorted(known), n=MAX_NEAR, cutoff=NEAR)
+        asked = "" if f"'{spec.id}'" in failure.message else f" (model '{spec.id}')"
+        similar = f"; similar names: {', '.join(near)}" if near else ""
+        return replace(failure, message=f"{failure.message}{asked}{similar}; `yume-shim models` lists the known ones")
 
     def first(self, stored: StoredSession | None) -> ModelSpec:
         """The model of the first turn. A resumed session keeps its model, unless a flag names one or its key is

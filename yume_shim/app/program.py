@@ -96,6 +96,7 @@ class Program:
             log=startup.log,
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
+            advise=startup.models.advise,
             await_tools=self._mcp.wait,
             hooks=self._hooks,
             learned=self._providers.learned,
@@ -104,7 +105,7 @@ class Program:
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
-        session = Session(services, startup.spec, opened.session_id, models.resolve, self._describe, models.fallback)
+        session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         return session
@@ -126,7 +127,9 @@ class Program:
                 ids=startup.ids,
                 log=self._log,
             )
-            self._output.events.store_in(self._store)
+            if startup.flat:  # a flat host has read the text of a block before the block is complete
+                self._store.write_open_text()
+            self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":

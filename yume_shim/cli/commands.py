@@ -17,6 +17,7 @@ from yume_shim.config.setting_sources import SettingSources
 from yume_shim.host.log import Log
 from yume_shim.host.writer import STDOUT, LineWriter
 from yume_shim.text.redact import redact, shown_address
+from yume_shim.tools.shell.wall import confinement_rows, full_probe
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
@@ -79,6 +80,7 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
         ("config file", settings.config_file + ("" if os.path.exists(settings.config_file) else " (does not exist)")),
         ("ripgrep", _which("rg") or "not found: Grep uses its built-in search"),
         ("bash", _which("bash") or "not found: Bash runs commands with the system's shell"),
+        *confinement_rows(full_probe(), settings.tools.claude_sandbox.enabled or bool(settings.tools.sandbox)),
     ]
     _say("".join(f"{name:<12} {text}\n" for name, text in rows))
 

@@ -80,6 +80,7 @@ def missing_key(endpoint: Endpoint, settings: Settings, *, profile: str | None =
         f"no key for provider '{endpoint.name}': looked at {', '.join(checked)}. "
         "Set one of them, or choose another provider with --provider.",
         kind="auth",
+        provider=endpoint.name,
     )
 
 

@@ -14,6 +14,7 @@ from yume_shim.types.settings import (
     SANDBOXES,
     PermissionSettings,
     Rules,
+    SandboxSettings,
     ToolSettings,
 )
 
@@ -34,6 +35,7 @@ def tool_settings(sources: SettingSources) -> ToolSettings:
         concurrency=1 if sources.flat else CLAUDE_CONCURRENCY,
         web_allow_private=tuple(strings(sources.table("web").get("allow_private", []))),
         sandbox=_sandbox(sources),
+        claude_sandbox=_claude_sandbox(sources),
         unasked_env=sources.conf_texts("unasked_env"),
         file_checkpoints=sources.is_true("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
         repair_mojibake=bool(sources.config.get("repair_mojibake", False)),
@@ -45,6 +47,14 @@ def _tool_names(sources: SettingSources) -> tuple[str, ...] | None:
         return None
     names = tuple(name for part in sources.many("tools") for name in part.replace(",", " ").split())
     return None if names == ("default",) else names
+
+
+def _claude_sandbox(sources: SettingSources) -> SandboxSettings:
+    if not any(layer.data.get("sandbox") for layer in sources.layers):
+        return SandboxSettings()
+    from yume_shim.config.sandbox_settings import sandbox_settings
+
+    return sandbox_settings(sources)
 
 
 def _sandbox(sources: SettingSources) -> str:

@@ -11,6 +11,7 @@ from yume_shim.dialects.records.flat_records import (
     McpLine,
     ModelLine,
     PermissionDeniedLine,
+    PermissionModeLine,
     ProgressLine,
     ResultLine,
     RetryLine,
@@ -25,6 +26,7 @@ from yume_shim.types.events import (
     ApprovalAsked,
     CallDenied,
     Compacted,
+    ModeChanged,
     ModelChanged,
     Notice,
     Retrying,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         | ToolProgress
         | CallDenied
         | ApprovalAsked
+        | ModeChanged
         | ModelChanged
         | SessionChanged
         | ServersChanged
@@ -96,6 +99,8 @@ def system_line(event: SystemEvent) -> Json:
             )
         case ModelChanged():
             return ModelLine(provider=event.provider, model=event.model, reason=event.reason)
+        case ModeChanged():
+            return PermissionModeLine(permissionMode=event.mode)
         case SessionChanged():
             return SessionIdLine(session_id=event.session_id, previous_session_id=event.previous_session_id)
         case Notice():

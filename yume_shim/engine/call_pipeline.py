@@ -13,7 +13,7 @@ from yume_shim.types.blocks import ToolResult
 from yume_shim.types.calls import BeforeCall
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, ToolFinished
-from yume_shim.types.outputs import Decision, ToolContext, ToolOutput
+from yume_shim.types.outputs import CLAUDE, Decision, ToolContext, ToolOutput
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -50,7 +50,11 @@ class CallPipeline:
     side-by-side calls. `notes` collects what hooks add for the model; the loop's thread takes it when the calls have
     ended."""
 
-    def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
+    def __init__(
+        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+    ) -> None:
+        """`asker`: who asks for permissions, as the messages about them say."""
+        self._asker = asker
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
         self.notes: list[str] = []
         self.stopped: str | None = None
@@ -133,8 +137,14 @@ class CallPipeline:
         """Combine the decisions of gate and hooks."""
         if not prepared.spec.gated:
             return prepared, ALLOWED
-        decision = self._services.gate.decide(prepared.call, prepared.spec)
+        decision = self._named(self._services.gate.decide(prepared.call, prepared.spec))
         return prepared.at(decision.judged), _combined(decision, before.decision)
+
+    def _named(self, decision: Decision) -> Decision:
+        """The decision, with the right name for who asks."""
+        if self._asker == CLAUDE or not decision.message.startswith(f"{CLAUDE} "):
+            return decision
+        return replace(decision, message=self._asker + decision.message.removeprefix(CLAUDE))
 
     # ------------------------------------------------------------ ask
 

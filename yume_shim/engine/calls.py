@@ -9,6 +9,7 @@ from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, HostStopped
 from yume_shim.types.events import Denial, ToolFinished, ToolStarted
+from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +32,12 @@ class CallRunner:
     All methods run on the loop's thread. The threads of side-by-side calls run only the pipeline; a child that one of
     them starts extends `denials` in one step."""
 
-    def __init__(self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None) -> None:
+    def __init__(
+        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+    ) -> None:
+        """`asker`: who asks for permissions, as the messages about them say."""
         self._services, self._cancel = services, cancel
-        self._pipeline = CallPipeline(services, cancel, spawn)
+        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker)
         self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()

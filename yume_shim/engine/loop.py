@@ -11,6 +11,7 @@ from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
 from yume_shim.types.errors import Cancelled, Failure, HostStopped
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
+from yume_shim.types.outputs import CLAUDE
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -141,7 +142,13 @@ class Loop:
     # ------------------------------------------------------------ the loop
 
     def run(self) -> LoopEnd:
-        """Run the whole loop; never raises. Afterwards every call that the model made has a result in the history."""
+        """Run the whole loop; never raises. Afterwards every call that the model made has a result in the history, and
+        every note to the model an answer."""
+        end = self._outcome()
+        self._drop_open_note()
+        return end
+
+    def _outcome(self) -> LoopEnd:
         try:
             return self._run()
         except Stopped as stopped:
@@ -154,7 +161,7 @@ class Loop:
             return LoopEnd("max_budget", used_up.limit)
         except GaveUp as gave_up:
             self._close_dead(gave_up)
-            failure = gave_up.failure
+            failure = self._services.advise(gave_up.failure, self._spec)
             return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
         except Exception as error:
             self._services.log("error", f"the turn failed unexpectedly: {type(error).__name__}: {error}")
@@ -170,10 +177,10 @@ class Loop:
             answer = self._ask()
             if answer.cut:
                 cuts += 1
+                self._answer.continues_part()
                 if cuts > MAX_CUTS:
                     broken = "the connection kept breaking in the middle of the answer"
                     raise GaveUp(Failure("stream_interrupted", broken))
-                self._answer.continues_part()
                 self._note(answer.nudge or _CUT)
             elif calls := [block for block in answer.blocks if isinstance(block, ToolCall)]:
                 end = self._after_calls(calls, answer.stop)
@@ -252,7 +259,9 @@ class Loop:
             from yume_shim.engine.calls import CallRunner
 
             spawn = self._start_child if self._services.open_child is not None else None
-            self._runner = CallRunner(self._services, self._cancel, spawn)
+            claude = self._services.settings.host.output_format != "flat" and "claude" in self._spec.id.lower()
+            asker = CLAUDE if claude else "The model"
+            self._runner = CallRunner(self._services, self._cancel, spawn, asker=asker)
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:
@@ -374,7 +383,6 @@ class Loop:
         """The provider failed in the middle: what was shown stays."""
         self._remember(gave_up.blocks)
         self._answer.add(gave_up.blocks)
-        self._drop_open_note()
 
     def _close_streaming(self, stopped: Stopped) -> None:
         self._remember(stopped.blocks)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.children import Child
+    from yume_shim.types.errors import Failure
     from yume_shim.types.models import ModelSpec, Usage
     from yume_shim.types.ports import (
         Asker,
@@ -35,6 +36,10 @@ def _nothing_learned(spec: ModelSpec) -> ModelSpec:
     return spec
 
 
+def _no_advice(failure: Failure, spec: ModelSpec) -> Failure:
+    return failure
+
+
 @value
 class EngineServices:
     """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
@@ -57,6 +62,8 @@ class EngineServices:
     """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
     learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
     """The model with the limits that refusals have named in this process; asked for before each request."""
+    advise: Callable[[Failure, ModelSpec], Failure] = _no_advice
+    """A failure that ends a turn, with what the user can do about it."""
     hooks: Hooks | None = None
     """None = no hooks, and none can be added."""
     checkpoints: FileCheckpoints | None = None

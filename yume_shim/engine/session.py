@@ -159,6 +159,10 @@ class Session:
         self._conversation.prepare()
         return context_usage(self._conversation)
 
+    def check_model(self, text: str) -> None:
+        """Raises BadInvocation if the session could not change to this model."""
+        self._resolve(text)
+
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
         spec = self._resolve(text)
@@ -224,7 +228,7 @@ class Session:
         try:
             self.use_model(text)
         except BadInvocation as error:
-            self._services.emit(CommandRefused(error.message, "config"))
+            self._services.emit(CommandRefused(error.message, error.kind, error.provider))
 
     # ------------------------------------------------------------ local commands
 

@@ -222,7 +222,7 @@ class CommandCall:
         return mode == "acceptEdits" and all(self._writable(place) for place in self._flow.places(target.text))
 
     def _readable(self, word: Word) -> bool:
-        if word.kind == "glob" and "/" in word.text[len(before_glob_text(word.text)) :]:
+        if word.kind == "glob" and "/" in word.text[len(before_glob_text(word.text)) :].rstrip("/"):
             return False  # a pattern for folders may match a link
         text = before_glob(word.text) if word.kind == "glob" else word.text
         for place in self._flow.places(text):

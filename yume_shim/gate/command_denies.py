@@ -32,6 +32,8 @@ READERS = word_set(
     "hexdump strings base64 tac rev nl cut paste fold jq yq source . dd rsync scp tee bat vim vi nano"
 )
 """Commands that show or pass on file contents: with `Read` deny rules, their files must be known."""
+_READ_THEIR_OPERANDS = frozenset(("xargs", "parallel"))
+"""Wrappers that take file names from their input."""
 RECURSIVE = word_set("rg ag ack tar zip rsync scp")
 
 
@@ -143,6 +145,8 @@ class CommandDenies:
         if not name or name in NON_READERS:
             return False
         words = tuple(word for word in command.words[1:] if len(word.text) <= MAX_PATH)
+        if name in _READ_THEIR_OPERANDS and any(name_of(word) in READERS for word in words):
+            return True
         if name in READERS and (self._flow.unknown or any(word.kind == "dynamic" for word in words)):
             return True
         if any(self._overlaps(before_glob(word.text)) for word in words if word.kind == "glob"):

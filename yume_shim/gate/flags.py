@@ -61,7 +61,7 @@ def split_flags(safe: SafeUse, rest: tuple[Word, ...]) -> tuple[frozenset[str], 
             operands += words
         elif text == "-" or not text.startswith("-"):
             operands.append(word)
-        elif word.kind != "plain":
+        elif word.kind != "plain" and not _keeps_its_flag(word):
             return None
         else:
             read = _read_flag(safe, text)
@@ -73,6 +73,11 @@ def split_flags(safe: SafeUse, rest: tuple[Word, ...]) -> tuple[frozenset[str], 
             if not all(_is_value(safe, words) for _ in range(read[1])):
                 return None
     return frozenset(flags), tuple(operands)
+
+
+def _keeps_its_flag(word: Word) -> bool:
+    """Whether a pattern expands to the same flag, whatever files there are: `--include=*.py`."""
+    return word.kind == "glob" and re.match(r"--[a-z-]+=", word.text) is not None
 
 
 def _read_flag(safe: SafeUse, text: str) -> tuple[set[str], int] | None:

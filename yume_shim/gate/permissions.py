@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
     from yume_shim.gate.command_calls import CommandCall
     from yume_shim.gate.file_calls import FileCall
+    from yume_shim.gate.hidden_files import HiddenFiles
     from yume_shim.gate.other_calls import OtherCall
     from yume_shim.gate.paths import Flavour
     from yume_shim.gate.rulebook import RuleBook
     from yume_shim.gate.rules import Rule
     from yume_shim.types.blocks import Json, ToolCall
+    from yume_shim.types.confinement import Confinement
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import Confiner
     from yume_shim.types.settings import Settings
@@ -64,8 +66,10 @@ class Permissions:
         self._confiner = confiner
         self._space = Workspace(cwd, home, flavour or native(settings.env), settings.permissions.add_dirs)
         self._space.confined = settings.permissions.confined
+        self._sandbox = settings.tools.claude_sandbox
         self._rules = settings.permissions.rules
         self._rulebook: RuleBook | None = None
+        self._hidden_files: HiddenFiles | None = None
         self._lock = threading.RLock()
         start = self._known(settings.permissions.mode)
         if start is None:
@@ -124,6 +128,10 @@ class Permissions:
 
         subject = self._subject(call, spec)
         decision = self._verdict(subject, spec)
+        if spec.kind == "shell" and self._sandbox.enabled:
+            from yume_shim.gate.sandbox import in_sandbox
+
+            return in_sandbox(call, decision, subject, self._sandbox, self._sandbox_confinement, self._effective())
         if decision.verdict == "deny" or not isinstance(subject, FileCall):
             return decision
         return replace(decision, judged=subject.judged)
@@ -161,7 +169,26 @@ class Permissions:
             return Decision("allow")
         from yume_shim.gate.confinement import confine
 
-        return confine(subject, self._space, self._book, self._confiner, mode)
+        return confine(subject, self._hidden(), self._book, self._confiner, mode)
+
+    def _hidden(self) -> HiddenFiles:
+        with self._lock:
+            if self._hidden_files is None:
+                from yume_shim.gate.hidden_files import HiddenFiles
+
+                self._hidden_files = HiddenFiles()
+            return self._hidden_files
+
+    def _sandbox_confinement(self) -> tuple[Confinement | None, str]:
+        """(the sandbox of the settings, ""), or (None, why a command cannot run in it)."""
+        from yume_shim.types.confinement import Confinement
+
+        hidden, why = self._hidden().find(self._book.hidden_patterns())
+        confinement = Confinement("sandbox", hidden=hidden)
+        why = why or (self._confiner.problem(confinement) if self._confiner is not None else "")
+        if why:
+            self._log("warning", f"commands do not run in the sandbox that the settings ask for: {why}")
+        return (None, why) if why else (confinement, "")
 
     def _ask_or_deny(self, decision: Decision, spec: ToolSpec, mode: str) -> Decision:
         """The question, or in mode dontAsk the denial in its place."""

@@ -192,6 +192,10 @@ class _Walk:
         if kind in ("command", "redirected_statement"):
             self._statement(node)
             return
+        if kind == "file_redirect":  # without a command: `$(< file)`
+            found, after_target = self._redirect(node)
+            self.commands.append(Simple(tuple(after_target), "", (), tuple(found)))
+            return
         if kind in ("heredoc_body", "string", "raw_string", "ansi_c_string", "regex", "test_operator"):
             self._inside(node)
             return

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.types.outputs import CLAUDE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
@@ -23,23 +25,23 @@ def clip(text: str) -> str:
 
 
 def write_request(path: str, mode: str) -> str:
-    text = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
+    text = f"{CLAUDE} requested permissions to write to {path}, but you haven't granted it yet."
     return f"{text} No files are edited while in plan mode: present the plan first." if mode == "plan" else text
 
 
 def read_request(path: str) -> str:
-    return f"Claude requested permissions to read from {path}, but you haven't granted it yet."
+    return f"{CLAUDE} requested permissions to read from {path}, but you haven't granted it yet."
 
 
 def sensitive_file(path: str, name: str) -> str:
     return (
-        f"Claude requested permissions to edit {path} which is a sensitive file ({name}): other programs act on it, "
+        f"{CLAUDE} requested permissions to edit {path} which is a sensitive file ({name}): other programs act on it, "
         "so editing it always requires approval."
     )
 
 
 def link_request(path: str, real: str) -> str:
-    return f"Claude requested permissions to write to {path}, but you haven't granted it yet: it is a link to {real}."
+    return f"{CLAUDE} requested permissions to write to {path}, but you haven't granted it yet: it is a link to {real}."
 
 
 def bad_path(path: str, why: str) -> str:
@@ -47,12 +49,16 @@ def bad_path(path: str, why: str) -> str:
 
 
 def tool_request(name: str) -> str:
-    return f"Claude requested permissions to use {name}, but you haven't granted it yet."
+    return f"{CLAUDE} requested permissions to use {name}, but you haven't granted it yet."
 
 
 def command_approval(why: str, mode: str) -> str:
     text = f"This command requires approval ({why})" if why else "This command requires approval"
     return f"{text}. Only read-only commands run without approval while in plan mode." if mode == "plan" else text
+
+
+def no_sandbox(why: str) -> str:
+    return f"The settings demand a sandbox for commands (sandbox.failIfUnavailable), and there is none: {why}."
 
 
 def parts_approval(parts: tuple[str, ...], mode: str) -> str:
@@ -67,7 +73,7 @@ def redirect_approval(path: str) -> str:
 
 
 def rule_asks(name: str) -> str:
-    return f"Claude requested permissions to use {name}, but you haven't granted it yet: a rule requires approval."
+    return f"{CLAUDE} requested permissions to use {name}, but you haven't granted it yet: a rule requires approval."
 
 
 def command_denied(command: str) -> str:

@@ -46,11 +46,13 @@ class EventOutput:
         """Receives every event but deltas, and says on stderr what people should know."""
         self._lock = threading.RLock()
         self._stores: list[Store] = []
+        self._on_delta: Callable[[BlockDelta, float], None] | None = None
         self._muted = False
 
-    def store_in(self, store: Store) -> None:
-        """Pass the session's own events to this store from now on, except deltas, which it does not use."""
+    def store_in(self, store: Store, on_delta: Callable[[BlockDelta, float], None] | None = None) -> None:
+        """Pass the session's own events to this store from now on. `on_delta` gets its deltas, with their time."""
         self._stores.append(store)
+        self._on_delta = on_delta
 
     def mute(self) -> None:
         """Print nothing more (a terminated Claude form prints nothing)."""
@@ -81,6 +83,8 @@ class EventOutput:
                     store.feed(tagged)
                 if self._tell is not None:
                     self._tell(event)
+            elif self._on_delta is not None and parent_call_id is None:
+                self._on_delta(event, tagged.at)
             if not self._muted:
                 lines = self._dialect.feed(tagged)
                 if lines:

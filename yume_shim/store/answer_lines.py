@@ -67,6 +67,12 @@ class AnswerLines:
         self._open.append((index, line))
         return line
 
+    def early(self, block: AssistantBlock, line: Json) -> Json:
+        """Complete the line of a block that is not complete itself, and forget it."""
+        made = self.add(None, block, line)
+        self._open.pop()
+        return made
+
     def _private(self, block: AssistantBlock) -> Json:
         private: Json = {}
         if self._origin:

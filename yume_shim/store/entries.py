@@ -16,7 +16,7 @@ from __future__ import annotations
 from yume_shim.store.answer_lines import AnswerLines, is_empty
 from yume_shim.store.cost_state import cost_state_line
 from yume_shim.store.line_chain import LineChain
-from yume_shim.types.blocks import ToolCall
+from yume_shim.types.blocks import Text, ToolCall
 from yume_shim.types.events import (
     BlockEnded,
     Compacted,
@@ -102,6 +102,17 @@ class Entries:
         if info is not None:
             entries._chain.info, entries._answer.provider = info, info.provider
         return entries
+
+    def fresh_uuid(self) -> str:
+        """A uuid for a line that no event has."""
+        return self._fresh_uuid()
+
+    def open_line(self, text: str, uuid: str, at: float) -> Json:
+        """The line of a text block that is not complete. The chain does not count it: the complete block follows."""
+        leaf, prompted = self._chain.leaf, self._prompted
+        line = self._answer.early(Text(text), self._line("assistant", uuid, at))
+        self._chain.leaf, self._prompted = leaf, prompted
+        return line
 
     def records(self, tagged: Tagged) -> bool:
         """Does this event belong to this transcript? The events of a subagent carry the id of the call that started

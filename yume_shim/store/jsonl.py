@@ -12,7 +12,7 @@ import os
 from yume_shim.store.layout import FILE_MODE, FOLDER_MODE
 from yume_shim.store.lock import hold
 from yume_shim.text.codec import dumps
-from yume_shim.types.events import SessionChanged, TurnEnded, TurnStarted
+from yume_shim.types.events import BlockEnded, BlockStarted, ResponseDropped, SessionChanged, TurnEnded, TurnStarted
 from yume_shim.types.shapes import timestamp
 
 TYPE_CHECKING = False
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from yume_shim.store.entries import Entries, Entry
     from yume_shim.store.lock import SessionLock
+    from yume_shim.store.open_block import OpenBlock
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import Tagged
+    from yume_shim.types.events import BlockDelta, Tagged
 
     Log = Callable[[str, str], None]
     Mirror = Callable[[str, "tuple[Json, ...]"], None]
@@ -67,6 +68,8 @@ class JsonlStore:
         self._warned = False
         self._open_lines: dict[str, tuple[int, bytes]] = {}
         """uuid of an open line -> its offset, and its bytes."""
+        self._open_block: OpenBlock | None = None
+        """Text that is written while it streams; None = it is written when its block is complete."""
         self._unmirrored: dict[str, Json] = {}
         """Entries that wait until the open lines before them are settled, in order, by uuid or number."""
 
@@ -76,6 +79,8 @@ class JsonlStore:
             return
         try:
             entries = self.entries.feed(tagged)
+            if isinstance(tagged.event, BlockStarted) and self._open_block is not None:
+                self._open_block.start(tagged.event, tagged.at)
             if isinstance(tagged.event, SessionChanged):
                 self._move_to(tagged.event.session_id)
             if entries or isinstance(tagged.event, TurnStarted):
@@ -83,9 +88,33 @@ class JsonlStore:
             if isinstance(tagged.event, TurnEnded):
                 self._open_lines.clear()
                 self._flush_mirror()
+            if isinstance(tagged.event, (BlockEnded, ResponseDropped, TurnEnded)):
+                self._drop_open_block()
         except Exception as error:
             # An event that cannot be written must not end the turn, whatever is wrong with it.
             self._warn(error)
+
+    def write_open_text(self) -> None:
+        """From now on write the text of a block while it streams: `feed_delta` is called for each piece."""
+        from yume_shim.store.open_block import OpenBlock
+
+        self._open_block = OpenBlock(self.entries)
+
+    def feed_delta(self, event: BlockDelta, at: float) -> None:
+        """A piece of the open block; never raises."""
+        if self._open_block is None or event.kind != "text" or not self._open_block.add(event, at):
+            return
+        try:
+            if self._fd is not None and not self._torn:
+                self._open_block.write(self.path, at)
+        except Exception as error:
+            self._warn(error)
+
+    def _drop_open_block(self) -> None:
+        """The block is over. Remove its early line if no other took its place: what it showed is void."""
+        span = self._open_block.take_span() if self._open_block is not None else None
+        if span is not None and os.path.getsize(self.path) == span[1]:
+            os.truncate(self.path, span[0])
 
     def close(self) -> None:
         """Close the file and release the lock."""
@@ -152,6 +181,11 @@ class JsonlStore:
     def _append(self, fd: int, data: bytes) -> int:
         """Write a line with one call, and with more only if the system wrote a part of it. If the file ends with half a
         line, start a new one, so that readers lose only the torn line. Returns the offset of the end of the line."""
+        span = self._open_block.take_span() if self._open_block is not None else None
+        if span is not None and os.fstat(fd).st_size == span[1]:
+            from yume_shim.store.open_block import replace_end
+
+            return replace_end(self.path, span[0], data)[1]
         if self._torn:
             data = b"\n" + data
         rest = memoryview(data)

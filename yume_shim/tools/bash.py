@@ -7,7 +7,7 @@ import threading
 
 from yume_shim.text.clean import clean_output
 from yume_shim.tools.files.text_files import os_failure
-from yume_shim.tools.shell.processes import WINDOWS, ended_so_far, run_to_end
+from yume_shim.tools.shell.processes import DRAIN_S, WINDOWS, ended_so_far, run_to_end
 from yume_shim.tools.shell.shell_session import NO_FILE
 from yume_shim.tools.shell.shown_output import MAX_SHOWN, both_ends, output_of_success
 from yume_shim.tools.shell.sink import Sink
@@ -192,7 +192,7 @@ def _start_background(command: str, state: ToolState, description: str, context:
     if not sink.path:
         where = f"Its output cannot be saved ({sink.lost}): only the newest is kept, for BashOutput"
     state.on_task(TaskStarted(made.id, call_id, description))
-    threading.Thread(target=_report_end, args=(made, state, description, call_id), daemon=True).start()
+    threading.Thread(target=_report_end, args=(made, state, description, context), daemon=True).start()
     text = f"Command running in background with ID: {made.id}. {where}"
     return ToolOutput(text, structured, is_error=False)
 
@@ -229,7 +229,7 @@ class _LongRun:
                 )
 
 
-def _report_end(made: BackgroundCommand, state: ToolState, description: str, call_id: str) -> None:
+def _report_end(made: BackgroundCommand, state: ToolState, description: str, context: ToolContext) -> None:
     """Wait for the end of a background command and report it, unless the session itself has ended."""
     made.running.ended.wait()
     if state.closed:
@@ -238,7 +238,23 @@ def _report_end(made: BackgroundCommand, state: ToolState, description: str, cal
     status: Literal["completed", "failed", "stopped"] = "stopped" if made.killed else "failed" if code else "completed"
     words = {"stopped": "was stopped", "failed": f"failed with exit code {code}", "completed": "completed"}[status]
     summary = f'Background command "{description}" {words}'
-    state.on_task(TaskEnded(made.id, call_id, status, made.running.sink.path or "", summary))
+    if context.confinement is not None:
+        made.running.silent.wait(DRAIN_S)
+        note = state.wall.note_failure(
+            made.command, context.confinement, code or 0, _saved_tail(made.running.sink.path)
+        )
+        summary = " ".join(part for part in (summary, made.running.note, note) if part)
+    state.on_task(TaskEnded(made.id, context.call_id, status, made.running.sink.path or "", summary))
+
+
+def _saved_tail(path: str) -> str:
+    """The end of a saved output; "" if it is not there."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_SHOWN))
+            return file.read(MAX_SHOWN).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 # ---------------------------------------------------------------- output

@@ -95,12 +95,14 @@ class ShimError(Exception):
 
 
 class BadInvocation(ShimError):
-    """A flag, value, configuration or file that cannot be used. `kind` is the flat `code`."""
+    """A flag, value, configuration or file that cannot be used. `kind` is the flat `code`, `provider` the provider that
+    it is about, if it is about one."""
 
-    def __init__(self, message: str, kind: ErrorKind = "config") -> None:
+    def __init__(self, message: str, kind: ErrorKind = "config", *, provider: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.kind: ErrorKind = kind
+        self.provider = provider
 
 
 class BadLine(ShimError):

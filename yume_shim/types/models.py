@@ -129,7 +129,10 @@ class Quirks:
     flat_results: bool = False
     """Earlier tool calls and results are sent as plain text of assistant and user: for proxies that refuse both."""
     declarations: str = ""
-    """google-genai: how functions are declared: "" = parametersJsonSchema, "parameters", "snake", "openai"."""
+    """How functions are declared. google-genai: "" = parametersJsonSchema, "parameters", "snake", "openai".
+    openai-chat: "" = OpenAI's form; "snake" and "parameters" = Gemini's, for proxies in front of it."""
+    api_version: str = ""
+    """google-genai: the version in the address ("v1beta"); "" = the one in the base URL, else v1."""
     images: bool = True
     """Images are accepted at all; otherwise a text replaces each of them."""
     image_formats: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -359,9 +362,11 @@ class TransportSettings:
 
 @value
 class WireRequest:
-    """What an adapter's `encode_request` makes of a Request. `path` is appended to the base URL; a GET has no body."""
+    """What an adapter's `encode_request` makes of a Request. `path` is appended to the base URL; a GET has no body.
+    `base_url` replaces the endpoint's base URL, at the same host."""
 
     path: str
     body: Json
     headers: Mapping[str, str] = NOTHING
     method: Literal["POST", "GET"] = "POST"
+    base_url: str = ""

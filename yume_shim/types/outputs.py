@@ -41,6 +41,10 @@ class ToolContext:
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
 
 
+CLAUDE = "Claude"
+"""Who asks, in the gate's messages: hosts of the Claude CLI recognise them by it. The engine names other models."""
+
+
 @value
 class Decision:
     """May this call run? `message` is what the model and the host read when it may not."""

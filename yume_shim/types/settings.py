@@ -229,6 +229,30 @@ class HistorySettings:
 
 
 @value
+class SandboxSettings:
+    """The `sandbox` table of the Claude CLI's settings. All paths are absolute."""
+
+    enabled: bool = False
+    auto_allow: bool = True
+    """Commands that run in the sandbox need no approval (`autoAllowBashIfSandboxed`)."""
+    allow_open: bool = True
+    """A call may ask to run outside (`allowUnsandboxedCommands`)."""
+    required: bool = False
+    """Where there is no sandbox, no command runs (`failIfUnavailable`)."""
+    excluded: tuple[str, ...] = ()
+    """Commands that run outside (`excludedCommands`)."""
+    write: tuple[str, ...] = ()
+    deny_write: tuple[str, ...] = ()
+    deny_read: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    """Hosts that commands may reach, through a proxy of ours; `*.x` is every host below x."""
+    denied_domains: tuple[str, ...] = ()
+    unix_sockets: bool = False
+    proxy_port: int = 0
+    """A proxy of the user's on this machine that is used instead."""
+
+
+@value
 class ToolSettings:
     """Which tools there are, and how they run."""
 
@@ -240,6 +264,7 @@ class ToolSettings:
     sandbox: str = ""
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
     without network."""
+    claude_sandbox: SandboxSettings = SandboxSettings()
     unasked_env: tuple[str, ...] = ()
     """Variables that look like secrets (`*_TOKEN` …) and that commands that run unasked may see nevertheless."""
     file_checkpoints: bool = False

@@ -10,8 +10,9 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.settings import settings_with
 from yume_shim.app.models import CASSETTE_SCHEME, EndpointKeys, ModelResolver
-from yume_shim.types.errors import BadInvocation
+from yume_shim.types.errors import BadInvocation, Failure
 from yume_shim.types.stored_session import StoredSession
+from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -243,3 +244,24 @@ def test_keys_and_profile_changes_from_several_threads() -> None:
     for thread in threads:
         thread.join(10)
     assert wrong == []
+
+
+# ---------------------------------------------------------------- models that do not exist
+
+
+def test_a_missing_model_is_answered_with_similar_names() -> None:
+    models = Choice(OPENAI).models
+    missing = Failure("not_found", "The model does not exist", 404)
+    told = models.advise(missing, models.resolve("openai/gpt-5.4-mni")).message
+    assert told.startswith("The model does not exist (model 'gpt-5.4-mni'); similar names: openai/gpt-5.4-mini")
+    assert told.endswith("`yume-shim models` lists the known ones")
+    named = replace(missing, message="no model 'zzz'")
+    assert models.advise(named, models.resolve("openai/zzz")).message.startswith("no model 'zzz'; `yume-shim models`")
+    busy = Failure("overloaded", "busy")
+    assert models.advise(busy, models.resolve("openai/gpt-5.4")) is busy
+
+
+def test_the_host_cannot_switch_to_a_model_without_a_key() -> None:
+    with pytest.raises(BadInvocation) as refused:
+        Choice(OPENAI).models.switch_to("groq/zzz")
+    assert (refused.value.kind, refused.value.provider) == ("auth", "groq")

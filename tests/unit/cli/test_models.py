@@ -105,7 +105,7 @@ def test_the_json_output(tmp_path: Path) -> None:
     [
         ("anthropic", "ANTHROPIC_BASE_URL", "/v1/models?limit=1000", {"data": [{"id": "claude-x"}]}, ["claude-x"]),
         ("openai", "OPENAI_BASE_URL", "/models", OPENAI, ["a", "b"]),
-        ("google", "GOOGLE_GEMINI_BASE_URL", "/v1beta/models?pageSize=1000", GEMINI, ["gemini-x"]),
+        ("google", "GOOGLE_GEMINI_BASE_URL", "/v1/models?pageSize=1000", GEMINI, ["gemini-x"]),
         ("openrouter", "OPENROUTER_BASE_URL", "/models", TOGETHER, ["meta-llama/x"]),
         ("ollama", "OLLAMA_BASE_URL", "/api/tags", OLLAMA, ["llava:latest", "qwen3:8b"]),
     ],

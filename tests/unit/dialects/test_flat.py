@@ -328,7 +328,10 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
     "request": (RequestStarted("m"), []),
     "note": (NoteAdded("x"), []),
     "withdrawn": (ApprovalWithdrawn("q1"), []),
-    "mode": (ModeChanged("plan"), []),
+    "mode": (
+        ModeChanged("plan"),
+        [{"type": "system", "subtype": "permission_mode", "permissionMode": "plan"}],
+    ),
     "failed attempt": (ResponseFailed(CUT), []),
     "foreign block": (BlockStarted(0, Other("openai-responses", {"type": "x"})), []),
     "arguments": (BlockDelta(0, "json", "{"), []),

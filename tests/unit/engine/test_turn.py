@@ -271,6 +271,13 @@ def test_the_note_of_a_dead_answer_does_not_reach_the_next_prompt(last: str) -> 
     assert len(bench.of(NoteAdded)) == 1
 
 
+def test_a_note_that_got_an_empty_answer_does_not_reach_the_next_prompt() -> None:
+    bench = Bench(ScriptedProvider(answer(says("One, "), stop="length"), answer()))
+    ended, history = run(bench)
+    assert (ended.outcome, ended.text) == ("success", "One, ")
+    assert [block for message in history for block in message.blocks] == [Text("hi"), Text("One, ")]
+
+
 def test_parts_of_an_answer_are_all_in_the_text() -> None:
     bench = Bench(
         ScriptedProvider(
@@ -361,9 +368,14 @@ def test_an_answer_cut_after_thinking_alone_is_requested_again() -> None:
 
 
 def test_the_number_of_continued_cuts_is_limited() -> None:
-    scripts = [fails(*OPEN_TEXT, kind="stream_interrupted") for _ in range(20)]
-    ended, _ = run(Bench(ScriptedProvider(*scripts), on_cut="continue"))
+    pieces = [f"Part {number}, " for number in range(20)]
+    opened = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text(""))]
+    scripts = [fails(*opened, BlockDelta(0, "text", piece), kind="stream_interrupted") for piece in pieces]
+    provider = ScriptedProvider(*scripts)
+    ended, _ = run(Bench(provider, on_cut="continue"))
     assert ended.outcome == "provider_error"
+    assert ended.text == "".join(pieces[: len(provider.requests)])
+    assert len(provider.requests) < 8
 
 
 # ---------------------------------------------------------------- interrupts

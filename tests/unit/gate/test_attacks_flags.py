@@ -38,6 +38,11 @@ def lay_traps(space: Path, outside: Path) -> None:
     (space / "evil" / "x\\o.txt").write_text("EVIL\n")
     (space / "plain" / "git").mkdir(parents=True)
     (space / "plain" / "git" / "config").write_text("[core]\n")
+    (space / "evil" / "h.txt").write_text("EVIL\n")
+    (outside / "h.txt").write_text("OUTSIDE\n")
+    (space / "hard").mkdir()
+    (space / "hard.txt").hardlink_to(outside / "h.txt")
+    (space / "hard" / "h.txt").hardlink_to(outside / "h.txt")
     (space / "full").mkdir()
     (space / "full" / "o.txt").symlink_to(outside / "o.txt")
     (space / "full" / "x\\o.txt").symlink_to(outside / "o.txt")
@@ -412,6 +417,18 @@ MERGING = [
     "mv -b evil/o.txt a.txt",
     "mv -S x evil/o.txt a.txt",
     "touch -r ../outside/o.txt a.txt",
+    "echo x > hard.txt",
+    "echo x >> hard.txt",
+    "echo x >| hard.txt",
+    "cat < a.txt > hard.txt",
+    "cp a.txt hard.txt",
+    "cp -f a.txt hard.txt",
+    "cp -T a.txt hard.txt",
+    "cp evil/h.txt hard",
+    "cp a.txt evil/h.txt hard/",
+    "touch hard.txt",
+    "touch hard.txt new",
+    "touch -m hard/h.txt",
     "touch -t 01010000 two/o.txt",
 ]
 """Each writes outside or plants a protected name with some layout of the folders; asked about in acceptEdits too."""
@@ -514,7 +531,16 @@ def test_ordinary_flags_and_values_stay_unasked(space: Path, command: str) -> No
 
 
 @pytest.mark.parametrize(
-    "command", ["cp -r sub new", "mv sub new", "mv one/o.txt sub", "cp -rT sub new", "mkdir -p x/y", "cp a.txt sub"]
+    "command",
+    [
+        "cp -r sub new",
+        "mv sub new",
+        "mv one/o.txt sub",
+        "cp -rT sub new",
+        "mkdir -p x/y",
+        "cp a.txt sub",
+        "echo x > a.txt",
+    ],
 )
 def test_plain_copies_stay_unasked_in_accept_edits(space: Path, command: str) -> None:
     assert bash(gate(space, "acceptEdits"), command).verdict == "allow"

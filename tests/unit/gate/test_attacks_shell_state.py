@@ -335,6 +335,13 @@ HIDDEN_FILES = [
     "mv hid e && cat e/secret.txt",
     "sh -c 'ln -s hid e'; cat e/secret.txt",
     "C=cat; $C secret.txt",
+    "echo $(<secret.txt)",
+    'echo "$(< hid/secret.txt)"',
+    "F=secret.txt; echo $(<$F)",
+    "echo secret.txt | xargs cat",
+    "ls | xargs -n 1 head",
+    "exec 3< secret.txt; cat <&3",
+    "(cd hid && cat secret.txt)",
 ]
 LOCK_RULE = Rules(deny=("Edit(./locked/**)",))
 LOCKED_FILES = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.helpers.gates import decide, gate
-from yume_shim.gate.confinement import hidden_files
+from tests.helpers.timing import SOON, wait_until
+from yume_shim.gate.hidden_files import SETTLED_NS, HiddenFiles
 from yume_shim.gate.paths import POSIX
 from yume_shim.gate.rules import path_pattern
 
@@ -91,8 +93,41 @@ def test_too_many_files_to_search_ask(work: Path) -> None:
     for name in "bcdef":
         (work / name).touch()
     pattern = path_pattern("**/.env", str(work), "", POSIX)
-    assert hidden_files((pattern,), limit=6)[1].startswith("rules hide files from reading, and there are over 6")
-    assert hidden_files((pattern,), limit=7) == ((), "")
+    assert HiddenFiles(6).find((pattern,))[1].startswith("rules hide files from reading, and there are over 6")
+    assert HiddenFiles(7).find((pattern,)) == ((), "")
+
+
+def test_a_file_that_appears_later_is_found(work: Path) -> None:
+    pattern = path_pattern("**/.env", str(work), "", POSIX)
+    search = HiddenFiles()
+    (work / "sub" / "x").mkdir()
+    for folder in (work, work / "sub", work / "sub" / "x"):
+        assert search.find((pattern,)) == search.find((pattern,))
+        before = os.stat(folder)
+        (folder / ".env").touch()
+        os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert str(folder / ".env") in search.find((pattern,))[0]
+    (work / "sub" / ".env").unlink()
+    other = path_pattern("**/a.txt", str(work), "", POSIX)
+    assert set(search.find((pattern,))[0]) == {str(work / ".env"), str(work / "sub" / "x" / ".env")}
+    assert search.find((other,))[0] == (str(work / "a.txt"),)
+
+
+def test_a_folder_that_has_not_changed_is_not_listed_again(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = path_pattern("**/.env", str(work), "", POSIX)
+    search = HiddenFiles()
+    wait_until(lambda: time.time_ns() - os.stat(work).st_ctime_ns > 2 * SETTLED_NS, "a settled folder", SOON)
+    first = search.find((pattern,))
+    listed: list[str] = []
+    real = os.scandir
+
+    def scandir(folder: str) -> object:
+        listed.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert search.find((pattern,)) == first
+    assert listed == []
 
 
 class FakeConfiner:
@@ -101,8 +136,8 @@ class FakeConfiner:
     def __init__(self, why: str = "", failed: str = "") -> None:
         self._why, self._failed = why, failed
 
-    def problem(self, _confinement: Confinement) -> str:
-        return self._why
+    def problem(self, confinement: Confinement) -> str:
+        return self._why * (confinement.kind in ("read", "edit"))
 
     def failed(self, command: str) -> bool:
         return command == self._failed

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from claude_agent_sdk import get_session_messages, list_sessions
 
-from tests.helpers.event_stories import INFO, SESSION, USAGE, ended, prompt, streamed, tag_events
+from tests.helpers.event_stories import AT, INFO, SESSION, USAGE, ended, prompt, streamed, tag_events
 from yume_shim.store.entries import Entries
 from yume_shim.store.jsonl import JsonlStore
 from yume_shim.store.layout import projects_dir, session_path
+from yume_shim.store.load import load
 from yume_shim.text.codec import loads
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import (
+    BlockDelta,
     BlockEnded,
     BlockStarted,
     Interrupted,
@@ -318,3 +320,77 @@ def read_only(folder: Path) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", str(folder)], check=True, capture_output=True)
+
+
+# ---------------------------------------------------------------- text that is written while it streams
+
+
+def texts_in(path: Path) -> list[str]:
+    lines = [loads(line) for line in path.read_bytes().splitlines()]
+    return [line["message"]["content"][0]["text"] for line in lines if line["type"] == "assistant"]
+
+
+def streaming(path: Path) -> Stored:
+    stored = Stored(path)
+    stored.store.write_open_text()
+    stored.feed([TurnStarted(INFO), prompt("hi"), ResponseStarted("msg_1", "m"), BlockStarted(0, Text(""))])
+    for place, piece in enumerate(("a", "b", "c", "d", "e")):
+        stored.store.feed_delta(BlockDelta(0, "text", piece), AT + 0.6 * place)
+    return stored
+
+
+def test_open_text_is_written_once_per_second(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    streaming(path)
+    assert texts_in(path) == ["abcde"]
+    assert read(path) == ["user", "assistant"]
+
+
+def test_the_complete_block_takes_the_place_of_the_open_one(tmp_path: Path) -> None:
+    path, plain = tmp_path / "s.jsonl", tmp_path / "plain.jsonl"
+    ending: list[Event] = [BlockEnded(0, Text("abcdef")), ResponseEnded("end", "end_turn", USAGE), ended("abcdef")]
+    stored = streaming(path)
+    for tagged in tag_events(ending, first=90):
+        stored.store.feed(tagged)
+    other = Stored(plain)
+    other.feed([TurnStarted(INFO), prompt("hi"), ResponseStarted("msg_1", "m"), BlockStarted(0, Text(""))])
+    for tagged in tag_events(ending, first=90):
+        other.store.feed(tagged)
+    assert path.read_bytes() == plain.read_bytes()
+    assert [line["uuid"] for _, line in stored.mirrored if "uuid" in line] == [
+        line["uuid"] for _, line in other.mirrored if "uuid" in line
+    ]
+
+
+def test_open_text_that_becomes_void_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = streaming(path)
+    for tagged in tag_events([ResponseDropped(0, 0, interrupted=False)], first=90):
+        stored.store.feed(tagged)
+    assert read(path) == ["user"]
+    for tagged in tag_events([ResponseStarted("msg_2", "m"), *streamed(0, Text("Ho"), ["Ho"])], first=95):
+        stored.store.feed(tagged)
+    assert texts_in(path) == ["Ho"]
+
+
+def test_open_text_kept_after_an_interrupt_is_written_once(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = streaming(path)
+    stopped: list[Event] = [PartialKept(Text("abcdef"), 0, interrupted=True), ResponseDropped(1, 0, interrupted=True)]
+    for tagged in tag_events(stopped, first=90):
+        stored.store.feed(tagged)
+    assert texts_in(path) == ["abcdef"]
+
+
+def test_lines_of_others_after_open_text_are_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    stored = streaming(path)
+    with path.open("ab") as file:
+        file.write(b'{"type":"custom-title","customTitle":"mine"}\n')
+    stored.store.feed_delta(BlockDelta(0, "text", "f"), AT + 9)
+    for tagged in tag_events([BlockEnded(0, Text("abcdef"))], first=90):
+        stored.store.feed(tagged)
+    assert read(path) == ["user", "assistant", "custom-title", "assistant"]
+    session = load(str(path))
+    assert session is not None
+    assert session.history[-1].blocks == (Text("abcdef"),)

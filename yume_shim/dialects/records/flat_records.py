@@ -215,6 +215,15 @@ class SessionIdLine(FlatLine):
 
 
 @record
+class PermissionModeLine(FlatLine):
+    """The permission mode is now this one: the host set it, its answer to a question did, or a tool."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["permission_mode"] = "permission_mode"
+    permissionMode: str
+
+
+@record
 class ModelLine(FlatLine):
     """The model changed, by the host's request or by failover."""
 

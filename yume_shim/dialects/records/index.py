@@ -29,6 +29,7 @@ FLAT: tuple[type[Record], ...] = (
     flat_records.PermissionDeniedLine,
     flat_records.ApprovalNeededLine,
     flat_records.SessionIdLine,
+    flat_records.PermissionModeLine,
     flat_records.ModelLine,
     flat_records.CompactBoundaryLine,
     flat_records.WarningLine,

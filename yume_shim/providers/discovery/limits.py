@@ -6,6 +6,7 @@ applies it to a ModelSpec. A request has a few seconds, and a missing answer is 
 
 from __future__ import annotations
 
+from yume_shim.providers.wire.google_version import versioned
 from yume_shim.types.effort import EFFORTS
 from yume_shim.types.errors import Cancelled, ProviderFailed
 from yume_shim.types.models import ANTHROPIC_VERSION, THINKING_STYLES, WireRequest
@@ -52,7 +53,7 @@ def ask_limits(spec: ModelSpec, transport: Transport, cancel: Cancel, log: Log) 
         return None
     question, read = form
     try:
-        frames = transport.open(question(spec.id), cancel)
+        frames = transport.open(question(spec), cancel)
         try:
             body = next(iter(frames), None)
         finally:
@@ -100,8 +101,8 @@ def _is_valid(name: str, item: Any) -> bool:
 # ---------------------------------------------------------------- forms
 
 
-def _ask_ollama(model: str) -> WireRequest:
-    return WireRequest("/api/show", {"model": model})
+def _ask_ollama(spec: ModelSpec) -> WireRequest:
+    return WireRequest("/api/show", {"model": spec.id})
 
 
 def read_ollama(body: Json, spec: ModelSpec) -> Json:
@@ -119,7 +120,7 @@ def read_ollama(body: Json, spec: ModelSpec) -> Json:
     return limits
 
 
-def _ask_list(model: str) -> WireRequest:
+def _ask_list(spec: ModelSpec) -> WireRequest:
     return WireRequest("/models", {}, method="GET")
 
 
@@ -148,8 +149,9 @@ def read_vllm(body: Json, spec: ModelSpec) -> Json:
     return _numbers(window=row.get("max_model_len"))
 
 
-def _ask_google(model: str) -> WireRequest:
-    return WireRequest(f"/v1/models/{model}", {}, method="GET")
+def _ask_google(spec: ModelSpec) -> WireRequest:
+    base, path = versioned(spec.endpoint, f"/models/{spec.id}")
+    return WireRequest(path, {}, method="GET", base_url=base)
 
 
 def read_google(body: Json, spec: ModelSpec) -> Json:
@@ -160,9 +162,9 @@ def read_google(body: Json, spec: ModelSpec) -> Json:
     return limits
 
 
-def _ask_anthropic(model: str) -> WireRequest:
+def _ask_anthropic(spec: ModelSpec) -> WireRequest:
     return WireRequest(
-        f"/v1/models/{model.removesuffix('[1m]')}", {}, {"anthropic-version": ANTHROPIC_VERSION}, method="GET"
+        f"/v1/models/{spec.id.removesuffix('[1m]')}", {}, {"anthropic-version": ANTHROPIC_VERSION}, method="GET"
     )
 
 
@@ -183,7 +185,7 @@ def read_anthropic(body: Json, spec: ModelSpec) -> Json:
     return limits
 
 
-_FORMS: dict[str, tuple[Callable[[str], WireRequest], Callable[[Json, ModelSpec], Json]]] = {
+_FORMS: dict[str, tuple[Callable[[ModelSpec], WireRequest], Callable[[Json, ModelSpec], Json]]] = {
     "ollama-show": (_ask_ollama, read_ollama),
     "openrouter-models": (_ask_list, read_openrouter),
     "vllm-models": (_ask_list, read_vllm),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from yume_shim.providers.discovery.limits import load_asker
+from yume_shim.providers.wire.google_version import versioned
 from yume_shim.text.redact import redact
 from yume_shim.types.errors import BadInvocation, ProviderFailed
 from yume_shim.types.models import ANTHROPIC_VERSION, WireRequest
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +25,13 @@ _QUESTIONS: Mapping[str, WireRequest] = {
     "anthropic-messages": WireRequest(
         "/v1/models?limit=1000", {}, {"anthropic-version": ANTHROPIC_VERSION}, method="GET"
     ),
-    "google-genai": WireRequest("/v1beta/models?pageSize=1000", {}, method="GET"),
+    "google-genai": WireRequest("/models?pageSize=1000", {}, method="GET"),
     "ollama-chat": WireRequest("/api/tags", {}, method="GET"),
     "openai-chat": WireRequest("/models", {}, method="GET"),
     "openai-responses": WireRequest("/models", {}, method="GET"),
 }
+_VERSIONED = ("google-genai",)
+"""APIs whose version is a part of the address."""
 
 
 def list_models(
@@ -38,6 +42,9 @@ def list_models(
     question = _QUESTIONS.get(endpoint.api)
     if question is None or endpoint.sign_in:
         raise BadInvocation(f"provider '{endpoint.name}' has no list of its models")
+    if endpoint.api in _VERSIONED:
+        base, path = versioned(endpoint, question.path)
+        question = replace(question, path=path, base_url=base)
     transport = load_asker(spec, credential, settings, log)
     try:
         frames = transport.open(question, cancel)

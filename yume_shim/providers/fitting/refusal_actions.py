@@ -146,7 +146,8 @@ def _postpone_thinking(adaptations: Adaptations, request: Request, failure: Fail
 def _declare(adaptations: Adaptations, request: Request, failure: Failure) -> Changed | None:
     """The next form of function declarations."""
     tried = adaptations.tried_declarations | {adaptations.quirk(request, "declarations")}
-    return _declare_as(adaptations, tried, next((form for form in DECLARATION_FORMS if form not in tried), None))
+    forms = DECLARATION_FORMS.get(request.model.endpoint.api, ())
+    return _declare_as(adaptations, tried, next((form for form in forms if form not in tried), None))
 
 
 def _declare_parameters(adaptations: Adaptations, request: Request, failure: Failure) -> Changed | None:

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
     from yume_shim.types.errors import Failure
 
-DECLARATION_FORMS = ("", "snake", "parameters", "openai")
-"""Forms of function declarations, in the order in which they are tried (see Quirks.declarations)."""
+DECLARATION_FORMS = {
+    "google-genai": ("", "snake", "parameters", "openai"),
+    "openai-chat": ("", "snake", "parameters"),
+}
+"""Forms of function declarations of an API, in the order in which they are tried (see Quirks.declarations)."""
 
 
 @value
@@ -50,6 +53,11 @@ RULES = (
     Rule(r"no tool output found for (?:tool|function) call", (("calls_together", True),)),
     # Gemini and its proxies
     Rule(r"unknown name \W*parameters_?json_?schema", ("declare_parameters", "declare")),
+    # "models/x is not found for API version v1, or is not supported for generateContent"; v1 of some proxies knows less
+    Rule(
+        r"not found for api version v1\b|unknown name \W*system_?instruction",
+        (("api_version", "v1beta"),),
+    ),
     Rule(r"required one_of '?tool_type'? must have one initialized field", ("declare",)),
     Rule(r"please use a valid role: user, model", ("flat",)),
     # Ollama says "registry.ollama.ai/library/x does not support tools", OpenAI "tools is not supported in this model",

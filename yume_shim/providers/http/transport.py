@@ -73,6 +73,10 @@ class DirectTransport:
     def _open(self, wire: WireRequest, cancel: Cancel) -> DirectStream:
         try:
             url = join_url(self._settings.endpoint.base_url, wire.path)
+            if wire.base_url:
+                own, url = url, join_url(wire.base_url, wire.path)
+                if url.origin != own.origin:
+                    raise ValueError(f"{url.place} is not {own.place}")
         except ValueError as exc:
             raise ProviderFailed(failure_config(self.name, f"base URL: {exc}")) from None
         headers = self._headers(wire)

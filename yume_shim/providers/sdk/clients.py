@@ -187,7 +187,7 @@ def _build_google(transport: SdkTransport, http: Any) -> Any:
 def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> Response:
     from google.genai import types
 
-    base = transport.endpoint.base_url
+    base = wire.base_url or transport.endpoint.base_url
     url = join_url(base or GOOGLE_CLOUD, wire.path)
     found = _GOOGLE_PATH.fullmatch(url.target)
     if not found:

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Quirks
 
 
+ERROR = "Error: "
+"""How the result of a failed call begins."""
+
+
 def data_url(block: Image | Document) -> str:
     """The image's own address, or a `data:` URL with its bytes."""
     if isinstance(block, Image) and block.url:
@@ -37,9 +41,9 @@ def document_text(document: Document) -> str:
 
 
 def split_result(result: ToolResult, quirks: Quirks) -> tuple[str, tuple[Image | Document, ...]]:
-    """A result as text, and its images and files."""
+    """A result as text, and its images and files. These APIs have no flag for an error: the text begins with it."""
     if isinstance(result.content, str):
-        return result.content, ()
+        return _marked(result.content, result), ()
     words: list[str] = []
     media: list[Image | Document] = []
     for part in result.content:
@@ -52,7 +56,11 @@ def split_result(result: ToolResult, quirks: Quirks) -> tuple[str, tuple[Image |
                 media.append(part)
     if media:
         words.append(f"[{_counted(media)} of this result: see the user message below]")
-    return "\n".join(words), tuple(media)
+    return _marked("\n".join(words), result), tuple(media)
+
+
+def _marked(text: str, result: ToolResult) -> str:
+    return ERROR + text if result.is_error and not text.startswith(ERROR) else text
 
 
 def _counted(media: list[Image | Document]) -> str:

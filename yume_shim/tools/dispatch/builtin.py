@@ -57,6 +57,7 @@ def open_builtin_tools(
         settings.tools.sandbox,
         search,
         settings.tools.unasked_env,
+        settings.tools.claude_sandbox,
     )
     if on_task is not None:
         state.on_task = on_task

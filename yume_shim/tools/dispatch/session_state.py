@@ -10,6 +10,7 @@ from yume_shim.disk.resolve import absolute, resolve
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.folders import home_folder
+from yume_shim.types.settings import SandboxSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.files.read_ledger import ReadLedger
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+    from yume_shim.tools.shell.sandbox import Sandbox
     from yume_shim.tools.shell.shell_session import ShellSession
     from yume_shim.tools.shell.wall import Wall
     from yume_shim.tools.web.pages import PageCache
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     """WebSearch's input -> the text the model reads. Raises ToolFailed or Cancelled."""
 
 MAX_NAME = 64
+NO_SANDBOX = SandboxSettings()
 MAX_TRIES = 10_000
 
 
@@ -71,6 +74,7 @@ class ToolState:
         sandbox: str = "",
         search: Search | None = None,
         unasked_env: tuple[str, ...] = (),
+        claude_sandbox: SandboxSettings = NO_SANDBOX,
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home_folder(session_env or env)
@@ -87,6 +91,7 @@ class ToolState:
         self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
         self.sandbox = sandbox
         self.search = search
+        self.claude_sandbox = claude_sandbox
         self.unasked_env = unasked_env
         """Variables that hold secrets and that commands that run unasked may see nevertheless."""
         self._lock = threading.RLock()
@@ -94,6 +99,7 @@ class ToolState:
         self._watcher: OrphanWatcher | None = None
         self._pages: PageCache | None = None
         self._wall: Wall | None = None
+        self._sandbox: Sandbox | None = None
         self.closed = False
         self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
         """Called when a command starts or ends in the background."""
@@ -164,15 +170,29 @@ class ToolState:
                 from yume_shim.tools.shell.shell_session import ShellSession
 
                 self._hide_process()
-                wrap = None
                 if self.sandbox:
-                    from yume_shim.tools.shell.sandbox import wrapper
-
-                    wrap = wrapper(self.sandbox, self.roots, self.env)
+                    self._the_sandbox()
+                sandbox = self._the_sandbox if self.sandbox or self.claude_sandbox.enabled else None
                 self._shells = ShellSession(
-                    self.cwd, self.env, self.scratch, self.log, self.orphan_watcher, self.wall, wrap
+                    self.cwd,
+                    self.env,
+                    self.scratch,
+                    self.log,
+                    self.orphan_watcher,
+                    self.wall,
+                    sandbox,
+                    always=bool(self.sandbox),
                 )
             return self._shells
+
+    def _the_sandbox(self) -> Sandbox:
+        """The sandbox of the settings, made on first use. Raises ToolFailed if it is not available."""
+        with self._lock:
+            if self._sandbox is None:
+                from yume_shim.tools.shell.sandbox import open_sandbox
+
+                self._sandbox = open_sandbox(self.sandbox, self.roots, self.env, self.claude_sandbox)
+            return self._sandbox
 
     @property
     def wall(self) -> Wall:
@@ -239,10 +259,13 @@ class ToolState:
             shells, self._shells = self._shells, None
             watcher, self._watcher = self._watcher, None
             wall, self._wall = self._wall, None
+            sandbox, self._sandbox = self._sandbox, None
         if shells is not None:
             shells.close()
         if watcher is not None:
             watcher.close()
+        if sandbox is not None:
+            sandbox.close()
         if wall is not None:
             wall.close()
 

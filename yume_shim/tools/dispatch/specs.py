@@ -84,7 +84,7 @@ SPECS: tuple[ToolSpec, ...] = (
             timeout=_field("number", "Milliseconds, at most 600000 (default 120000)"),
             description=_field("string", "What it does, in five to ten words"),
             run_in_background=_field("boolean", "Start it and return at once; its output goes to a file"),
-            dangerouslyDisableSandbox=_field("boolean", "Accepted for compatibility, has no effect"),
+            dangerouslyDisableSandbox=_field("boolean", "Run outside the sandbox, if there is one"),
         ),
         kind="shell",
         command_field="command",

@@ -85,7 +85,7 @@ class Launch:
 
             view = self._confinement
             self._info, writer = os.pipe()
-            self.handles = (self._filter_pipe(), writer)
+            self.handles = (_pipe_with(_filter(metadata=False, truncation=False)), writer)
             seen = View(
                 (self._folder, *opened_apart(view.folders, view.trees)),
                 self._plan.kept,
@@ -107,13 +107,6 @@ class Launch:
             )
             return [self._able.seatbelt, "-p", profile_text(profile), *argv]
         return None
-
-    def _filter_pipe(self) -> int:
-        """A pipe that holds the seccomp filter."""
-        reader, writer = os.pipe()
-        with open(writer, "wb") as file:
-            file.write(_filter(metadata=False, truncation=False))
-        return reader
 
     def spawn(self, start: Callable[[], Popen[bytes]]) -> Popen[bytes]:
         """Start the command. Raises OSError if it cannot be confined."""
@@ -170,7 +163,9 @@ class Launch:
             planted = self._planted()
         except TooMany:
             return UNCHECKED_NOTE
-        return self._remove(planted) if planted else ""
+        if not planted:
+            return ""
+        return PLANTED_NOTE.format(place=move_away(planted, self._folder), names=", ".join(planted))
 
     def _first_process(self) -> int:
         """The first process of the namespace (with its end all others end); 0 if there was none."""
@@ -204,14 +199,16 @@ class Launch:
             found += [path for path in protected_below(tree, protected) if path not in self._plan.before]
         return list(dict.fromkeys(found))
 
-    def _remove(self, planted: list[str]) -> str:
-        import shutil
 
-        place = os.path.join(self._folder, f"planted-{os.urandom(4).hex()}")
-        os.mkdir(place, 0o700)
-        for count, path in enumerate(planted):
-            shutil.move(path, os.path.join(place, f"{count}-{os.path.basename(path)}"))
-        return PLANTED_NOTE.format(place=place, names=", ".join(planted))
+def move_away(planted: list[str], folder: str) -> str:
+    """Move files and folders into a new folder below `folder`; returns it."""
+    import shutil
+
+    place = os.path.join(folder, f"planted-{os.urandom(4).hex()}")
+    os.mkdir(place, 0o700)
+    for count, path in enumerate(planted):
+        shutil.move(path, os.path.join(place, f"{count}-{os.path.basename(path)}"))
+    return place
 
 
 def _is_running(pid: int) -> bool:
@@ -221,6 +218,26 @@ def _is_running(pid: int) -> bool:
             return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
     except (OSError, IndexError):
         return False
+
+
+def _pipe_with(data: bytes) -> int:
+    """The read end of a pipe that holds `data` (less than a pipe takes)."""
+    reader, writer = os.pipe()
+    with open(writer, "wb") as file:
+        file.write(data)
+    return reader
+
+
+def sandbox_filter(*, unix: bool) -> int:
+    """A pipe that holds the filter of a sandbox with a network of its own: `unix` allows sockets of daemons."""
+    from yume_shim.tools.shell.kernel import machine
+    from yume_shim.tools.shell.seccomp_filter import AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, Closed, build
+
+    known = machine()
+    if known is None:
+        raise OSError(0, "the system calls of this machine are not known")
+    families = (AF_INET, AF_INET6, AF_NETLINK, *((AF_UNIX,) if unix else ()))
+    return _pipe_with(build(known, Closed(families, metadata=False)))
 
 
 def _filter(*, metadata: bool, truncation: bool) -> bytes:

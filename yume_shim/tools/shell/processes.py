@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from yume_shim.tools.shell.launches import Launch
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+    from yume_shim.tools.shell.sandbox import SandboxLaunch
     from yume_shim.types.ports import Cancel
 
     class OutputSink(Protocol):
@@ -81,7 +82,7 @@ class ProcessGroup:
         sink: OutputSink,
         watcher: OrphanWatcher,
         registers: bool = False,
-        launch: Launch | None = None,
+        launch: Launch | SandboxLaunch | None = None,
     ) -> None:
         """`launch` confines the process. Raises OSError if it cannot be started, or not be confined."""
         import subprocess

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.tools.dispatch.session_state import Log, Scratch
+    from yume_shim.tools.shell.launches import Launch
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.processes import OutputSink
+    from yume_shim.tools.shell.sandbox import Sandbox, SandboxLaunch
     from yume_shim.tools.shell.wall import Wall
     from yume_shim.types.confinement import Confinement
 
@@ -73,13 +75,15 @@ class ShellSession:
         log: Log,
         watcher: OrphanWatcher,
         wall: Wall,
-        wrap: Callable[[list[str], str, str], list[str]] | None = None,
+        sandbox: Callable[[], Sandbox] | None = None,
+        *,
+        always: bool = False,
     ) -> None:
-        """`wall` confines commands that must be. `wrap` puts a sandbox around (argv, cwd, file that must stay
-        writable)."""
+        """`wall` confines commands that must be. `sandbox` returns the sandbox of the settings (raises ToolFailed);
+        `always`: every command runs in it."""
         self.cwd = cwd
         self._watcher = watcher
-        self._wrap = wrap
+        self._sandbox, self._always = sandbox, always
         self.wall = wall
         self.background: dict[str, BackgroundCommand] = {}
         self._env = {name: value for name, value in {**DEFAULT_ENV, **env}.items() if name not in REMOVED_ENV}
@@ -101,13 +105,16 @@ class ShellSession:
                 file.write(command.encode("utf-8") + b"\n")
             command = f". {quoted(path)}"
         env = {**self._env, "PWD": self.cwd}
-        launch = wrapped = None
-        plain = shell_argv(command, cwd_file, self.shell, WINDOWS, registers=False)
-        if confinement is not None:
+        launch: Launch | SandboxLaunch | None = None
+        stricter = confinement is not None and confinement.kind != "sandbox" and self.wall.confines(confinement)
+        if self._sandbox is not None and not stricter and (self._always or confinement is not None):
+            launch = self._sandbox().launch(confinement, cwd_file, env, self.wall.own_folder())
+        elif confinement is not None:
             launch = self.wall.launch(confinement, cwd_file, env)
-            env, wrapped = {**launch.env}, launch.wrapped(plain, self.cwd)
-        elif self._wrap is not None:
-            wrapped = self._wrap(plain, self.cwd, cwd_file)
+        wrapped = None
+        if launch is not None:
+            wrapped = launch.wrapped(shell_argv(command, cwd_file, self.shell, WINDOWS, registers=False), self.cwd)
+            env = dict(launch.env)
         if wrapped is None:
             argv = shell_argv(command, cwd_file, self.shell, WINDOWS)
         else:

@@ -133,6 +133,10 @@ class Wall:
 
     # ------------------------------------------------ running
 
+    def confines(self, confinement: Confinement) -> bool:
+        """Whether the command is really confined, not only one of the simple ones."""
+        return self._means(confinement)[1] != "nothing"
+
     def launch(self, confinement: Confinement, cwd_file: str, env: Mapping[str, str]) -> Launch:
         """How to start one command. Raises OSError if it cannot be confined: then nothing may run."""
         from yume_shim.tools.shell.launches import Launch, plan
@@ -142,12 +146,12 @@ class Wall:
         if why:
             raise OSError(0, why)
         if confinement.kind != "sandbox":
-            env = unasked_environment(env, self._own_folder(), self._keep_variables)
+            env = unasked_environment(env, self.own_folder(), self._keep_variables)
         try:
             planned = plan(means, confinement)
         except TooMany as error:
             raise OSError(0, str(error)) from None
-        return Launch(confinement, means, planned, self.abilities, env, self._own_folder(), cwd_file)
+        return Launch(confinement, means, planned, self.abilities, env, self.own_folder(), cwd_file)
 
     def note_failure(self, command: str, confinement: Confinement, code: int, output: str) -> str:
         """The closing note for a command that seems to have failed because it was confined; it is remembered."""
@@ -166,7 +170,7 @@ class Wall:
             while len(self._failed) > MAX_FAILED:
                 del self._failed[next(iter(self._failed))]
 
-    def _own_folder(self) -> str:
+    def own_folder(self) -> str:
         """The temporary folder of confined commands: the only place that a reading command can write."""
         with self._lock:
             if not self._folder or not os.path.isdir(self._folder):
@@ -212,15 +216,39 @@ def on_own_thread(restrict: Callable[[], None], spawn: Callable[[], Popen[bytes]
 def probe() -> Abilities:
     """Try what works here: by doing it, because containers forbid some of it."""
     if sys.platform == "darwin":
-        return Abilities(
-            seatbelt=SEATBELT if _runs([SEATBELT, "-p", "(version 1)(allow default)", "/usr/bin/true"]) else ""
-        )
+        from yume_shim.tools.shell.seatbelt import Profile, profile_text
+
+        return Abilities(seatbelt=SEATBELT if _runs([SEATBELT, "-p", profile_text(Profile()), "/usr/bin/true"]) else "")
     if not sys.platform.startswith("linux"):
         return Abilities()
     from yume_shim.tools.shell.launches import landlock_works
 
     landlock, filters = landlock_works()
     return Abilities(landlock, filters, None)
+
+
+def full_probe() -> Abilities:
+    """Everything that this system can enforce."""
+    return replace(probe(), bubblewrap=working_bubblewrap())
+
+
+def confinement_rows(able: Abilities, wants_sandbox: bool) -> list[tuple[str, str]]:
+    """What `doctor` says about the confinement of commands."""
+    parts = [
+        f"Landlock {able.landlock}" if able.landlock else "",
+        "seccomp filters" if able.filters else "",
+        f"bubblewrap ({able.bubblewrap})" if able.bubblewrap else "",
+        "sandbox-exec" if able.seatbelt else "",
+    ]
+    text = ", ".join(part for part in parts if part)
+    if not able.seatbelt and not (able.filters and (able.landlock or able.bubblewrap)):
+        text = f"{text or 'none'}: only simple commands run unasked (docs/security.md)"
+    elif not able.seatbelt and not able.bubblewrap:
+        text += "; no mount namespaces: edits next to protected names are asked about"
+    rows = [("confinement", text)]
+    if wants_sandbox and not (able.bubblewrap and able.filters):
+        rows.append(("sandbox", "the settings ask for one, and bubblewrap is not installed or not permitted"))
+    return rows
 
 
 def working_bubblewrap() -> str:

@@ -138,9 +138,8 @@ def test_other_answers(desk: Desk) -> None:
 def test_identical_commands_run_once_and_others_side_by_side(desk: Desk) -> None:
     desk.run(guard("echo x >> once.txt"), guard("echo x >> once.txt"))
     assert (desk.folder / "once.txt").read_text() == "x\n"
-    meeting = (
-        "touch {0}; n=0; while [ ! -e {1} ] && [ $n -lt 400 ]; do sleep 0.05; n=$((n+1)); done; [ -e {1} ] || exit 2"
-    )
+    wait = "n=0; while [ ! -e {1} ] && [ $n -lt 400 ]; do sleep 0.05; n=$((n+1)); done"
+    meeting = f"touch {{0}}; {wait}; [ -e {{1}} ] || exit 2"
     said = desk.run(guard(meeting.format("a", "b")), guard(meeting.format("b", "a")))
     assert said.blocked is None  # each waited for the other
 

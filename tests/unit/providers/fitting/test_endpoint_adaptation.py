@@ -237,12 +237,20 @@ def test_a_refusal_of_model_output_changes_nothing() -> None:
     assert adaptation.adapt(request, failure) is None
 
 
-def test_declarations_are_tried_in_turn_and_never_twice() -> None:
-    adaptation, request, tried = EndpointAdaptation(), asking(tools=(TOOL,)), []
+@pytest.mark.parametrize(
+    ("api", "forms"),
+    [
+        ("google-genai", ["snake", "parameters", "openai"]),
+        (CHAT, ["snake", "parameters"]),  # its first form is OpenAI's
+        ("anthropic-messages", []),
+    ],
+)
+def test_declarations_are_tried_in_turn_and_never_twice(api: str, forms: list[str]) -> None:
+    adaptation, request, tried = EndpointAdaptation(), asking(tools=(TOOL,), api=api), []
     failure = refusal("tools[0].tool_type: required one_of 'tool_type' must have one initialized field")
     while adaptation.adapt(request, failure) is not None:
         tried.append(adaptation.apply(request).model.endpoint.quirks.declarations)
-    assert tried == ["snake", "parameters", "openai"]
+    assert tried == forms
 
 
 def test_a_quirk_is_never_set_back_to_a_refused_value() -> None:

@@ -20,7 +20,7 @@ from yume_shim.tools.shell.file_grants import MAX_GRANTS, TooMany, kept_below, o
 from yume_shim.tools.shell.seatbelt import Profile, profile_text
 from yume_shim.tools.shell.seccomp_filter import AF_INET, MACHINES, METADATA, NEVER, Closed, build
 from yume_shim.tools.shell.unasked_environment import GIT_SETTINGS, is_secret, unasked_environment
-from yume_shim.tools.shell.wall import Abilities, Wall
+from yume_shim.tools.shell.wall import Abilities, Wall, confinement_rows
 from yume_shim.types.confinement import Confinement
 
 if TYPE_CHECKING:
@@ -232,10 +232,40 @@ def test_what_is_kept_below_writable_folders(tmp_path: Path) -> None:
 
 def test_the_temporary_folder_goes_with_the_session(tmp_path: Path) -> None:
     tools = toolbox(tmp_path, tmp_path / "scratch")
-    folder = tools._state.wall._own_folder()
+    folder = tools._state.wall.own_folder()
     assert os.path.isdir(folder)
     tools.close()
     assert not os.path.exists(folder)
+
+
+@pytest.mark.parametrize(
+    ("able", "rows"),
+    [
+        (
+            Abilities(7, True, "/usr/bin/bwrap"),
+            [("confinement", "Landlock 7, seccomp filters, bubblewrap (/usr/bin/bwrap)")],
+        ),
+        (
+            Abilities(5, True, ""),
+            [
+                (
+                    "confinement",
+                    "Landlock 5, seccomp filters; no mount namespaces: edits next to protected names are asked about",
+                ),
+                ("sandbox", "the settings ask for one, and bubblewrap is not installed or not permitted"),
+            ],
+        ),
+        (
+            Abilities(),
+            [
+                ("confinement", "none: only simple commands run unasked (docs/security.md)"),
+                ("sandbox", "the settings ask for one, and bubblewrap is not installed or not permitted"),
+            ],
+        ),
+    ],
+)
+def test_what_doctor_says(able: Abilities, rows: list[tuple[str, str]]) -> None:
+    assert confinement_rows(able, wants_sandbox=True) == rows
 
 
 def test_failed_commands_are_forgotten_at_a_limit() -> None:
@@ -314,6 +344,8 @@ def test_the_profile_of_a_reading_command() -> None:
         "(deny process-info* (target others))",
         "(deny signal (target others))",
         "(deny mach-lookup)",
+        '(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))',
+        '(allow mach-lookup (global-name "com.apple.system.notification_center"))',
         "(deny network*)",
     ]
 

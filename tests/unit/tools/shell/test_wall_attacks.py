@@ -7,6 +7,8 @@ and afterwards no file has changed, no socket was reached, no process was ended 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -14,12 +16,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.helpers import attack_world
 from tests.helpers.hostile_world import SECRET, HostileWorld, hostile_world
 from tests.helpers.timing import SOON, wait_until
+from yume_shim.tools.shell.launches import landlock_works
 from yume_shim.tools.shell.wall import Abilities, Wall
+from yume_shim.types.settings import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from yume_shim.types.confinement import Confinement
 
@@ -247,6 +253,8 @@ def test_a_background_command_is_confined_too(world: HostileWorld) -> None:
     background = world.tools._state.shells.background
     wait_until(lambda: all(one.running.ended.is_set() for one in background.values()), "its end", SOON)
     assert world.damage("", before) == []
+    world.run("touch in-the-background", world.reading, run_in_background=True)
+    wait_until(lambda: world.tools.confiner.failed("touch in-the-background"), "that its failure is remembered", SOON)
 
 
 def test_the_other_threads_stay_free(world: HostileWorld) -> None:
@@ -283,6 +291,46 @@ def test_a_confinement_that_cannot_start_runs_nothing() -> None:
         assert output.startswith("Nothing was run: the command could not be confined (this system cannot confine it)")
         assert world.damage(output, before) == []
         assert world.tools.confiner.failed("echo x > new")
+
+
+LANDLOCK_EDITS = (
+    *("outside the workspace", "a protected name by renaming", "a protected name by a link", "tcp", "udp"),
+    *("a new protected file", "a new protected folder", "a daemon's socket"),
+)
+
+
+@pytest.mark.parametrize("name", LANDLOCK_EDITS)
+def test_edits_without_a_mount_namespace(name: str) -> None:
+    """Where bubblewrap is missing, an edit in a folder without protected names is confined by Landlock."""
+    with hostile_world() as world:
+        world.tools._state._wall = Wall(lambda *_: None, abilities=Abilities(*landlock_works(), ""))
+        shutil.rmtree(world.work / ".git")
+        assert world.tools.confiner.problem(world.editing) == ""
+        before = world.state(folders=False)
+        output = world.run(EDITS[name], world.editing)
+        assert world.damage(output, before, folders=False) == [], output
+        (world.work / ".git").mkdir()
+        assert "only a mount namespace" in world.tools.confiner.problem(world.editing)
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "dontAsk", "acceptEdits", "bypassPermissions"])
+def test_a_judged_command_is_confined_all_the_way(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ls` and `touch` of PATH are hostile programs: the gate judges them by their names, the system stops them."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("ls", "touch"):
+        (folder / name).write_text('#!/bin/bash\necho x > ../outside/planted; echo x > .envrc; echo "$GH_TOKEN"\n')
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    place = attack_world.World(tmp_path)
+    try:
+        runner = place.runner(mode, Rules())
+        before = place.snapshot()
+        for number, command in enumerate(("ls", "touch sub/new", "ls | cat")):
+            attack_world.call(runner, number, "Bash", command=command)
+        assert (place.snapshot() == before) is (mode != "bypassPermissions")
+    finally:
+        place.close()
 
 
 def test_there_are_enough_rows() -> None:

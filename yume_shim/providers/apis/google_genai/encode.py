@@ -6,6 +6,7 @@ import re
 
 from yume_shim.providers.fitting.schema import object_schema, openapi_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
+from yume_shim.providers.wire.google_version import versioned
 from yume_shim.providers.wire.thinking import least_effort, switched_off
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 API = "google-genai"
 
-DEFAULT_VERSION = "/v1"
 UNCHECKED_SIGNATURE = "skip_thought_signature_validator"
 """The documented stand-in for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures)."""
 MAX_NAME = 64
@@ -33,7 +33,6 @@ BUDGETS: dict[Effort, int] = {"low": 1_024, "medium": 8_192, "high": 24_576, "xh
 BUDGET_RANGE = (512, 24_576)
 """Budgets that every model with a thinking budget takes; 0 = off, -1 = the model decides."""
 
-_VERSION = re.compile(r"v\d+((alpha|beta)\d*)?")
 _NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
 
 
@@ -61,21 +60,19 @@ def encode_request(request: Request) -> WireRequest:
     body["generationConfig"] = config
     if token := continuation(request):
         body["continuationToken"] = token
-    return WireRequest(_path(request), _merged(body, request.model.endpoint.quirks.extra_body))
+    base, path = versioned(request.model.endpoint, _path(request))
+    return WireRequest(path, _merged(body, request.model.endpoint.quirks.extra_body), base_url=base)
 
 
 def _path(request: Request) -> str:
-    """A version in the base URL is kept. A model id with a slash is already a resource name (`tunedModels/x`)."""
-    base = request.model.endpoint.base_url
-    address = base.split("://", 1)[-1].split("?", 1)[0]
-    version = "" if any(map(_VERSION.fullmatch, address.split("/")[1:])) else DEFAULT_VERSION
+    """The path after the version. A model id with a slash is already a resource name (`tunedModels/x`)."""
     name = request.model.id if "/" in request.model.id else f"models/{request.model.id}"
     if not re.fullmatch(r"[\w./@:-]+", name, re.ASCII):
         from urllib.parse import quote
 
         name = quote(name, safe="/@:")
     method = "streamGenerateContent?alt=sse" if request.streaming else "generateContent"
-    return f"{version}/{name}:{method}"
+    return f"/{name}:{method}"
 
 
 def _tool_choice(request: Request) -> Json:

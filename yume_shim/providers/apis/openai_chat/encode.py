@@ -168,7 +168,11 @@ def _encode_media(block: Image | Document, quirks: Quirks) -> Json:
 
 
 def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
-    """The tools; `strict` is sent only if it is true, because compatible servers do not know it."""
+    """The tools; `strict` is sent only if it is true, because compatible servers do not know it. Proxies in front of
+    Gemini that answer "required one_of 'tool_type' must have one initialized field" pass tools on as they are: they
+    need Gemini's own form."""
+    if quirks.declarations:
+        return _gemini_declarations(tools, quirks)
     encoded: list[Json] = []
     for tool in tools:
         schema, strict = parameters(tool, quirks)
@@ -177,6 +181,21 @@ def encode_tools(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
             function["strict"] = True
         encoded.append({"type": "function", "function": function})
     return encoded
+
+
+def _gemini_declarations(tools: tuple[ToolSpec, ...], quirks: Quirks) -> list[Json]:
+    from yume_shim.providers.fitting.schema import openapi_schema, reduce_schema
+
+    field = "function_declarations" if quirks.declarations == "snake" else "functionDeclarations"
+    declared = [
+        {
+            "name": wire_name(tool.name),
+            "description": tool.description,
+            "parameters": openapi_schema(reduce_schema(tool.schema, quirks.schema_drop)),
+        }
+        for tool in tools
+    ]
+    return [{field: declared}]
 
 
 def auth_headers(credential: Credential) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.openai_body import bearer, effort_of, thinks, with_extra
-from yume_shim.providers.wire.openai_content import data_url, document_text, file_name, is_plain, split_result
+from yume_shim.providers.wire.openai_content import ERROR, data_url, document_text, file_name, is_plain, split_result
 from yume_shim.providers.wire.openai_ids import WireIds
 from yume_shim.providers.wire.openai_tools import arguments_text, parameters, wire_name
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
@@ -131,10 +131,11 @@ def _encode_output(result: ToolResult, quirks: Quirks) -> tuple[str | list[Json]
         return text, []
     if not quirks.images_in_results:
         return text, [_encode_media(part, quirks) for part in media]
-    return [
+    parts = [
         {"type": "input_text", "text": part.text} if isinstance(part, Text) else _encode_media(part, quirks)
         for part in result.content
-    ], []
+    ]
+    return [{"type": "input_text", "text": ERROR.rstrip()}, *parts] if result.is_error else parts, []
 
 
 def _encode_media(block: Image | Document, quirks: Quirks) -> Json:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.providers.fitting.text_tools.bare_json import ARGUMENTS, BESIDES, NAMES
 from yume_shim.providers.fitting.text_tools.scanner import MAX_CALLS, CallScanner, Written
 from yume_shim.text import codec
 from yume_shim.text.tool_arguments import parse_arguments
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 UNNAMED = "unnamed"
 """The name of a call without one. No tool has it, so the model gets an error result."""
 _CUT = frozenset(("length", "window"))
-_NAMES = ("name", "tool", "tool_name", "function")
-_ARGUMENTS = ("arguments", "parameters", "input", "args")
-_BESIDES = frozenset((*_NAMES, "id", "type"))
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 """A string without an end extends to the end of the text: trying each of its quotes would take for ever."""
@@ -108,7 +106,7 @@ class TextCalls:
             self._next += 1
             self._calls += isinstance(event.block, ToolCall)
             return [*out, replace(event, index=self._passing[event.index])]
-        self._scanner = CallScanner(after_call=self._calls > 0)
+        self._scanner = CallScanner(self._tools, after_call=self._calls > 0)
         self._split = False
         return out + self._take(self._scanner.feed(event.block.text))
 
@@ -234,9 +232,9 @@ def _read_call(item: Any, tools: dict[str, ToolSpec]) -> tuple[str, str]:
     if not isinstance(item, dict):
         return UNNAMED, _text(item)
     inner = item["function"] if isinstance(item.get("function"), dict) else item
-    name = next((inner[key] for key in _NAMES if isinstance(inner.get(key), str)), "")
-    key = next((key for key in _ARGUMENTS if key in inner), None)
-    beside = {key: part for key, part in inner.items() if key not in _BESIDES}
+    name = next((inner[key] for key in NAMES if isinstance(inner.get(key), str)), "")
+    key = next((key for key in ARGUMENTS if key in inner), None)
+    beside = {key: part for key, part in inner.items() if key not in BESIDES}
     return _own_name(name, tools), _arguments(beside if key is None else inner[key])
 
 

@@ -41,6 +41,15 @@ These are your tools, one per line ({example} is only an example and not one of 
 
 {tools}"""
 
+REMINDER = """\
+If you want to call a tool, write exactly this form, with a tool's own name and its arguments as JSON:
+<tool_call>
+{"name": "…", "arguments": {…}}
+</tool_call>"""
+"""Added to the result of a call that could not be run as it was written."""
+INVALID = "<tool_use_error>"
+"""How the result of such a call begins."""
+
 _RESULT_TAG = re.compile(r"<(?=/?tool_(?:response|result)\b)", re.IGNORECASE)
 _BAD_IN_NAME = re.compile(r"[^\w.:-]")
 
@@ -86,6 +95,8 @@ def result_text(result: ToolResult, texts: list[str], media: int, name: str) -> 
     """A result as the protocol writes it. Result tags inside it are escaped: the content must not end its own result or
     pretend to be another."""
     escaped = [_RESULT_TAG.sub("&lt;", text) for text in texts]
+    if result.is_error and texts and texts[0].startswith(INVALID):
+        escaped.append(REMINDER)
     if media:
         escaped.append(f"[attached after this result: {media}]")
     named = f' name="{_BAD_IN_NAME.sub("_", name)}"' if name else ""

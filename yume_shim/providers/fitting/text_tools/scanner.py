@@ -4,28 +4,33 @@ A call is the opening tag followed by the beginning of JSON (or of a `<function=
 after a back-tick or inside a code fence it is a quotation, not a call, unless the fence begins with it: models like to
 wrap their calls in one. A call ends where its JSON ends, so an end tag inside a string is part of the string; a broken
 call ends at its end tag. Only text that may still become a tag or a fence is held back.
+
+Many small models write the JSON without the tag: as the whole answer, in a fence of their own (`json`, `tool_call`,
+`tool_code`), or after `[TOOL_CALLS]`. Such JSON is held back until it is clear whether it is a call (`bare_json`).
 """
 
 from __future__ import annotations
 
 import re
 
+from yume_shim.providers.fitting.text_tools.bare_json import may_be_call
+from yume_shim.providers.fitting.text_tools.held_json import CALL_FENCES, FENCE_LINE, JSON_FENCES, HeldJson
 from yume_shim.text import codec
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Literal
 
-    Look = tuple[Literal["plain", "wait", "call", "drop", "cut"], int]
+    Look = tuple[Literal["plain", "wait", "call", "drop", "cut", "hold"], int]
     """What a mark begins, and where that ends."""
 
 MAX_CALLS = 64
 """Calls in one answer; a model that writes more is repeating itself."""
 MAX_CALL_CHARS = 1_000_000
-FENCE_LINE = 48
-"""Characters of a fence's line that are read."""
+MAX_BEGINNING = 256
+"""Characters at the start of bare JSON in which its first key must be."""
 
 
 def _partly(*steps: str) -> str:
@@ -43,10 +48,19 @@ _AFTER_JSON = r"[\s,;}\]]{0,64}"
 
 _BEGIN = rf"(?=\{{|\[{_FEW}\{{|<function={_NAME}>{_FEW}(?:\{{|<parameter=))"
 _BEGIN_PART = f"(?:{_partly(chr(92) + '[', _FEW)}|{_partly(*'<function=', _NAME, '>', _FEW, *'<parameter=')})"
-_OPEN = re.compile(rf"(?:<tool_call{_FEW}>{_SOME}(?P<fence>```{_LANGUAGE}{_FEW})?|(?=<function=)){_BEGIN}")
+_MARKERS = ("[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>")
+"""Special tokens before calls that servers leave in the text: Mistral's, Llama's, Phi's and Granite's."""
+_MARKER = "|".join(map(re.escape, _MARKERS))
+_ARGS = re.escape("[ARGS]")
+_OPEN = re.compile(
+    rf"(?:<tool_call{_FEW}>{_SOME}(?P<fence>```{_LANGUAGE}{_FEW})?|(?=<function=)|(?:{_MARKER}){_SOME}){_BEGIN}"
+    rf"|{re.escape(_MARKERS[0])}{_FEW}(?P<name>{_NAME}){_FEW}{_ARGS}{_FEW}(?=\{{)"
+)
 _FENCE_PART = _partly(*"```", _LANGUAGE, _FEW, _BEGIN_PART)
 _TAG_PART = _partly(*"<tool_call", _FEW, ">", _SOME, f"(?:{_FENCE_PART}|{_BEGIN_PART})")
-_OPEN_PART = re.compile(f"(?:{_TAG_PART}|{_BEGIN_PART})")
+_MARKER_PART = "|".join(_partly(*map(re.escape, marker), _SOME, _BEGIN_PART) for marker in _MARKERS)
+_NAMED_PART = _partly(*map(re.escape, _MARKERS[0]), _FEW, _NAME, _FEW, *map(re.escape, "[ARGS]"), _FEW)
+_OPEN_PART = re.compile(f"(?:{_TAG_PART}|{_BEGIN_PART}|{_MARKER_PART}|{_NAMED_PART})")
 _RESULT = re.compile(r"<tool_(?:response|result)[\s>]")
 _RESULT_PART = re.compile(_partly(*"<tool_", f"(?:{_partly(*'response')}|{_partly(*'result')})"))
 
@@ -61,7 +75,7 @@ _SLASH_PART = _partly(*"</", f"(?:{_partly(*'tool_call', _FEW)}|{_partly(*'funct
 _FUNCTION_END_PART = re.compile(_SLASH_PART)
 _CLOSE_PART = re.compile(f"{_AFTER_JSON}(?:{_partly(*'```', _SOME, _SLASH_PART)}|{_SOME}{_SLASH_PART})")
 
-_MARK = re.compile(r"<|`+|~+")
+_MARK = re.compile(r"<|\[(?=T|\Z)|`+|~+")
 _LINE_END = re.compile(r"\n\s{0,16}")
 _OUTSIDE = re.compile(r'["{}\[\]<]')
 _INSIDE = re.compile(r'["\\\n]')
@@ -78,10 +92,15 @@ class Written:
 
 
 class CallScanner:
-    """The text of one block. `after_call`: the answer holds a call already."""
+    """The text of one block. `tools` are the lower-case names of the tools; `after_call`: the answer holds a call
+    already."""
 
-    def __init__(self, *, after_call: bool = False) -> None:
-        self._state: Callable[[list[str | Written]], bool] = self._scan_text
+    def __init__(self, tools: Collection[str] = (), *, after_call: bool = False) -> None:
+        self._tools = tools
+        self._state: Callable[[list[str | Written]], bool] = self._scan_start if tools else self._scan_text
+        self._held = HeldJson(tools)
+        self._name = ""
+        """The name of the call, where it comes before the JSON."""
         self._data = ""
         self._place = 0
         self._before = "\n"
@@ -120,6 +139,8 @@ class CallScanner:
             self._emit_call(out, None if cut or self._in_string else self._missing())
             while self._state(out):
                 pass
+        if self._state == self._scan_held:
+            self._settle_held(out, calls=True, cut=cut)
         rest = self._data[self._place :]
         self._place = len(self._data)
         if self._state != self._skip and not (self._wrapped and not rest.strip("`~ \t\r\n")):
@@ -150,6 +171,10 @@ class CallScanner:
                     self._emit_text(out, start, here, end)
                     self._begin_call(data[end])
                     return True
+                case "hold":
+                    self._emit_text(out, start, here, here)
+                    self._state = self._scan_held
+                    return True
                 case "cut":
                     self._emit_text(out, start, here, end)
                     self._stop()
@@ -172,7 +197,7 @@ class CallScanner:
         self._line_blank = (self._line_blank or "\n" in passed) and not line.strip(" \t\r")
 
     def _look(self, data: str, here: int, mark: str) -> Look:
-        if mark == "<":
+        if mark in "<[":
             return ("plain", here + 1) if self._fence else self._look_at_tag(data, here)
         end = here + len(mark)
         if not self._line_blank:
@@ -187,6 +212,7 @@ class CallScanner:
             return "plain", here + 1
         if found := _OPEN.match(data, here):
             self._wrapped = self._wrapped or found.group("fence") is not None
+            self._name = found.group("name") or ""
             return "call", found.end()
         if self._after_call and _RESULT.match(data, here):
             return "cut", here
@@ -218,11 +244,67 @@ class CallScanner:
             return "call", found.end()
         if blanks and _OPEN_PART.fullmatch(data, inside):
             return "wait", here
+        label = info.lower()
+        if self._tools and blanks and label in (*CALL_FENCES, *JSON_FENCES):
+            bare = True if label in CALL_FENCES else self._may_be_call(data, inside)
+            if bare is None:
+                return "wait", here
+            if bare:
+                self._held = HeldJson(self._tools, mark, label)
+                return "hold", here
         self._fence = mark
         return "plain", end
 
     def _begin_text(self) -> None:
         self._state, self._line_blank, self._before = self._scan_text, True, "\n"
+
+    # ------------------------------------------------------------ bare JSON
+
+    def _scan_start(self, out: list[str | Written]) -> bool:
+        """The answer may be nothing but calls."""
+        bare = self._may_be_call(self._data, self._place)
+        if bare is None:
+            return False
+        self._held = HeldJson(self._tools)
+        self._state = self._scan_held if bare else self._scan_text
+        return True
+
+    def _may_be_call(self, data: str, place: int) -> bool | None:
+        """Can bare JSON at this place be a call? None = more text is needed."""
+        beginning = data[place : place + MAX_BEGINNING]
+        found = may_be_call(beginning)
+        return False if found is None and len(beginning) == MAX_BEGINNING else found
+
+    def _scan_held(self, out: list[str | Written]) -> bool:
+        held = self._held
+        if not held.closed:
+            self._place += held.feed(self._data[self._place :])
+        if held.size > MAX_CALL_CHARS:  # no call is that long
+            self._release(out)
+            return True
+        verdict = held.verdict(self._data[self._place :]) if held.closed else None
+        if verdict is not None:
+            self._settle_held(out, calls=verdict, cut=False)
+        return verdict is not None
+
+    def _settle_held(self, out: list[str | Written], *, calls: bool, cut: bool) -> None:
+        """Emit what was held back, as calls if it is nothing else."""
+        found = self._held.calls(cut=cut) if calls else None
+        if found is None:
+            self._release(out)
+            return
+        raw, complete = found
+        self._raw = [raw]
+        self._emit_call(out, "" if complete else None)
+        if self._state == self._scan_close:
+            self._begin_text()
+
+    def _release(self, out: list[str | Written]) -> None:
+        text = self._held.text
+        out.append(text)
+        self._begin_text()
+        self._follow(text)
+        self._before = text[-1:] or "\n"
 
     # ------------------------------------------------------------ calls
 
@@ -242,6 +324,9 @@ class CallScanner:
         not JSON was the end, and the text after it is scanned again."""
         raw = "".join(self._raw)
         self._raw = []
+        if self._name:
+            raw = f'{{"name": "{self._name}", "arguments": {raw}'
+            missing, self._name = None if missing is None else missing + "}", ""
         end = _END.search(raw)
         if end and not _is_json(raw + (missing or "")):
             self._data, self._place = raw[end.start() :] + self._data[self._place :], 0

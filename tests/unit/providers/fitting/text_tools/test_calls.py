@@ -264,7 +264,7 @@ def test_only_a_possible_tag_is_held_back() -> None:
             emitted += event.text if isinstance(event, BlockDelta) else ""
         held = shown[len(emitted) : place]
         assert shown.startswith(emitted)
-        assert "<tool_call>".startswith(held)
+        assert "<tool_call>".startswith(held) or held == "["
     assert emitted == shown
 
 
