@@ -17,6 +17,7 @@ from tests.helpers import child
 from tests.helpers.scripted_model import ModelServer, say
 from tests.helpers.settings import settings_with
 from tests.helpers.timing import SOON
+from yume_shim.config.file_report import FileReport
 from yume_shim.config.settings_files import MAX_SETTINGS_BYTES, read_layers
 from yume_shim.context.environment import facts
 from yume_shim.context.memory_files import load_memory
@@ -72,11 +73,12 @@ def test_settings_files(tmp_path: Path, name: str, kind: str) -> None:
     env = {"HOME": str(tmp_path / "home")}
 
     def read() -> object:
-        return read_layers(("project", "local"), None, str(tmp_path), env, lambda _, text: warnings.append(text))
+        report = FileReport(lambda _, text: warnings.append(text))
+        return read_layers(("project", "local"), None, str(tmp_path), env, report)
 
     assert promptly(read) == []
     [warning] = warnings
-    assert warning.startswith(f"the settings file {tmp_path / name} is ignored: it cannot be read (")
+    assert warning.startswith(f"settings file {tmp_path / name}: it cannot be read (")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,8 +154,8 @@ def test_the_program_starts_and_answers(tmp_path: Path, form: str, kind: str) ->
     assert ended.code == 0, ended.stderr
     assert b"Hello." in ended.stdout
     said = (ended.stdout + ended.stderr).decode()
-    assert f"{work}/.claude/settings.json is ignored: it cannot be read" in said
-    assert f"{work}/.claude/settings.local.json is ignored: it cannot be read" in said
+    assert f"{work}/.claude/settings.json: it cannot be read" in said
+    assert f"{work}/.claude/settings.local.json: it cannot be read" in said
 
 
 # ---------------------------------------------------------------- files that rules hide

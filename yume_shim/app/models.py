@@ -115,7 +115,10 @@ class ModelResolver:
 
     def resolve(self, text: str) -> ModelSpec:
         """The model that `text` means ("" = the default). Raises BadInvocation."""
-        return self._from_cassette(self.catalog.resolve(text))
+        spec = self._from_cassette(self.catalog.resolve(text))
+        if text and (doubt := self.catalog.doubt(text)):
+            self._keys.note(doubt)
+        return spec
 
     def switch_to(self, text: str) -> ModelSpec:
         """The model that the host asks for. Raises BadInvocation, also if it has no key."""

@@ -170,7 +170,8 @@ class Program:
         from yume_shim.types.blocks import Text
         from yume_shim.types.commands import EndOfInput, UserInput
 
-        prompt = read_prompt(STDIN, self._settings.host.prompt, self._signalled, self._log)
+        host = self._settings.host
+        prompt = read_prompt(STDIN, host.prompt, self._signalled, self._log, host.swallowed_prompt)
         if prompt is not None:
             self._session.submit(UserInput((Text(prompt),), prompt))
         self._session.submit(EndOfInput())

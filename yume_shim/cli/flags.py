@@ -116,6 +116,7 @@ FLAGS: tuple[Flag, ...] = (
     # --- limits
     _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
     _value("--max-budget-usd", "amount", "Stop once the cost passes this amount"),
+    _value("--price", "in,out", "Price of the model in USD per million tokens of input and output", ours=True),
     # --- tools and permissions
     _value("--tools", "names", "Tools offered to the model; an empty value offers none", kind="variadic"),
     _value("--allowedTools --allowed-tools", "rules", "Rules that allow calls", kind="variadic"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import EndpointSettings, ModelSettings, NetworkSettings, RetrySettings
 from yume_shim.types.value import fields
 
@@ -31,8 +32,25 @@ def model_settings(sources: SettingSources) -> ModelSettings:
         thinking_budget=sources.whole("max-thinking-tokens", "MAX_THINKING_TOKENS"),
         thinking_display=text("thinking-display") or "",
         max_output_tokens=sources.whole("", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
+        price=_price(sources),
         **_sampling(sources),
     )
+
+
+def _price(sources: SettingSources) -> tuple[float, float] | None:
+    """`--price IN,OUT`."""
+    raw = sources.text("price")
+    if raw is None:
+        return None
+    try:
+        given = tuple(float(part) for part in raw.split(","))
+    except ValueError:
+        given = ()
+    if len(given) != 2 or not all(0 <= price < float("inf") for price in given):
+        raise BadInvocation(
+            f"Error: --price must be two numbers, USD per million tokens (input,output: 0.5,1.5), not '{raw}'"
+        )
+    return given[0], given[1]
 
 
 def _model(sources: SettingSources) -> str:

@@ -170,6 +170,10 @@ class NestedDialect:
             case Compacted():
                 return self._compacted(event, tagged)
             case LocalCommandDone():
+                if event.failure is not None:
+                    from yume_shim.dialects.results import compaction_error
+
+                    return [self._messages.synthetic(compaction_error(event.failure), tagged)]
                 if event.failed:
                     return [self._messages.synthetic(event.text, tagged)]
                 return [self._messages.command_output(event.text, tagged)]

@@ -128,6 +128,11 @@ def error_text(failure: Failure) -> str:
             return f"API Error: {status}{failure.message}{detail}"
 
 
+def compaction_error(failure: Failure) -> str:
+    """Why the history could not be compacted, as the Claude CLI says it."""
+    return f"Error during compaction: {error_text(failure)}"
+
+
 def error_list(event: TurnEnded) -> list[str]:
     """`errors`: why the turn did not succeed, one sentence each; empty on success."""
     match event.outcome:
@@ -165,6 +170,16 @@ def terminal_reason(event: TurnEnded) -> str:
 
 
 # ---------------------------------------------------------------- figures
+
+
+def cost_unknown(event: TurnEnded) -> Literal[True] | None:
+    """`cost_unknown`: the price of some model of the session is not known; None = left out."""
+    return None if all(each.cost_known for each in event.model_usage) else True
+
+
+def cost_estimated(event: TurnEnded) -> Literal[True] | None:
+    """`cost_estimated`: the total is not exact; None = left out."""
+    return True if any(each.usage.estimated or not each.cost_known for each in event.model_usage) else None
 
 
 def model_usage(models: Iterable[ModelUsage]) -> dict[str, ModelFigures]:
@@ -214,7 +229,7 @@ def _figures(entry: ModelUsage) -> ModelFigures:
         cacheCreationEphemeral1hInputTokens=usage.cache_write_1h,
         canonicalModel=entry.model,
         provider=entry.provider or None,
-        costBasis=None if entry.cost_known else "unknown",
+        costBasis="unknown" if not entry.cost_known else "list_price" if entry.list_price else None,
     )
 
 

@@ -101,7 +101,7 @@ class Compactor:
             emit(CompactEnded("stopped"))
             raise Stopped((), Usage(), None) from None
         except CompactionFailed as failed:
-            emit(CompactEnded(failed.message))
+            emit(CompactEnded(failed.message, failed.failure))
             raise
         except Exception as error:
             emit(CompactEnded(f"{type(error).__name__}: {error}"))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.children import Child
     from yume_shim.types.errors import Failure
-    from yume_shim.types.models import ModelSpec, Usage
+    from yume_shim.types.models import Cost, ModelSpec, Usage
     from yume_shim.types.ports import (
         Asker,
         BackgroundTasks,
@@ -52,7 +52,7 @@ class EngineServices:
     gate: Gate
     asker: Asker
     provider_for: Callable[[ModelSpec], Provider]
-    cost: Callable[[ModelSpec, Usage], tuple[float, bool]]
+    cost: Callable[[ModelSpec, Usage], Cost]
     log: Callable[[str, str], None]
     secrets: Sequence[str] = ()
     """Keys in use: removed from every tool's output. It grows when more keys are read."""

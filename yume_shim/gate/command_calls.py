@@ -166,7 +166,7 @@ class CommandCall:
         if self._allow_rule(command, words, remembered_only):
             self.by_rule = True
             return True
-        if remembered_only:
+        if remembered_only or self._space.rules_only:
             return False
         if words[0].text == "cd":
             if len(words) != 2 or self._flow.unknown or self._changed_by_others(number, command, words[1:]):

@@ -77,11 +77,13 @@ class RuleBook:
     # ------------------------------------------------ find
 
     def entries(self, behaviour: Behaviour, spec: ToolSpec, remembered_only: bool = False) -> list[Entry]:
-        """The rules that name this tool."""
+        """The rules that name this tool. An allow rule must name it: `*` allows nothing, and `Edit(*)` only Edit."""
         return [
             entry
             for entry in self._entries[behaviour]
-            if names_tool(entry.rule, spec) and (entry.remembered or not remembered_only)
+            if names_tool(entry.rule, spec)
+            and (entry.remembered or not remembered_only)
+            and (behaviour != "allow" or not _too_wide(entry.rule, spec))
         ]
 
     def for_places(
@@ -90,7 +92,8 @@ class RuleBook:
         """The rule that covers these paths. A deny or ask rule covers them if it matches any spelling of any path, an
         allow rule only if it matches both spellings of all of them."""
         for entry in self.entries(behaviour, spec, remembered_only):
-            if entry.rule.bare or (places and _covers(entry, places, every=behaviour == "allow")):
+            whole = entry.rule.tool_only if behaviour == "allow" else entry.rule.bare
+            if whole or (places and _covers(entry, places, every=behaviour == "allow")):
                 return entry.rule
         return None
 
@@ -107,9 +110,10 @@ class RuleBook:
         """Whether any deny rule names paths."""
         return any(entry.paths for entry in self._entries["deny"])
 
-    def locks_paths(self) -> bool:
-        """Whether any deny rule forbids writing paths."""
-        return bool(self._path_denies("Edit") or self._path_denies("Write"))
+    def locked_patterns(self) -> tuple[PathPattern, ...]:
+        """The patterns of all `Edit` and `Write` deny rules."""
+        denies = (*self._path_denies("Edit"), *self._path_denies("Write"))
+        return tuple(pattern for entry in denies for pattern in entry.paths)
 
     def hidden_patterns(self) -> tuple[PathPattern, ...]:
         """The patterns of all `Read` deny rules."""
@@ -137,7 +141,8 @@ class RuleBook:
     # ------------------------------------------------ bind
 
     def _bind(self, behaviour: Behaviour, rule: Rule, remembered: bool) -> Entry:
-        if rule.bare or rule.content is None or rule.tool in PATHLESS or rule.is_mcp:
+        whole = rule.tool_only if behaviour == "allow" else rule.bare
+        if whole or rule.content is None or rule.tool in PATHLESS or rule.is_mcp:
             return Entry(rule, remembered)
         space = self._workspace
         # A deny must hold in every folder of the session; an allow counts for the working folder only.
@@ -164,6 +169,11 @@ class RuleBook:
         rest = pattern.regex.pattern[len(before) :]
         regex = re.compile(re.escape(slashed(real, flavour).rstrip("/")) + rest, pattern.regex.flags)
         return PathPattern(real, regex, flavour)
+
+
+def _too_wide(rule: Rule, spec: ToolSpec) -> bool:
+    """As the Claude CLI reads allow rules: a `*` in place of a tool or of its paths does not reach other tools."""
+    return rule.tool == "*" or (rule.content == "*" and rule.tool not in (spec.name, *spec.aliases))
 
 
 def _covers(entry: Entry, places: tuple[Place, ...], every: bool) -> bool:

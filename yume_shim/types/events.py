@@ -295,6 +295,8 @@ class ModelUsage:
     max_output: int
     provider: str = ""
     cost_known: bool = True
+    list_price: bool = False
+    """Some of it was priced by the vendor's list, although the address was not the vendor's."""
 
 
 @value

@@ -76,6 +76,8 @@ class HostSettings:
     input_format: InputFormat = "lines"
     """"lines" = JSON lines on stdin; "text" = all of stdin is (part of) the prompt."""
     prompt: str | None = None
+    swallowed_prompt: str = ""
+    """A sentence about the flag whose list may have taken the prompt, if there is no prompt."""
     verbose: bool = False
     partial_messages: bool = False
     replay_user_messages: bool = False
@@ -135,6 +137,8 @@ class ModelSettings:
     """0.0 to 2.0; rows of `overrides` are stronger."""
     top_p: float | None = None
     stop_sequences: tuple[str, ...] = ()
+    price: tuple[float, float] | None = None
+    """USD per million tokens of input and output (`--price`), for models of the first provider that is resolved."""
 
 
 @value
@@ -286,6 +290,9 @@ class PermissionSettings:
     add_dirs: tuple[str, ...] = ()
     confined: bool = False
     """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""
+    files_damaged: bool = False
+    """A settings file cannot be used, so rules that should guard may be missing: nothing but rules given by flag or by
+    the host, and bypassPermissions, allows commands and edits without asking."""
 
 
 @value

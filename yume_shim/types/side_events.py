@@ -28,6 +28,8 @@ class CompactEnded:
     """The request for a summary has ended; `error` says why there is none ("" = there is one)."""
 
     error: str = ""
+    failure: Failure | None = None
+    """The provider's failure, if that is the reason."""
 
 
 @value
