@@ -60,6 +60,7 @@ class Program:
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
             on_task=self._emit,
+            secrets=startup.keys.secrets,
         )
         self._gate = Permissions(
             settings,

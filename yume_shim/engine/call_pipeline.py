@@ -200,8 +200,18 @@ class CallPipeline:
         self._cancel.check()
         self.begun.add(prepared.call.id)
         with Heartbeat(self._services, prepared):
-            context = ToolContext(prepared.call.id, self._cancel, spawn=self._spawn, confinement=prepared.confinement)
+            context = ToolContext(
+                prepared.call.id,
+                self._cancel,
+                spawn=self._spawn,
+                confinement=prepared.confinement,
+                verdict_on=lambda changed: self._verdict_on(prepared, changed),
+            )
             return self._toolbox.run(prepared, context)
+
+    def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
+        call = replace(prepared.call, input={**prepared.call.input, **changed})
+        return self._services.gate.decide(call, prepared.spec).verdict
 
     def _after(self, prepared: PreparedCall, output: ToolOutput) -> ToolOutput:
         hooks = self._services.hooks
@@ -213,6 +223,7 @@ class CallPipeline:
         return output if after.output is output else self._clean(prepared.call, after.output)
 
     def _after_failure(self, prepared: PreparedCall, finished: ToolFinished) -> ToolFinished:
+        finished = self._clean_failure(finished)
         if self._services.hooks is None:
             return finished
         failure = ToolOutput(finished.result.content, finished.structured, is_error=True)
@@ -232,6 +243,14 @@ class CallPipeline:
             if count:
                 self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")
         return output
+
+    def _clean_failure(self, finished: ToolFinished) -> ToolFinished:
+        """Remove keys: what a failed command printed is in its message."""
+        output = ToolOutput(finished.result.content, finished.structured)
+        clean = self._clean(finished.call, output)
+        if clean is output:
+            return finished
+        return replace(finished, result=replace(finished.result, content=clean.content), structured=clean.structured)
 
     def _clean_text(self, call: ToolCall, text: str) -> str:
         cleaned = self._clean(call, ToolOutput(text)).content if text else ""

@@ -119,6 +119,8 @@ class ModelSettings:
     default_provider: str = ""
     """From environment or config file: weaker than `provider/model` names and aliases."""
     name: str = ""
+    project_name: str = ""
+    """The model that files of an untrusted project name. It is used if it is at the same provider as `name`."""
     provider_model: str = ""
     """The model to use when a host asks for a Claude alias that the chosen provider does not know."""
     chosen_by_flag: bool = False
