@@ -57,6 +57,8 @@ class CallPipeline:
         self._asker = asker
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
         self.notes: list[str] = []
+        self.stopped: str | None = None
+        """Why hooks end the turn after these calls; None = they do not."""
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
 
@@ -113,7 +115,7 @@ class CallPipeline:
         except Exception as error:
             return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
         took = round((self._services.clock.monotonic() - begun) * 1000)
-        output = self._after(permitted, self._clean(call, output))
+        output = self._after(permitted, replace(self._clean(call, output), duration_ms=took))
         return self._finish(call, output, took)
 
     # ------------------------------------------------------------ before, decide
@@ -124,6 +126,7 @@ class CallPipeline:
             return UNCHANGED
         before = hooks.before(prepared, self._cancel)
         self._note(before.notes)
+        self._stop(before.stop)
         return before
 
     def _prepare_again(self, call: ToolCall, given: Json) -> PreparedCall:
@@ -131,13 +134,11 @@ class CallPipeline:
         return self._toolbox.prepare(self._toolbox.complete_for_host(replace(call, input=given)))
 
     def _decide(self, prepared: PreparedCall, before: BeforeCall) -> tuple[PreparedCall, Decision]:
-        """Combine the decisions of gate and hooks: a denial by the gate wins, otherwise the hooks' decision counts."""
+        """Combine the decisions of gate and hooks."""
         if not prepared.spec.gated:
             return prepared, ALLOWED
         decision = self._named(self._services.gate.decide(prepared.call, prepared.spec))
-        hooked = before.decision
-        combined = decision if hooked is None or decision.verdict == "deny" else hooked
-        return prepared.at(decision.judged), combined
+        return prepared.at(decision.judged), _combined(decision, before.decision)
 
     def _named(self, decision: Decision) -> Decision:
         """The decision, with the right name for who asks."""
@@ -154,6 +155,8 @@ class CallPipeline:
             return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
         if decision.confinement is not None:
             prepared = replace(prepared, confinement=decision.confinement)
+        if decision.verdict == "ask" and self._services.hooks is not None:
+            decision = self._services.hooks.permission(prepared, decision, self._cancel) or decision
         if decision.verdict == "allow":
             return prepared
         call = prepared.call
@@ -216,6 +219,7 @@ class CallPipeline:
             return output
         after = hooks.after(prepared, output, self._cancel)
         self._note(after.notes)
+        self._stop(after.stop)
         return output if after.output is output else self._clean(prepared.call, after.output)
 
     def _after_failure(self, prepared: PreparedCall, finished: ToolFinished) -> ToolFinished:
@@ -270,9 +274,23 @@ class CallPipeline:
             self._services.emit(NoteAdded(note, counts=False))
         self.notes.extend(notes)
 
+    def _stop(self, reason: str | None) -> None:
+        if reason is not None and self.stopped is None:
+            self.stopped = reason
+
     def _unexpected(self, call: ToolCall, error: Exception) -> ToolFailed:
         self._services.log("error", f"tool {call.name} failed unexpectedly: {type(error).__name__}: {error}")
         return ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}")
+
+
+def _combined(decision: Decision, hooked: Decision | None) -> Decision:
+    """A denial by the gate wins. A hook may refuse or ask in every mode; what it allows is not asked about, unless a
+    rule asks. Where both allow, the gate's decision counts: it may confine a command."""
+    if hooked is None or decision.verdict == "deny":
+        return decision
+    if hooked.verdict == "allow" and (decision.verdict == "allow" or decision.reason_type == "rule"):
+        return decision
+    return hooked
 
 
 def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:

@@ -24,6 +24,8 @@ class ToolOutput:
     is_error: bool | None = None
     mode: str = ""
     """The permission mode that this call sets (the tools of plan mode)."""
+    duration_ms: int = 0
+    """How long the call took; the pipeline fills it in."""
 
 
 @value

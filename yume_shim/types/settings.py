@@ -320,6 +320,19 @@ class McpServer:
 
 
 @value
+class HookSettings:
+    """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
+
+    sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Layers of a folder that is not trusted: their hooks are named, not run."""
+    fail_closed: bool = False
+    """A guard that fails refuses the call (`hooks.failClosed`)."""
+    show_all: bool = False
+    """Report hooks of all events (`--include-hook-events`)."""
+
+
+@value
 class McpSettings:
     """MCP servers and their limits."""
 
@@ -376,3 +389,4 @@ class Settings:
     permissions: PermissionSettings = PermissionSettings()
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
+    hooks: HookSettings = HookSettings()
