@@ -34,6 +34,7 @@ def main() -> int:
         "sizes": sizes,
         "module names": module_names,
         "tables in documents": lambda: command([sys.executable, os.path.join("scripts", "doc_tables.py"), "--check"]),
+        "price table": lambda: command([sys.executable, os.path.join("scripts", "price_table.py"), "--check"]),
         "nothing private": nothing_private,
     }
     table = []

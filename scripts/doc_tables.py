@@ -2,7 +2,8 @@
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
-the protected names from yume_shim/types/protected_names.py.
+docs/protocol/flat.md from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py; the
+protected names from yume_shim/types/protected_names.py.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import sys
 
 import _venv
+import flat_tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +37,11 @@ def main() -> int:
             "families": families(),
             "thresholds": thresholds(),
         },
+        os.path.join("docs", "protocol", "flat.md"): {
+            "lines out": flat_tables.lines_out(),
+            "objects": flat_tables.objects(),
+        },
+        os.path.join("docs", "settings.md"): {"settings": settings()},
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
         os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
         os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
@@ -166,6 +173,19 @@ def names_only_ours() -> str:
     from yume_shim.types.protected_names import PROTECTED
 
     return "\n" + ", ".join(f"`{row.name}`" for row in PROTECTED if not row.claude) + ".\n\n"
+
+
+def settings() -> str:
+    """Every setting of the config file, and every variable without one."""
+    from yume_shim.config.known_settings import KINDS, OTHER_VARIABLES, SETTINGS
+
+    lines = ["", "| setting | value | default | flag, variable | meaning |", "|---|---|---|---|---|"]
+    for each in SETTINGS:
+        over = ", ".join(f"`{name}`" for name in (each.flag, each.variable) if name)
+        lines.append(f"| `{each.key}` | {KINDS[each.kind][0]} | {each.default} | {over} | {each.meaning} |")
+    lines += ["", "| variable | meaning |", "|---|---|"]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in sorted(OTHER_VARIABLES.items())]
+    return "\n".join(lines) + "\n\n"
 
 
 def quirks() -> str:

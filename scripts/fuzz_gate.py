@@ -13,10 +13,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import _venv
 
+if TYPE_CHECKING:
+    from tests.helpers.gate_fuzz import Finding
+
 MAX_COUNT = 1_000_000
+
+
+def show(finding: Finding) -> None:
+    """Print a finding at once: a long run may be stopped."""
+    print(f"! seed {finding.seed}, number {finding.number}, {finding.mode}: {finding.what}", flush=True)
+    print(repr(finding.command), flush=True)
 
 
 def main() -> int:
@@ -38,13 +48,11 @@ def main() -> int:
     began = time.monotonic()
     numbers = range(given.start, given.start + min(given.count, MAX_COUNT))
     with tempfile.TemporaryDirectory(prefix="yume-fuzz-") as folder:
-        tally = fuzz(Trial(Path(folder)), given.seed, numbers, (given.mode,) if given.mode else tuple(MODES))
+        tally = fuzz(Trial(Path(folder)), given.seed, numbers, (given.mode,) if given.mode else tuple(MODES), show)
     print(
         f"{tally.generated} decisions, {tally.allowed} commands allowed and run, {tally.programs} programs seen, "
         f"{len(tally.findings)} findings, {time.monotonic() - began:.0f} s"
     )
-    for finding in tally.findings:
-        print(f"! seed {finding.seed}, number {finding.number}, {finding.mode}: {finding.what}\n{finding.command!r}")
     return 1 if tally.findings else 0
 
 

@@ -17,6 +17,7 @@ from tests.helpers import child
 from tests.helpers.scripted_model import ModelServer, say
 from tests.helpers.settings import settings_with
 from tests.helpers.timing import SOON
+from yume_shim.config.file_report import FileReport
 from yume_shim.config.settings_files import MAX_SETTINGS_BYTES, read_layers
 from yume_shim.context.environment import facts
 from yume_shim.context.memory_files import load_memory
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes, devices and links")
 
-AT_START = (".claude/settings.json", ".claude/settings.local.json", ".git/HEAD", "CLAUDE.md", "CLAUDE.local.md")
+AT_START = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".git/HEAD"),
+    *("CLAUDE.md", "CLAUDE.local.md", ".mcp.json"),
+)
 KINDS = ("pipe", "link to a pipe", "/dev/zero", "/dev/tty", "folder", "endless link", "huge")
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 
@@ -72,11 +76,12 @@ def test_settings_files(tmp_path: Path, name: str, kind: str) -> None:
     env = {"HOME": str(tmp_path / "home")}
 
     def read() -> object:
-        return read_layers(("project", "local"), None, str(tmp_path), env, lambda _, text: warnings.append(text))
+        report = FileReport(lambda _, text: warnings.append(text))
+        return read_layers(("project", "local"), None, str(tmp_path), env, report)
 
     assert promptly(read) == []
     [warning] = warnings
-    assert warning.startswith(f"the settings file {tmp_path / name} is ignored: it cannot be read (")
+    assert warning.startswith(f"settings file {tmp_path / name}: it cannot be read (")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -152,8 +157,45 @@ def test_the_program_starts_and_answers(tmp_path: Path, form: str, kind: str) ->
     assert ended.code == 0, ended.stderr
     assert b"Hello." in ended.stdout
     said = (ended.stdout + ended.stderr).decode()
-    assert f"{work}/.claude/settings.json is ignored: it cannot be read" in said
-    assert f"{work}/.claude/settings.local.json is ignored: it cannot be read" in said
+    assert f"{work}/.claude/settings.json: it cannot be read" in said
+    assert f"{work}/.claude/settings.local.json: it cannot be read" in said
+    assert f"{work}/.mcp.json cannot be read" in said
+
+
+# ---------------------------------------------------------------- settings that would move the conversation
+
+MOVES: list[dict[str, Any]] = [
+    {"model": "openai/gpt-5.4"},
+    {"model": "gpt-5.4"},
+    {"model": "ollama/llama"},
+    {"provider": "openai", "model": "gpt-5.4"},
+    {"fallback": ["openai/gpt-5.4"], "fallbackModel": "openai/gpt-5.4"},
+    {"env": {"YUME_PROVIDER": "openai", "YUME_MODEL": "gpt-5.4", "ANTHROPIC_MODEL": "openai/gpt-5.4"}},
+    {"env": {"ANTHROPIC_BASE_URL": "{other}", "YUME_API_BASE": "{other}"}},
+    {"aliases": {"default": "openai/gpt-5.4"}, "endpoints": {"anthropic": {"base_url": "{other}"}}},
+]
+
+
+@pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
+@pytest.mark.parametrize("given", MOVES)
+def test_a_project_does_not_move_the_conversation(tmp_path: Path, given: dict[str, Any], file: str) -> None:
+    """Not even when the user's own vendor refuses and a key for the other one is there."""
+    work, home = tmp_path / "work", tmp_path / "home"
+    (work / ".claude").mkdir(parents=True)
+    (work / ".yume").mkdir()
+    home.mkdir()
+    with ModelServer([say("Hello.")]) as own, ModelServer([say("Moved.")]) as other:
+        text = json.dumps(given).replace("{other}", other.url)
+        (work / ".claude" / file).write_text(text)
+        (work / ".yume" / "config.toml").write_text(
+            f'model = "openai/gpt-5.4"\n[env]\nANTHROPIC_BASE_URL = "{other.url}"\n'
+        )
+        env = child.clean_environment(home, ANTHROPIC_BASE_URL=own.url, ANTHROPIC_API_KEY="not-a-key")
+        env |= {"OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": other.url, "OLLAMA_HOST": other.url}
+        ended = child.run(["-p", "Hi"], [], cwd=work, env=env)
+        assert other.requests == []
+    assert (ended.code, ended.stdout) == (0, b"Hello.\n"), ended.stderr
+    assert b"ignored" in ended.stderr
 
 
 # ---------------------------------------------------------------- files that rules hide

@@ -21,14 +21,14 @@ from yume_shim.types.events import (
     ResponseStarted,
     SessionInfo,
 )
-from yume_shim.types.models import Endpoint, ModelSpec, ToolSpec, Usage
+from yume_shim.types.models import Cost, Endpoint, ModelSpec, ToolSpec, Usage
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from yume_shim.types.events import Event, ModelEvent
-    from yume_shim.types.models import Request
+    from yume_shim.types.models import Cost, Request
     from yume_shim.types.outputs import ToolContext
     from yume_shim.types.ports import Cancel, Emit
 
@@ -210,7 +210,7 @@ class Bench:
             gate=self.gate,
             asker=asker or ScriptedAsker(),
             provider_for=lambda spec: provider,
-            cost=lambda spec, usage: ((usage.input + 10 * usage.output) / 1_000_000, True),
+            cost=lambda spec, usage: Cost((usage.input + 10 * usage.output) / 1_000_000),
             log=lambda level, message: self.logged.append((level, message)),
         )
 

@@ -27,6 +27,8 @@ from yume_shim.gate.workspace import Workspace
 from yume_shim.types.settings import Rules
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yume_shim.gate.shell import Word
 
 RECORDED = word_set(
@@ -188,11 +190,20 @@ class Trial:
         if word.kind == "plain":
             if text == "~" or text.startswith("~/"):
                 text = str(self._home) + text[1:]
-            return text == argv[0] and self._explains(words[1:], argv[1:])
+            text = text.removeprefix("./") if text.startswith("./~") else text  # how the gate writes a quoted ~
+            return text == argv[0].removeprefix("./" if argv[0].startswith("./~") else "") and self._explains(
+                words[1:], argv[1:]
+            )
         return word.kind == "glob" and any(self._explains(words[1:], argv[end:]) for end in range(1, len(argv) + 1))
 
 
-def fuzz(trial: Trial, seed: int, numbers: range, modes: tuple[str, ...] = tuple(MODES)) -> Tally:
+def fuzz(
+    trial: Trial,
+    seed: int,
+    numbers: range,
+    modes: tuple[str, ...] = tuple(MODES),
+    report: Callable[[Finding], None] | None = None,
+) -> Tally:
     """Check the commands of these numbers in every mode. A number and a seed always give the same command."""
     allowed = programs = 0
     findings: list[Finding] = []
@@ -204,6 +215,8 @@ def fuzz(trial: Trial, seed: int, numbers: range, modes: tuple[str, ...] = tuple
             programs += count
             if what:
                 findings.append(Finding(seed, number, mode, command, what))
+                if report is not None:
+                    report(findings[-1])
     return Tally(len(numbers) * len(modes), allowed, programs, tuple(findings))
 
 

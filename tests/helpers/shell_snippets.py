@@ -92,6 +92,8 @@ class Snippets:
     def next(self) -> str:
         """The next command: parts with joints between them, sometimes in a compound, sometimes with noise."""
         pick = self._random
+        if pick.random() < 0.5:
+            return self._recipe()
         text = self._part()
         for _ in range(pick.choice((0, 0, 1, 1, 1, 2, 2, 3))):
             text += pick.choice(JOINTS) + self._part()
@@ -103,6 +105,46 @@ class Snippets:
             place = pick.randrange(len(text) + 1)
             text = text[:place] + pick.choice(NOISE) + text[place + pick.choice((0, 0, 1)) :]
         return text
+
+    def _recipe(self) -> str:
+        """A part that changes the shell, its folder or a name, and a part that depends on it; little else."""
+        pick = self._random
+        kind = pick.randrange(3)
+        if kind == 0:
+            name = pick.choice(("PATH", "HOME"))
+            assigns = (
+                f"printf 'abc%n' {name}",
+                f"printf -v {name} 3",
+                f"true {{{name}}}>/dev/null",
+                f"read {name} < a.txt",
+            )
+            first, second = pick.choice((*assigns, self._assigning())), self._use("")
+        elif kind == 1:
+            wrapper = pick.choice(("", "", "time ", "command ", "builtin ", "time -p ", "nice "))
+            folder = pick.choice(("one/link/..", "one/link", "rep", "..", "sub", "n", "hid", "locked", "3", "deep/er"))
+            first = f"{wrapper}cd {self._quoted(folder)}"
+            second = self._use("") if pick.random() < 0.5 else f"{pick.choice(('cd ..', 'cd -'))}; {self._use('')}"
+        else:
+            sure = pick.random() < 0.7
+            target = "n3" if sure else pick.choice(("moved", "e", "sub", "plain", "."))
+            source = pick.choice(("n", "m") if sure else ("n/out", "hid", "locked", "plain", ".", "3", "n/file"))
+            maker = pick.choice(("mv", "cp -r", "cp -a", "mv -T") if sure else ("ln -s", *WORKING))
+            first = f"{maker} {self._quoted(source)} {self._quoted(target)}"
+            second = self._use(target, ("/file", "/out/o.txt", "/out/new") if sure else ())
+        if pick.random() < 0.15:
+            second = f"{self._part()}; {second}"
+        return f"{first}{pick.choice(JOINTS)}{second}"
+
+    def _use(self, target: str, below: tuple[str, ...] = ()) -> str:
+        """A part that works on what a name leads to; without a name, on what folder or variables decide."""
+        pick = self._random
+        if not target and pick.random() < 0.5:
+            return pick.choice(PLAIN)
+        tails = below or ("/file", "/out/o.txt", "/n/file", "/*", "/secret.txt", "/f", "/out/new")
+        tail = pick.choice(tails)
+        path = target + tail if target else pick.choice(("x", "w/new", "w/o.txt", "secret.txt", "f", "~/secret.txt"))
+        path = self._quoted(path) if "*" not in path else path
+        return pick.choice((f"{pick.choice(READING)} {path}", f"echo x > {path}", f"touch {path}", f"head < {path}"))
 
     def _part(self) -> str:
         pick = self._random

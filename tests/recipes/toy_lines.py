@@ -108,6 +108,10 @@ class Decoder:
         self._over = True
         return [ResponseFailed(failure_incomplete(self._request.model.endpoint.name))]
 
+    def reported(self) -> tuple[Usage, bool]:
+        """Counts come with the end only."""
+        return Usage(), False
+
     def _switch(self, kind: str) -> list[ModelEvent]:
         """Close the open block if it is of another kind, and open one of this kind."""
         if self._open == kind:

@@ -73,9 +73,13 @@ class Providers:
 
     def refine(self, spec: ModelSpec, cancel: Cancel) -> ModelSpec:
         """The model with the limits that its endpoint reports, if the catalogue does not know it and the endpoint can
-        be asked, and with those that its refusals named, in this process or in an earlier one."""
-        if not spec.known and spec.endpoint.tells_limits:
-            credential = self._keys.get(spec.endpoint, cancel)
+        be asked, else with the window of the price table; and with those that its refusals named, in this process or
+        in an earlier one."""
+        if not spec.known:
+            from yume_shim.catalog.cost import with_listed_window
+
+            spec = with_listed_window(spec)
+            credential = self._keys.get(spec.endpoint, cancel) if spec.endpoint.tells_limits else None
             if credential is not None:
                 spec = self._limits_cache().refine(spec, credential, cancel)
         if self._limits is None and not os.path.exists(self._facts_path()):  # nearly always: nothing was ever learned

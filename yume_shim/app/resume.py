@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from yume_shim.types.stored_session import StoredSession
 
 
+NOTHING_TO_CONTINUE = "--continue: this folder has no session to continue, so a new one is started"
+
+
 class NoConversation(BadInvocation):
     """There is no session to continue under that name."""
 
@@ -55,7 +58,8 @@ def open_session(
         _check_unused(projects, settings)
     path = _find(settings, projects) if continuing else ""
     if not path:
-        return _new_session(settings, projects, fresh_id)
+        new = _new_session(settings, projects, fresh_id)
+        return replace(new, notes=(NOTHING_TO_CONTINUE,)) if continuing else new
     return _load_existing(settings, projects, path, fresh_id, now)
 
 
@@ -78,7 +82,7 @@ def _load_existing(
     if stored is None:
         if asked.resume:
             raise _unknown(asked.resume)
-        return _new_session(settings, projects, fresh_id)
+        return replace(_new_session(settings, projects, fresh_id), notes=(NOTHING_TO_CONTINUE,))
     notes = (f"{stored.skipped} unreadable lines of {path} were skipped",) if stored.skipped else ()
     if not asked.fork:
         return OpenedSession(old_id, path, stored, lock, notes=notes)
@@ -108,7 +112,15 @@ def _find(settings: Settings, projects: str) -> str:
 
 
 def _unknown(name: str) -> NoConversation:
-    return NoConversation(f"No conversation found with session ID: {name}", name)
+    from yume_shim.text.uuids import is_uuid
+
+    if is_uuid(name):
+        return NoConversation(f"No conversation found with session ID: {name}", name)
+    return NoConversation(
+        "Error: --resume requires a valid session ID or session title when used with --print. Usage: yume-shim -p "
+        f'--resume <session-id|title>. Provided value "{name}" is not a UUID and does not match any session title.',
+        name,
+    )
 
 
 def _check_unused(projects: str, settings: Settings) -> None:

@@ -9,7 +9,7 @@ from yume_shim.app.output import Output, refusal_output
 from yume_shim.app.resume import NoConversation, open_session
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import secrets_of
-from yume_shim.config.setting_sources import SettingSources
+from yume_shim.config.setting_sources import SettingSources, working_folder
 from yume_shim.host.clock import FixedClock, SystemClock
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.latch import Latch
@@ -17,7 +17,8 @@ from yume_shim.host.log import Log
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.events import ResumeFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.settings import Rules
 from yume_shim.types.shapes import timestamp
 
 TYPE_CHECKING = False
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 LOCAL_COMMANDS = ("clear", "compact")
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 FLAT_REFUSED = 2
+PRICE_NEEDED = "give --price IN,OUT (USD per million tokens), or `prices` for the model in the config file"
+COUNTS_AS_ZERO = "its cost counts as zero, and the budget cannot stop it. Give --price IN,OUT (USD per million tokens)"
 CLAUDE_REFUSED = 1
 
 
@@ -54,7 +57,8 @@ def run(
         if errors:
             raise BadInvocation(errors[0])
         early_log = Log("-", env.get("YUME_LOG", "warning"))
-        settings = build_settings(SettingSources(values, words, flat=flat, env=env, cwd=os.getcwd(), log=early_log))
+        cwd = working_folder()
+        settings = build_settings(SettingSources(values, words, flat=flat, env=env, cwd=cwd, log=early_log))
         startup = Startup(settings, flat, listeners)
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
@@ -101,8 +105,31 @@ class Startup:
         credential = self.keys.known(self.spec.endpoint)
         if credential is None and flat:
             raise self.keys.missing(self.spec.endpoint)
+        unpriced = settings.limits.max_budget_usd is not None and self._unpriced()
+        if unpriced and flat:
+            raise BadInvocation(f"{unpriced}: {PRICE_NEEDED}", "config")
         self.log = self._open_log(credential)
+        for warning in (f"{unpriced}: {COUNTS_AS_ZERO}" if unpriced else "", *self._unknown_names()):
+            if warning:
+                self.log("warning", warning)
         self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
+
+    def _unpriced(self) -> str:
+        """What is wrong if no price of the model is known; "" if one is. Needs the price table, so only a start with a
+        budget asks."""
+        from yume_shim.catalog.cost import has_price
+
+        if has_price(self.spec):
+            return ""
+        return f"--max-budget-usd: no price is known for {self.spec.endpoint.name}/{self.spec.id}"
+
+    def _unknown_names(self) -> list[str]:
+        permissions = self.settings.permissions
+        if not self.settings.tools.names and permissions.rules == Rules() and not permissions.add_dirs:
+            return []
+        from yume_shim.app.name_checks import name_warnings
+
+        return name_warnings(self.settings)
 
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""
@@ -200,12 +227,12 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
         return 1
     if last_end is None or (last_end.failed_command and not flat):
         return 0
-    return 1 if last_end.outcome != "success" else 0
+    return 0 if last_end.outcome in SUCCESSES else 1
 
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
     """Report that the process cannot start; returns the exit code. One message goes to stderr. The flat dialect also
-    prints a `system/error` line in place of init; a Claude form that finds no session to continue prints a `result`."""
+    prints a `system/error` line in place of init; stream-json prints a `result` if there is no session to continue."""
     from yume_shim.text.redact import redact
 
     # a key may be in the wrong place: `--api-key-env sk-…`
@@ -218,7 +245,7 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     if flat:
         refusal_output(None, clock, ids).emit(StartFailed(message, error.kind))
         return FLAT_REFUSED
-    if isinstance(error, NoConversation) and settings is not None:
+    if isinstance(error, NoConversation) and settings is not None and settings.host.output_format == "stream-json":
         refusal_output(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
     return CLAUDE_REFUSED
 

@@ -70,11 +70,13 @@ def open_transcript(
 
 
 def price(spec: ModelSpec | None, usage: Usage) -> float | None:
-    """What an answer cost; None if the price is not known (yet)."""
+    """What an answer cost; None if the price is not known."""
     from yume_shim.catalog.cost import cost_usd
 
-    cost, known = cost_usd(spec, usage) if spec is not None else (0.0, False)
-    return round(cost, COST_DECIMALS) if known else None
+    if spec is None:
+        return None
+    cost = cost_usd(spec, usage)
+    return round(cost.usd, COST_DECIMALS) if cost.known else None
 
 
 def _fork_of(opened: OpenedSession, ids: Ids) -> Fork | None:

@@ -1,34 +1,32 @@
-"""Computes the cost of usage from the catalogue's prices, or from those of genai-prices once it is loaded.
-
-genai-prices knows far more models, but importing it takes 300 ms of CPU, so nothing waits for it: the first response
-of a model without a price starts the import on a thread; until it is done, that model's price is unknown.
-"""
+"""Computes the cost of usage: from the prices that the user gave or the catalogue lists, else from the price table."""
 
 from __future__ import annotations
 
-import threading
+from yume_shim.types.models import Cost, Usage
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from yume_shim.types.models import ModelSpec, Usage
-
-    Pricer = Callable[[ModelSpec, Usage], float | None]
+    from yume_shim.types.models import ModelSpec
 
 MILLION = 1_000_000
 HOUR_WRITE = 2.0
 """A cache write for one hour costs twice the input price; the usual one for five minutes costs 1.25 times."""
 
 
-def cost_usd(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
-    """(USD, whether the price is known). Reasoning is part of the output and costs the same."""
+def cost_usd(spec: ModelSpec, usage: Usage) -> Cost:
+    """What one response cost. Reasoning is part of the output; it costs the same unless the table says otherwise."""
     if spec.prices is None:
-        found = _genai_prices.price(spec, usage)
-        return (0.0, False) if found is None else (found, True)
+        from yume_shim.catalog.prices import look_up
+
+        listed = look_up(spec)
+        found = None if listed is None else listed.cost_usd(usage)
+        if listed is None or found is None:
+            return Cost(0.0, known=False)
+        return Cost(found, list_price=listed.moved)
     per_input, per_output, cache_read, cache_write = spec.prices
     more_input = more_output = 1.0
-    if spec.long_context is not None:
+    if spec.long_context is not None and not spec.prices_given:
         above, times_input, times_output = spec.long_context
         if usage.input + usage.cache_read + usage.cache_write > above:
             more_input, more_output = times_input, times_output
@@ -38,55 +36,23 @@ def cost_usd(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
         + (usage.cache_write - usage.cache_write_1h) * cache_write
         + usage.cache_write_1h * per_input * HOUR_WRITE
     )
-    return (input_cost * more_input + usage.output * per_output * more_output) / MILLION, True
+    usd = (input_cost * more_input + usage.output * per_output * more_output) / MILLION
+    return Cost(usd, list_price=not spec.prices_given and spec.endpoint.moved)
 
 
-class _GenaiPrices:
-    """Prices of models that are not in the catalogue. The threads of the session and of child loops ask for prices; a
-    thread of its own loads them and sets `_pricer` once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loader: threading.Thread | None = None
-        self._pricer: Pricer | None = None
-
-    def price(self, spec: ModelSpec, usage: Usage) -> float | None:
-        """None if the price is unknown, or not loaded yet."""
-        pricer = self._pricer
-        if pricer is not None:
-            return pricer(spec, usage)
-        if "://" in spec.endpoint.base_url:  # without an address, the vendor cannot be recognised
-            with self._lock:
-                if self._loader is None:
-                    self._loader = threading.Thread(target=self._load, name="prices", daemon=True)
-                    self._loader.start()
-        return None
-
-    def _load(self) -> None:
-        try:
-            self._pricer = load_pricer()
-        except Exception:  # a broken installation only makes prices unknown, and the result says so
-            self._pricer = lambda spec, usage: None
+def has_price(spec: ModelSpec) -> bool:
+    """Is a price of this model known?"""
+    return cost_usd(spec, Usage()).known
 
 
-def load_pricer() -> Pricer:
-    """genai-prices as a function. The address identifies the vendor, so models of local servers have no price."""
-    import genai_prices
+def with_listed_window(spec: ModelSpec) -> ModelSpec:
+    """A model that the catalogue does not list, with the context window that the price table has for it."""
+    if spec.known:
+        return spec
+    from yume_shim.catalog.prices import look_up
 
-    def price(spec: ModelSpec, usage: Usage) -> float | None:
-        counted = genai_prices.Usage(
-            input_tokens=usage.input + usage.cache_read + usage.cache_write,
-            cache_read_tokens=usage.cache_read,
-            cache_write_tokens=usage.cache_write,
-            output_tokens=usage.output,
-        )
-        try:
-            found = genai_prices.calc_price(counted, spec.id, provider_api_url=spec.endpoint.base_url)
-        except (LookupError, ValueError):
-            return None
-        return float(found.total_price)
-
-    return price
-
-
-_genai_prices = _GenaiPrices()
+    listed = look_up(spec)
+    if listed is None or not listed.window:
+        return spec
+    # the table has no output limits: in a smaller window, an answer may take only a part of it
+    return spec.with_window(listed.window) if listed.window < spec.window else replace(spec, window=listed.window)

@@ -24,6 +24,8 @@ def with_overrides(spec: ModelSpec, settings: ModelSettings) -> ModelSpec:
     changes |= row
     if any(name in row for name in LIMITS_AND_PRICES):
         changes["known"] = True
+    if "prices" in row:
+        changes["prices_given"] = True
     return replace(spec, **changes)
 
 

@@ -27,7 +27,8 @@ class Catalog:
     def __init__(self, settings: Settings, has_key: Callable[[Endpoint], bool]) -> None:
         self._settings = settings
         self._has_key = has_key
-        self._rows: dict[str, dict[str, Any]] = {**_load("endpoints.json")}
+        self._built_in: dict[str, dict[str, Any]] = _load("endpoints.json")
+        self._rows = {**self._built_in}
         if settings.endpoint.rows:
             from yume_shim.catalog.rows import merge_rows
 
@@ -49,6 +50,26 @@ class Catalog:
         """The provider that `--api`, `--api-base`, `--api-key-env` and `--compat` apply to: the first one resolved. Any
         other, switched to or used as a fallback, keeps its own address: its key must not be sent elsewhere."""
 
+    def configured(self) -> tuple[str, str]:
+        """(the model that the settings name, why a project's choice was ignored or ""). A project that the user does
+        not trust may choose a model, but never move the conversation to another provider."""
+        asked = self._settings.model
+        if not asked.project_name:
+            return asked.name, ""
+        own, theirs = self._provider_of(asked.name), self._provider_of(asked.project_name)
+        if own and own == theirs:
+            return asked.project_name, ""
+        where = f"it is at {theirs}, not at {own or 'the chosen provider'}" if theirs else "it is not known"
+        return asked.name, f"the model '{asked.project_name}' of the project's settings is ignored: {where}"
+
+    def _provider_of(self, text: str) -> str:
+        asked = self._settings.model
+        try:
+            return self._provider_and_model(text, asked.provider)[0]
+        except BadInvocation:  # a provider without a default model, or an unknown name
+            chosen = asked.provider or asked.default_provider
+            return self._row_name(chosen) or "" if not text else ""
+
     def names(self) -> tuple[str, ...]:
         """The providers, for messages."""
         return tuple(self._rows)
@@ -67,10 +88,11 @@ class Catalog:
         settings = self._settings
         chosen = settings.model.provider or settings.model.default_provider
         before = self._rows.get(self._row_name(stored_model.partition("/")[0]) or "", {})
-        if not (chosen or settings.model.name or before.get("base_url")):
+        configured = self.configured()[0]
+        if not (chosen or configured or before.get("base_url")):
             return
         try:
-            name = self._provider_and_model(settings.model.name, settings.model.provider)[0]
+            name = self._provider_and_model(configured, settings.model.provider)[0]
         except BadInvocation:
             name = self._row_name(chosen) or ""
         self._flagged_provider = self._flagged_provider or name
@@ -91,17 +113,35 @@ class Catalog:
         text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
         if slash and (name := self._row_name(head)) is not None:
-            return name, tail
+            return name, _named(tail, name)
         if self._settings.model.default_provider:
             return self._at_provider(self._settings.model.default_provider, text)
         if slash and not self._foreign_base():
             raise BadInvocation(self._unknown(head, f"model '{text}'"))
+        if (name := self._row_name(text)) is not None and not self._foreign_base():
+            raise BadInvocation(_no_model(name))
         model = self._vendor_aliases.get(text.removesuffix("[1m]") or "default", text)
         return self._provider_by_shape(model), model
 
     def _at_provider(self, provider: str, text: str) -> tuple[str, str]:
         name = self.provider(provider)
         return name, self._local_alias(text, name)
+
+    def doubt(self, text: str) -> str:
+        """A warning if a name probably does not mean what it is taken for: at a moved address, every unknown name is a
+        model of the gateway. "" = no doubt."""
+        asked = self._settings.model
+        text = asked.aliases.get(text, text)
+        if asked.provider or asked.default_provider or not self._foreign_base():
+            return ""
+        head, slash, _ = text.partition("/")
+        known = self._row_name(head)
+        if not slash:
+            return "" if known is None else f"'{text}' is sent to the gateway as a model. {_no_model(known)}"
+        if known is not None:
+            return ""
+        unknown = self._unknown(head, f"model '{text}'")
+        return f"{unknown} The whole name is sent to the gateway as a model."
 
     def known_models(self) -> tuple[ModelSpec, ...]:
         """Every model of the data file, at its vendor, and those of the config file."""
@@ -168,6 +208,8 @@ class Catalog:
             sign_in=row.get("sign_in", ""),
             address_by_sign_in=bool(row.get("address_by_sign_in", False)),
             names=tuple(row.get("names", ())),
+            prices=row.get("prices", ""),
+            moved=_is_moved(base, self._built_in.get(name, {})),
         )
 
     def _api(self, name: str) -> str:
@@ -182,6 +224,9 @@ class Catalog:
     def at(self, endpoint: Endpoint, model: str) -> ModelSpec:
         """A model at an endpoint, with its data from the data file and the config file."""
         spec, asked = self._listed(endpoint, model), self._settings.model
+        if asked.price is not None and self._flagged_provider in ("", endpoint.name):
+            given, taken = asked.price
+            spec = replace(spec, prices=(given, taken, given, given), prices_given=True)
         if not asked.overrides and asked.temperature is asked.top_p is None and not asked.stop_sequences:
             return spec
         from yume_shim.catalog.model_overrides import with_overrides
@@ -235,7 +280,7 @@ class Catalog:
         text = self._settings.model.aliases.get(text or "default", text)
         head, slash, tail = text.partition("/")
         if slash and self._row_name(head) == provider:
-            return tail
+            return _named(tail, provider)
         if provider != self._provider_by_shape("claude-") and (not text or text in self._vendor_aliases):
             if self._settings.model.provider_model:
                 return self._settings.model.provider_model
@@ -253,7 +298,7 @@ class Catalog:
         default = next(chosen, default)  # a cloud that serves Claude, chosen by the Claude CLI's own variable
         if model.startswith("claude-"):
             return default
-        found = next((name for name, row in rows if any(_has_shape(model, s) for s in row.get("shapes", ()))), default)
+        found = next((name for name, row in rows if any(has_shape(model, s) for s in row.get("shapes", ()))), default)
         if found != default and self._foreign_base() and not self._has_key(self.endpoint(found)):
             return default
         return found
@@ -262,12 +307,21 @@ class Catalog:
         return bool(self._settings.endpoint.api_base or self._settings.env.get("ANTHROPIC_BASE_URL"))
 
     def _unknown(self, name: str, what: str = "") -> str:
-        import difflib
+        from yume_shim.text.nearest import did_you_mean
 
-        near = difflib.get_close_matches(name.lower(), self._rows, n=1, cutoff=0.5)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(name, self._rows)
         inside = f" in {what}" if what else ""
         return f"unknown provider '{name}'{inside}.{hint} Known providers: {', '.join(self._rows)}."
+
+
+def _named(model: str, provider: str) -> str:
+    if not model:
+        raise BadInvocation(_no_model(provider))
+    return model
+
+
+def _no_model(provider: str) -> str:
+    return f"'{provider}' is a provider: name one of its models, --model {provider}/MODEL (yume-shim models {provider})"
 
 
 def _load(name: str) -> dict[str, Any]:
@@ -308,7 +362,15 @@ def _completed(base: str, row: Mapping[str, Any], api: str) -> str:
     return with_path(base, row.get("paths", {}), api)
 
 
-def _has_shape(model: str, shape: str) -> bool:
+def _is_moved(base: str, row: Mapping[str, Any]) -> bool:
+    """Is this address not the one of the vendor whose prices the catalogue lists? `row` is the built-in row."""
+    if row.get("prices", "none") == "none":
+        return "://" in base
+    own = row["base_url"]
+    return bool(own) and base.split("/")[2:3] != own.split("/")[2:3]
+
+
+def has_shape(model: str, shape: str) -> bool:
     """`gpt-` is a prefix; `o#` means "o" and a digit."""
     if shape.endswith("#"):
         start = shape[:-1]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+ENDPOINT_KEYS = tuple(name for name in fields(Endpoint) if name not in ("name", "moved"))
+"""Fields of an Endpoint that a row may have: `moved` is computed."""
 EXTRA_KEYS = ("shapes", "tells_limits_when_own", "bare_host_port", "paths", "wanted_by")
 """Keys that a row may have besides the fields of an Endpoint."""
 _LISTS = ("key_vars", "base_url_vars", "token_vars", "names", "shapes", "wanted_by")
@@ -27,7 +29,7 @@ _SWITCHES = (
     *("key_optional", "takes_custom_headers", "takes_key_helper", "env_first", "address_by_sign_in"),
     "tells_limits_when_own",
 )
-_TEXTS = ("api", "base_url", "sign_in", "tells_limits", "hint_missing_model", "hint_unreachable")
+_TEXTS = ("api", "base_url", "sign_in", "tells_limits", "prices", "hint_missing_model", "hint_unreachable")
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -90,7 +92,7 @@ def check_quirks(given: Mapping[str, Any], what: str) -> Row:
 def _checked_row(row: Any, what: str) -> Row:
     if not isinstance(row, dict):
         raise BadInvocation(f"{what} must be a table")
-    known = (*fields(Endpoint)[1:], *EXTRA_KEYS)
+    known = (*ENDPOINT_KEYS, *EXTRA_KEYS)
     checked: Row = dict(row)
     for key, item in row.items():
         if key not in known:
@@ -182,10 +184,10 @@ def _shown(item: Any) -> str:
 
 
 def _nearest(name: str, compat: Iterable[str]) -> str:
-    import difflib
+    from yume_shim.text.nearest import did_you_mean
 
-    near = difflib.get_close_matches(name, (*fields(Quirks), *compat), n=1, cutoff=0.5)
-    return f". Did you mean '{near[0]}'?" if near else ""
+    hint = did_you_mean(name, (*fields(Quirks), *compat))
+    return f".{hint}" if hint else ""
 
 
 def _compat() -> Row:

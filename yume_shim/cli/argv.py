@@ -128,7 +128,7 @@ class _Reader:
 
 
 def _nearest(name: str) -> str:
-    import difflib
+    from yume_shim.text.nearest import nearest
 
-    close = difflib.get_close_matches(name, BY_NAME, n=1, cutoff=0.7)
-    return f" (did you mean {close[0]}?)" if close else ""
+    near = nearest(name, BY_NAME)
+    return f" (did you mean {near}?)" if near else ""

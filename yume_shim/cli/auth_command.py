@@ -7,7 +7,7 @@ import os
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import check_places, find_credential
-from yume_shim.config.setting_sources import SettingSources
+from yume_shim.config.setting_sources import SettingSources, working_folder
 from yume_shim.host.log import Log
 from yume_shim.text.codec import dumps
 from yume_shim.types.errors import BadInvocation
@@ -36,7 +36,9 @@ def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
 
     def show(providers: tuple[str, ...], profile: str, as_json: bool) -> None:
         values = {"profile": profile} if profile else {}
-        settings = build_settings(SettingSources(values, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-")))
+        settings = build_settings(
+            SettingSources(values, (), flat=True, env=os.environ, cwd=working_folder(), log=Log("-"))
+        )
         reports = [_report(endpoint, settings) for endpoint in _endpoints(settings, providers)]
         say(dumps({"providers": reports}).decode() + "\n" if as_json else "".join(map(_lines, reports)))
 
@@ -46,7 +48,7 @@ def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
 def _endpoints(settings: Settings, providers: tuple[str, ...]) -> list[Endpoint]:
     catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
     try:
-        catalog.resolve(settings.model.name)  # an address from the environment applies to this provider
+        catalog.resolve(catalog.configured()[0])  # an address from the environment applies to this provider
     except BadInvocation:
         pass
     names = [catalog.provider(name) for name in providers] if providers else catalog.names()

@@ -61,17 +61,17 @@ def _auth_status(*, as_json: bool, say: Callable[[str], int]) -> int:
     from yume_shim.catalog.resolve import Catalog
     from yume_shim.config.build import build_settings
     from yume_shim.config.credentials import find_credential
-    from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.config.setting_sources import SettingSources, working_folder
     from yume_shim.host.log import Log
     from yume_shim.text.codec import dumps
     from yume_shim.types.errors import BadInvocation
 
     try:
         settings = build_settings(
-            SettingSources({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-", "error"))
+            SettingSources({}, (), flat=True, env=os.environ, cwd=working_folder(), log=Log("-", "error"))
         )
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        spec = catalog.resolve(settings.model.name)
+        spec = catalog.resolve(catalog.configured()[0])
         credential = find_credential(spec.endpoint, settings)
     except BadInvocation as error:
         os.write(2, f"yume-shim: {error.message}\n".encode())

@@ -7,13 +7,15 @@ import os
 import click
 
 from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.app.name_checks import name_warnings
+from yume_shim.catalog.cost import has_price, with_listed_window
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.auth_command import add_auth
 from yume_shim.cli.models_command import add_models
 from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_credential
-from yume_shim.config.setting_sources import SettingSources
+from yume_shim.config.setting_sources import SettingSources, working_folder
 from yume_shim.host.log import Log
 from yume_shim.host.writer import STDOUT, LineWriter
 from yume_shim.text.redact import redact, shown_address
@@ -24,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from yume_shim.types.models import ModelSpec
     from yume_shim.types.settings import Settings
 
 
@@ -34,9 +37,7 @@ INTERRUPTED = 130
 def run_command(argv: Sequence[str]) -> int:
     """Run a sub-command; returns the exit code."""
     try:
-        _group.main(list(argv), prog_name="yume-shim", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        return done.exit_code
+        code = _group.main(list(argv), prog_name="yume-shim", standalone_mode=False)
     except click.ClickException as error:
         _complain(error.format_message())
         return error.exit_code
@@ -45,7 +46,7 @@ def run_command(argv: Sequence[str]) -> int:
         return 2
     except click.Abort:
         return INTERRUPTED
-    return 0
+    return code if isinstance(code, int) else 0  # what `Exit` says; commands return nothing
 
 
 @click.group(add_help_option=True)
@@ -65,15 +66,23 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
 
         _say(shown_errors(os.environ, as_json=as_json))
         return
-    settings = _settings()
-    catalog = _catalog(settings)
-    spec = catalog.resolve(model or settings.model.name, provider)
+    sources = _sources(quiet=True)
+    try:
+        settings = build_settings(sources)
+        catalog = _catalog(settings)
+        spec = with_listed_window(catalog.resolve(model or catalog.configured()[0], provider))
+    finally:  # whatever is wrong with the settings is shown, also if there is no model to show
+        problems = [("problem", text) for text in sources.report.damages]
+        _say("".join(f"{name:<12} {text}\n" for name, text in problems))
     credential = find_credential(spec.endpoint, settings)
     found = "none found" if credential is None else f"from {credential.source}"
     rows = [
         ("yume_shim", f"{__version__}, compatible with Claude CLI {CLAUDE_VERSION}"),
         ("provider", spec.endpoint.name),
-        ("model", spec.id if spec.known else f"{spec.id} (not in the catalogue: window {spec.window}, price unknown)"),
+        (
+            "model",
+            spec.id if spec.known else f"{spec.id} (not in the catalogue: window {spec.window:,}, {_price(spec)})",
+        ),
         ("wire API", spec.endpoint.api),
         ("address", shown_address(spec.endpoint.base_url)),
         ("key", found),
@@ -82,11 +91,24 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
         ("bash", _which("bash") or "not found: Bash runs commands with the system's shell"),
         *confinement_rows(full_probe(), settings.tools.claude_sandbox.enabled or bool(settings.tools.sandbox)),
     ]
+    rows += [("warning", text) for text in (*sources.report.warnings, *name_warnings(settings))]
     _say("".join(f"{name:<12} {text}\n" for name, text in rows))
+    if problems:
+        raise click.exceptions.Exit(1)
+
+
+def _price(spec: ModelSpec) -> str:
+    return "price known" if has_price(spec) else "price unknown"
 
 
 def _settings() -> Settings:
-    return build_settings(SettingSources({}, (), flat=True, env=os.environ, cwd=os.getcwd(), log=Log("-")))
+    return build_settings(_sources())
+
+
+def _sources(*, quiet: bool = False) -> SettingSources:
+    """What a start here would read. `quiet`: the caller shows the warnings itself."""
+    log = Log("-", "error" if quiet else "warning")
+    return SettingSources({}, (), flat=True, env=os.environ, cwd=working_folder(), log=log)
 
 
 def _catalog(settings: Settings) -> Catalog:

@@ -116,6 +116,7 @@ FLAGS: tuple[Flag, ...] = (
     # --- limits
     _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
     _value("--max-budget-usd", "amount", "Stop once the cost passes this amount"),
+    _value("--price", "in,out", "Price of the model in USD per million tokens of input and output", ours=True),
     # --- tools and permissions
     _value("--tools", "names", "Tools offered to the model; an empty value offers none", kind="variadic"),
     _value("--allowedTools --allowed-tools", "rules", "Rules that allow calls", kind="variadic"),
@@ -147,7 +148,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--strict-mcp-config", "Only the servers of --mcp-config"),
     _value("--agents", "json-or-file", "Custom subagents: checked, not offered yet", "accepted"),
     _value("--agent", "name", "Run as this agent: checked, not supported yet", "accepted"),
-    _switch("--include-hook-events", "stream-json: add hook lines", "accepted"),
+    _switch("--include-hook-events", "stream-json: add lines about hooks"),
     _switch("--forward-subagent-text", "stream-json: include subagents' text", "accepted"),
     _switch("--disable-slash-commands", "Send slash commands to the model as text"),
     # --- diagnostics

@@ -40,6 +40,12 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     from yume_shim.cli.argv import parse
 
     parsed = parse(argv)
+    if argv and list(parsed.words) == [argv[0]] and not {"print", "input-format"} & parsed.values.keys():
+        from yume_shim.cli.lone_word import answer_lone_word
+
+        code = answer_lone_word(argv[0], _say)
+        if code is not None:
+            return code
     if "version" in parsed.values:
         return _say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
     if "help" in parsed.values:

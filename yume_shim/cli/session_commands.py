@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from yume_shim.types.stored_session import StoredSession
 
 SHOWN_PROMPT = 60
+DEFAULT_LIMIT = 50
+"""Sessions that are listed."""
 AROUND = 60
 """Characters shown on each side of a match."""
 MAX_MATCHES = 5
@@ -34,7 +36,12 @@ MIN_PREFIX = 4
 def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
     """Add the commands to the group of all sub-commands."""
     commands = _Sessions(settings, say)
-    sessions = click.Group("sessions", help="Stored conversations: list, show, search, export, delete.")
+    sessions = click.Group(
+        "sessions",
+        help="Stored conversations: list (also without a sub-command), show, search, export, delete.",
+        invoke_without_command=True,
+        callback=commands.list_by_default,
+    )
     everywhere = click.Option(
         ["--all", "everywhere"], is_flag=True, help="Sessions of every folder, not only this one."
     )
@@ -44,7 +51,7 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
         (
             "list",
             commands.list_all,
-            [everywhere, as_json, click.Option(["--limit"], type=int, default=50, help="The most to list.")],
+            [everywhere, as_json, click.Option(["--limit"], type=int, default=DEFAULT_LIMIT, help="The most to list.")],
             "List the sessions of this folder, newest first.",
         ),
         ("show", commands.show, [session, as_json], "Show a session: its id, the start of its id, or its title."),
@@ -74,6 +81,10 @@ class _Sessions:
     def __init__(self, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
         self._settings = settings
         self._say = say
+
+    def list_by_default(self) -> None:
+        if click.get_current_context().invoked_subcommand is None:
+            self.list_all(everywhere=False, as_json=False, limit=DEFAULT_LIMIT)
 
     def list_all(self, everywhere: bool, as_json: bool, limit: int) -> None:
         found = self._listing(everywhere)[: max(limit, 0)]

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from yume_shim.config.setting_sources import SettingSources
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LIST_FLAGS = ("allowedTools", "disallowedTools", "tools", "add-dir", "mcp-config", "betas")
+"""Flags that take every following word."""
 LOG_FORMATS = ("text", "json")
 
 
@@ -23,6 +25,7 @@ def host_settings(sources: SettingSources) -> HostSettings:
         output_format=output,  # type: ignore[arg-type]  # the flag table checked the choice
         input_format="lines" if stream_in or (sources.flat and not one_shot) else "text",
         prompt=sources.words[0] if sources.words and not stream_in else None,
+        swallowed_prompt="" if sources.words else _swallowed(sources),
         verbose=sources.on("verbose"),
         partial_messages=sources.on("include-partial-messages"),
         replay_user_messages=sources.on("replay-user-messages"),
@@ -33,6 +36,18 @@ def host_settings(sources: SettingSources) -> HostSettings:
         slash_commands=not sources.on("disable-slash-commands"),
         merge_waiting=not sources.flat,
     )
+
+
+def _swallowed(sources: SettingSources) -> str:
+    """A list takes every word after its flag, the prompt too. Without `-p` there would be no error, because a start
+    without a prompt is a flat one: a value that looks like a sentence is reported at once."""
+    for flag in LIST_FLAGS:
+        for given in reversed(sources.many(flag)):
+            text = f"--{flag} took '{given}' into its list. Put the prompt before the flag, or after `--`"
+            if sources.flat and not sources.on("output-format") and len(given.split()) > 1 and "(" not in given:
+                sources.report.warn(text)
+            return text
+    return ""
 
 
 def _check_formats(sources: SettingSources, output: str, stream_in: bool) -> None:

@@ -60,6 +60,7 @@ def history_settings(sources: SettingSources) -> HistorySettings:
         trimming=sources.config.get("history_trimming", True) is not False,
         max_tokens=sources.conf_number("max_history_tokens"),
         keep_recent_user_turns_in_chained_tool_calls=keep or 1,
+        trim_caps=tuple(sources.config.get("trim_caps", ())),
         auto_compact=_auto_compact(sources),
         compact_small=not sources.flat,
         compact_tokens=_compact_tokens(sources),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import EndpointSettings, ModelSettings, NetworkSettings, RetrySettings
 from yume_shim.types.value import fields
 
@@ -18,10 +19,12 @@ SAMPLING = ("temperature", "top_p", "stop_sequences", "models")
 def model_settings(sources: SettingSources) -> ModelSettings:
     """The model, its thinking and its sampling. Raises BadInvocation."""
     text = sources.text
+    name, project_name = _models(sources)
     return ModelSettings(
         provider=text("provider") or "",
         default_provider=sources.env.get("YUME_PROVIDER", "") or sources.conf("provider"),
-        name=_model(sources),
+        name=name,
+        project_name=project_name,
         provider_model=sources.env.get("YUME_MODEL", "") or sources.conf("model"),
         chosen_by_flag=bool(text("model") or text("provider")),
         aliases=sources.table("aliases"),
@@ -31,16 +34,37 @@ def model_settings(sources: SettingSources) -> ModelSettings:
         thinking_budget=sources.whole("max-thinking-tokens", "MAX_THINKING_TOKENS"),
         thinking_display=text("thinking-display") or "",
         max_output_tokens=sources.whole("", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
+        price=_price(sources),
         **_sampling(sources),
     )
 
 
-def _model(sources: SettingSources) -> str:
+def _price(sources: SettingSources) -> tuple[float, float] | None:
+    """`--price IN,OUT`."""
+    raw = sources.text("price")
+    if raw is None:
+        return None
+    try:
+        given = tuple(float(part) for part in raw.split(","))
+    except ValueError:
+        given = ()
+    if len(given) != 2 or not all(0 <= price < float("inf") for price in given):
+        raise BadInvocation(
+            f"Error: --price must be two numbers, USD per million tokens (input,output: 0.5,1.5), not '{raw}'"
+        )
+    return given[0], given[1]
+
+
+def _models(sources: SettingSources) -> tuple[str, str]:
+    """(the model that the user chose, the one that files of an untrusted project name)."""
     env = sources.env
     named = sources.text("model") or env.get("YUME_MODEL") or env.get("ANTHROPIC_MODEL") or sources.conf("model")
     if named:
-        return named
-    return next((str(layer.data["model"]) for layer in reversed(sources.layers) if layer.data.get("model")), "")
+        return named, ""
+    strongest = [layer for layer in reversed(sources.layers) if layer.data.get("model")]
+    theirs = strongest[0].data["model"] if strongest and not strongest[0].trusted else ""
+    own = next((str(layer.data["model"]) for layer in strongest if layer.trusted), "")
+    return own, theirs if isinstance(theirs, str) else ""
 
 
 def _effort(sources: SettingSources) -> str | None:

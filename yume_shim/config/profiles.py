@@ -37,9 +37,6 @@ def read_profile(name: str, table: Any, file: str) -> Profile:
     what = f"{file}: [profiles.{name}]"
     if not hasattr(table, "items"):
         raise BadInvocation(f"{what} must be a table")
-    unknown = [key for key in table if key not in (*KEY_FIELDS, "provider", "kind", "ttl")]
-    if unknown:
-        raise BadInvocation(f"{what} does not know {', '.join(unknown)}")
     provider, kind, ttl = table.get("provider"), table.get("kind", "key"), table.get("ttl")
     if not isinstance(provider, str) or not provider:
         raise BadInvocation(f"{what} needs a `provider`")

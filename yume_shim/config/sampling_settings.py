@@ -20,6 +20,8 @@ SWITCHES = ("tools", "streaming", "images", "forced_choice", "sampling")
 PRICES = 4
 """USD per million tokens: input, output, cache read, cache write."""
 MAX_STOPS = 64
+FIELDS = (*RANGES, "stop_sequences", *WHOLE, *SWITCHES, "thinking", "efforts", "prices")
+"""What `[models."name"]` may say; the check of the file reports other keys."""
 
 
 def sampling_settings(sources: SettingSources) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def sampling_settings(sources: SettingSources) -> dict[str, Any]:
 def _row(row: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(row, dict):
         raise BadInvocation(f"{what} must be a table")
-    return {key: _field(key, item, f"{what}: `{key}`") for key, item in row.items()}
+    return {key: _field(key, item, f"{what}: `{key}`") for key, item in row.items() if key in FIELDS}
 
 
 def _field(key: str, item: Any, what: str) -> Any:
@@ -70,13 +72,10 @@ def _field(key: str, item: Any, what: str) -> Any:
         return tuple(item)
     elif key == "stop_sequences":
         return _stops(item, what)
-    elif key == "prices":
+    else:
         good = isinstance(item, list) and len(item) == PRICES and all(_is_number(one) and one >= 0 for one in item)
         _need(good, what, "four numbers: USD per million tokens of input, output, cache read, cache write")
         return tuple(map(float, item))
-    else:
-        known = (*RANGES, "stop_sequences", *WHOLE, *SWITCHES, "thinking", "efforts", "prices")
-        raise BadInvocation(f"{what} is not known there. Known: {', '.join(known)}.")
     return item
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.config.file_report import FileReport
 from yume_shim.config.settings_files import read_config, read_layers
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
@@ -47,11 +48,15 @@ class SettingSources:
         self.values, self.words, self.flat, self.cwd, self.log = values, words, flat, cwd, log
         named = self.text("config") or env.get("YUME_CONFIG", "")
         self.config_path: str = named or os.path.join(yume_folder(env), "config.toml")
+        self.report = FileReport(log)
         self.config: Mapping[str, Any] = read_config(self.config_path, log, required=bool(named))
+        if self.config:
+            from yume_shim.config.known_settings import check_config
+
+            for warning in check_config(self.config, self.config_path):
+                self.report.warn(warning)
         self.layer_names = self._layer_names()
-        self.layers = read_layers(self.layer_names, self.text("settings"), cwd, env, log)
-        if any(layer.data.get("hooks") for layer in self.layers):
-            log("warning", "hooks of the settings files are not run by this version, and guard nothing")
+        self.layers = read_layers(self.layer_names, self.text("settings"), cwd, env, self.report)
         self.env: Mapping[str, str] = merged_env(env, self.layers, self.table("env"))
 
     def _layer_names(self) -> tuple[str, ...]:
@@ -133,12 +138,18 @@ class SettingSources:
         return found  # type: ignore[no-any-return]  # TOML tables are dicts
 
     def table_of(self, key: str, known: tuple[str, ...]) -> Mapping[str, Any]:
-        """A table that may have these keys only."""
-        found = self.table(key)
-        unknown = [name for name in found if name not in known]
-        if unknown:
-            raise BadInvocation(f"{self.config_path}: [{key}] does not know {', '.join(unknown)}")
-        return found
+        """The known keys of a table; the check of the file has reported others."""
+        return {name: item for name, item in self.table(key).items() if name in known}
+
+
+def working_folder() -> str:
+    """The folder that the process was started in. Raises BadInvocation if it no longer exists."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise BadInvocation(
+            f"the working folder cannot be used: {error.strerror}. Start in a folder that exists."
+        ) from None
 
 
 def merged_env(env: Mapping[str, str], layers: list[Layer], table: Mapping[str, Any]) -> dict[str, str]:

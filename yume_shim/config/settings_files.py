@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from yume_shim.config.file_report import FileReport
+
 MAX_SETTINGS_BYTES = 4 << 20
+FLAG_LAYER = "--settings"
+"""The layer that is given by flag."""
 MAX_STATE_BYTES = 64 << 20
 """The Claude CLI's own file has data of all projects."""
+USERS_OWN = ("provider", "fallback", "fallbackModel", "endpoints", "aliases", "api_base", "apiBase")
+"""Keys that would choose another vendor or address; no settings file of a project is asked for them."""
 
 
 @value
@@ -48,7 +54,7 @@ def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -
 
 
 def read_layers(
-    sources: tuple[str, ...], extra: str | None, cwd: str, env: Mapping[str, str], log: Callable[[str, str], None]
+    sources: tuple[str, ...], extra: str | None, cwd: str, env: Mapping[str, str], report: FileReport
 ) -> list[Layer]:
     """The settings.json layers, weakest first: user, project, local, then `--settings`.
 
@@ -57,40 +63,52 @@ def read_layers(
     """
     layers: list[Layer] = []
     if "user" in sources:
-        layers += _file_layer("user", os.path.join(claude_folder(env), "settings.json"), log, trusted=True)
+        layers += _file_layer("user", os.path.join(claude_folder(env), "settings.json"), report, trusted=True)
     project: list[Layer] = []
     if "project" in sources:
-        project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), log, trusted=False)
+        project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), report, trusted=False)
     if "local" in sources:
-        project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), log, trusted=False)
+        project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), report, trusted=False)
     if project:
         trusted = folder_trusted(cwd, home_folder(env))
         if not trusted and any(_allows(layer.data) for layer in project):
-            log("warning", "this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
+            report.warn("this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
+        for layer in project:
+            ignored = ", ".join(name for name in USERS_OWN if name in layer.data)
+            if ignored:
+                report.warn(f"{ignored} in the {layer.name} settings is ignored: only the user chooses that")
         layers += [Layer(layer.name, layer.data, trusted) for layer in project]
     if extra is not None:
-        layers.append(Layer("--settings", _extra_settings(extra), True))
+        layers.append(Layer(FLAG_LAYER, _extra_settings(extra, report), True))
     return layers
 
 
-def _file_layer(name: str, path: str, log: Callable[[str, str], None], *, trusted: bool) -> list[Layer]:
-    """A broken settings file is ignored, as in the Claude CLI; one that cannot be read is reported."""
+def _file_layer(name: str, path: str, report: FileReport, *, trusted: bool) -> list[Layer]:
+    """What can be used of a file; what cannot is reported."""
     try:
-        data = codec.loads(read_whole(path, MAX_SETTINGS_BYTES))
+        raw = read_whole(path, MAX_SETTINGS_BYTES)
     except OSError as error:
         if not is_absent(error):
-            log("warning", f"the settings file {path} is ignored: it cannot be read ({error.strerror})")
+            report.damage(path, 0, f"it cannot be read ({error.strerror})")
         return []
-    except ValueError:
+    try:
+        data = codec.loads(raw)
+    except ValueError as error:
+        report.damage(path, getattr(error, "lineno", 0), f"it is not valid JSON ({getattr(error, 'msg', error)})")
         return []
-    return [Layer(name, data, trusted)] if isinstance(data, dict) else []
+    if not isinstance(data, dict):
+        report.damage(path, 1, "it is not a JSON object")
+        return []
+    report.check(path, raw, data)
+    return [Layer(name, data, trusted)]
 
 
-def _extra_settings(text: str) -> dict[str, Any]:
+def _extra_settings(text: str, report: FileReport) -> dict[str, Any]:
     """`--settings`: JSON, or the path of a file if it is not JSON."""
     if text.lstrip().startswith("{"):
         data = codec.loads_object(text)
         if data is not None:
+            report.check("--settings", text.encode("utf-8", "replace"), data)
             return data
     try:
         raw = read_whole(text, MAX_SETTINGS_BYTES, pipes=True)
@@ -101,6 +119,7 @@ def _extra_settings(text: str) -> dict[str, Any]:
     data = codec.loads_object(raw)
     if data is None:
         raise BadInvocation(f"Settings file is not a JSON object: {text}")
+    report.check(text, raw, data)
     return data
 
 

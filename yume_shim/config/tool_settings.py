@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.config.setting_sources import strings
+from yume_shim.config.settings_files import FLAG_LAYER
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import (
     AUTO_MODE,
@@ -78,6 +79,7 @@ def permission_settings(sources: SettingSources) -> PermissionSettings:
         rules=_rules(sources),
         add_dirs=tuple(os.path.normpath(os.path.join(sources.cwd, path)) for path in sources.many("add-dir") if path),
         confined=sources.on("restricted"),
+        files_damaged=sources.report.damaged,
     )
 
 
@@ -121,7 +123,7 @@ def _rules(sources: SettingSources) -> Rules:
         permissions = layer.data.get("permissions")
         if not isinstance(permissions, dict):
             continue
-        if layer.trusted:
+        if layer.trusted and (layer.name == FLAG_LAYER or not sources.report.damaged):
             allow += strings(permissions.get("allow"))
         ask += strings(permissions.get("ask"))
         deny += strings(permissions.get("deny"))

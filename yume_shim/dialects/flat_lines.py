@@ -132,10 +132,9 @@ def failure_line(failure: Failure, provider: str) -> Json:
 
 def result_line(event: TurnEnded, session_id: str) -> Json:
     """`result`."""
-    from yume_shim.dialects.results import ENDINGS, denial_list, error_list, model_usage
+    from yume_shim.dialects.results import ENDINGS, cost_estimated, cost_unknown, denial_list, error_list, model_usage
 
     ending = ENDINGS[event.outcome]
-    estimated = any(each.usage.estimated or not each.cost_known for each in event.model_usage)
     return ResultLine(
         subtype=ending.flat,
         is_error=ending.is_error,
@@ -150,7 +149,8 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         permission_denials=denial_list(event.denials),
         stop_reason=event.stop_reason,
         modelUsage=model_usage(event.model_usage),
-        cost_estimated=True if estimated else None,
+        cost_unknown=cost_unknown(event),
+        cost_estimated=cost_estimated(event),
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,
     )

@@ -13,6 +13,9 @@ from yume_shim.dialects.records.result_records import (
 )
 from yume_shim.dialects.results import (
     ENDINGS,
+    compaction_error,
+    cost_estimated,
+    cost_unknown,
     denial_list,
     error_list,
     error_text,
@@ -47,6 +50,8 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
         modelUsage=model_usage(event.model_usage),
         permission_denials=denial_list(event.denials),
         result_index=index,
+        cost_unknown=cost_unknown(event),
+        cost_estimated=cost_estimated(event),
         model_usage_since_last_result=model_usage_since(event.model_usage, before),
         terminal_reason=terminal_reason(event) or None,
         local_command=event.local_command or None,
@@ -69,6 +74,8 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
 
 
 def _last_part(event: TurnEnded) -> str:
+    if event.failed_command and event.failure is not None:
+        return compaction_error(event.failure)
     return event.parts[-1] if event.parts else event.text
 
 

@@ -44,6 +44,9 @@ ENDINGS: Mapping[Outcome, Ending] = {
         "structured_output_retry_exhausted",
         True,
     ),
+    "hook_stopped": Ending("success", "success", "hook_stopped", False),
+    "prompt_blocked": Ending("success", "success", "", False),
+    "stop_prevented": Ending("success", "success", "stop_hook_prevented", False),
 }
 
 _CATEGORIES: Mapping[ErrorKind, ErrorCategory] = {
@@ -125,10 +128,15 @@ def error_text(failure: Failure) -> str:
             return f"API Error: {status}{failure.message}{detail}"
 
 
+def compaction_error(failure: Failure) -> str:
+    """Why the history could not be compacted, as the Claude CLI says it."""
+    return f"Error during compaction: {error_text(failure)}"
+
+
 def error_list(event: TurnEnded) -> list[str]:
     """`errors`: why the turn did not succeed, one sentence each; empty on success."""
     match event.outcome:
-        case "success":
+        case "success" | "hook_stopped" | "stop_prevented" | "prompt_blocked":
             return []
         case "cancelled":
             return [f"[interrupted] The turn was stopped {_STOPPED[event.phase]}."]
@@ -162,6 +170,16 @@ def terminal_reason(event: TurnEnded) -> str:
 
 
 # ---------------------------------------------------------------- figures
+
+
+def cost_unknown(event: TurnEnded) -> Literal[True] | None:
+    """`cost_unknown`: the price of some model of the session is not known; None = left out."""
+    return None if all(each.cost_known for each in event.model_usage) else True
+
+
+def cost_estimated(event: TurnEnded) -> Literal[True] | None:
+    """`cost_estimated`: the total is not exact; None = left out."""
+    return True if any(each.usage.estimated or not each.cost_known for each in event.model_usage) else None
 
 
 def model_usage(models: Iterable[ModelUsage]) -> dict[str, ModelFigures]:
@@ -211,7 +229,7 @@ def _figures(entry: ModelUsage) -> ModelFigures:
         cacheCreationEphemeral1hInputTokens=usage.cache_write_1h,
         canonicalModel=entry.model,
         provider=entry.provider or None,
-        costBasis=None if entry.cost_known else "unknown",
+        costBasis="unknown" if not entry.cost_known else "list_price" if entry.list_price else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import estimate_request, estimate_text
+from yume_shim.context.estimate import estimate_request, estimate_text, size_of
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
@@ -95,6 +95,7 @@ class Attempt:
         "renamed",
         "started",
         "usage",
+        "usage_given",
     )
 
     def __init__(self, joiner: ContinuationJoiner | None = None) -> None:
@@ -102,6 +103,7 @@ class Attempt:
         """Removes what a continuation repeats; None when that is decided, or this is no continuation."""
         self.started = False
         self.usage = Usage()
+        self.usage_given = False
         self.blocks: list[AssistantBlock] = []
         self.open_index: int | None = None
         self.open_block: AssistantBlock | None = None
@@ -168,7 +170,7 @@ class ModelClient:
                 return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage, detail=detail)
             failure = attempt.failure or Failure("internal", "the provider's stream ended without an end")
             if failure.kind == "cancelled" or self._cancel.is_set():
-                raise self._stopped(attempt, request)
+                raise self._stopped(attempt)
             answered = self._salvage(request, attempt, failure)
             if answered is not None:
                 return replace(answered, nudge=failure.nudge)
@@ -189,6 +191,8 @@ class ModelClient:
             self.api_seconds += self._services.clock.monotonic() - begun
         if attempt.failure is not None:
             attempt.failure = self._without_keys(attempt.failure)
+        if attempt.ended is None and not attempt.usage_given and (attempt.started or attempt.usage != Usage()):
+            attempt.usage = _at_least(attempt.usage, _estimated(request, attempt))
         return attempt
 
     def _without_keys(self, failure: Failure) -> Failure:
@@ -240,8 +244,10 @@ class ModelClient:
                     event = replace(event, usage=_estimated(request, attempt))
                 attempt.ended = event
                 emit(event)
-            case ResponseFailed(failure):
+            case ResponseFailed(failure, usage, given):
                 attempt.failure = failure
+                if usage != Usage():
+                    attempt.usage, attempt.usage_given = usage, given
             case Notice():
                 emit(event)
 
@@ -335,10 +341,8 @@ class ModelClient:
         self._drop(attempt, len(kept) + (partial is not None))
         return tuple(texts)
 
-    def _stopped(self, attempt: Attempt, request: Request) -> Stopped:
+    def _stopped(self, attempt: Attempt) -> Stopped:
         partial = attempt.partial_text()
-        if attempt.started and attempt.usage == Usage():  # most APIs send usage only at the end
-            attempt.usage = _estimated(request, attempt)
         blocks = tuple(attempt.blocks)
         if partial is not None and attempt.open_index is not None:
             self._emit(PartialKept(partial, attempt.open_index, interrupted=True))
@@ -373,14 +377,18 @@ def _nudged(request: Request, nudge: str) -> Request:
 
 
 def _estimated(request: Request, attempt: Attempt) -> Usage:
-    """An estimate of the usage, for endpoints that report none."""
+    """An estimate of the usage of what has arrived, for answers without the provider's figures."""
     written = estimate_text("".join(attempt.pieces)) if attempt.open_index is not None else 0
-    for block in attempt.blocks:
-        match block:
-            case Text(text) | Thinking(text):
-                written += estimate_text(text)
-            case ToolCall():
-                written += estimate_text(str(block.input))
-            case _:
-                pass
+    written += size_of((Message("assistant", tuple(attempt.blocks)),), estimate_text)
     return Usage(estimate_request(request), written, estimated=True)
+
+
+def _at_least(reported: Usage, estimated: Usage) -> Usage:
+    """The figures of an answer that broke off: those reported so far, completed by the estimate. Counts in the middle
+    of an answer are often too low, and most APIs send none before the end."""
+    asked = reported.input + reported.cache_read + reported.cache_write
+    if not asked:
+        reported = replace(reported, input=estimated.input, estimated=True)
+    if estimated.output > reported.output:
+        reported = replace(reported, output=estimated.output, estimated=True)
+    return reported

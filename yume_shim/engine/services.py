@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.children import Child
     from yume_shim.types.errors import Failure
-    from yume_shim.types.models import ModelSpec, Usage
+    from yume_shim.types.models import Cost, ModelSpec, Usage
     from yume_shim.types.ports import (
         Asker,
         BackgroundTasks,
-        CallHooks,
         Cancel,
         ChildOutput,
         Clock,
         Emit,
         FileCheckpoints,
         Gate,
+        Hooks,
         Ids,
         Provider,
     )
@@ -52,7 +52,7 @@ class EngineServices:
     gate: Gate
     asker: Asker
     provider_for: Callable[[ModelSpec], Provider]
-    cost: Callable[[ModelSpec, Usage], tuple[float, bool]]
+    cost: Callable[[ModelSpec, Usage], Cost]
     log: Callable[[str, str], None]
     secrets: Sequence[str] = ()
     """Keys in use: removed from every tool's output. It grows when more keys are read."""
@@ -64,8 +64,8 @@ class EngineServices:
     """The model with the limits that refusals have named in this process; asked for before each request."""
     advise: Callable[[Failure, ModelSpec], Failure] = _no_advice
     """A failure that ends a turn, with what the user can do about it."""
-    hooks: CallHooks | None = None
-    """Called before and after each tool call; None = no hooks."""
+    hooks: Hooks | None = None
+    """None = no hooks, and none can be added."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None

@@ -166,7 +166,7 @@ class CommandCall:
         if self._allow_rule(command, words, remembered_only):
             self.by_rule = True
             return True
-        if remembered_only:
+        if remembered_only or self._space.rules_only:
             return False
         if words[0].text == "cd":
             if len(words) != 2 or self._flow.unknown or self._changed_by_others(number, command, words[1:]):
@@ -245,9 +245,9 @@ class CommandCall:
         """Why git must be asked about here. Another part of the command may be the edit that plants a repository."""
         from yume_shim.gate.git_repository import repository_problem
 
-        if len(self._flow.bases) > 1:
+        base, *others = self._flow.bases
+        if others:
             return "it may run in several folders"
-        base = self._flow.bases[0]
         if any(map(makes_files, self._script.commands)) and not resolve(f"{base}/.git").exists:
             return "the same command makes files"
         return repository_problem(base, self._space)

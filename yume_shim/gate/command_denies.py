@@ -7,7 +7,7 @@ import re
 from yume_shim.gate.command_flow import MAX_PATH, follow, moves_home
 from yume_shim.gate.name_changes import NameChanges
 from yume_shim.gate.shell import Word
-from yume_shim.gate.unwrap import name_of
+from yume_shim.gate.unwrap import MAX_TAILS, name_of
 from yume_shim.gate.word_set import word_set
 from yume_shim.gate.writing_commands import CONTENT_WRITERS, WRITERS
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from yume_shim.gate.command_flow import Flow
     from yume_shim.gate.rulebook import RuleBook
-    from yume_shim.gate.rules import Rule
+    from yume_shim.gate.rules import PathPattern, Rule
     from yume_shim.gate.shell import Simple
     from yume_shim.gate.unwrap import Unwrapped
     from yume_shim.gate.workspace import Place, Workspace
@@ -34,6 +34,8 @@ READERS = word_set(
 """Commands that show or pass on file contents: with `Read` deny rules, their files must be known."""
 _READ_THEIR_OPERANDS = frozenset(("xargs", "parallel"))
 """Wrappers that take file names from their input."""
+_WHOLE_FOLDERS = word_set("rm mv rsync shred chmod chown")
+"""Commands that change all files of a folder they are given."""
 RECURSIVE = word_set("rg ag ack tar zip rsync scp")
 
 
@@ -115,21 +117,23 @@ class CommandDenies:
             return "rules deny some files, and what this command does cannot be seen"
         if self._book.hidden_patterns() and any(self._shows(command) for command in self._parts):
             return "rules hide some files from reading, and this may show them"
-        if self._book.locks_paths() and self._flow.unknown and any(map(_writes, self._parts)):
+        if self._book.locked_patterns() and any(self._may_write_locked(command) for command in self._parts):
             return "rules deny writing some files, and it is not known which files this command writes"
         if self._uses_changed_names():
             return "rules deny some files, and this command moves or links names that it uses"
         return ""
 
     def _uses_changed_names(self) -> bool:
-        """Whether a part uses a name that another part moves, links or unpacks."""
+        """Whether a part reads or writes through a name that another part moves, links or unpacks."""
         commands = self._unwrapped().commands
         changes = NameChanges(commands, self._flow, self._space)
         if not changes:
             return False
+        hides, locks = bool(self._book.hidden_patterns()), bool(self._book.locked_patterns())
         for number, command in enumerate(commands):
             words = [redirect.target for redirect in command.redirects if not redirect.descriptor]
-            if command.words and name_of(command.words[0]) not in NON_READERS - WRITERS:
+            names = {name_of(word) for word in command.words[:MAX_TAILS]}  # its own name, or after a wrapper
+            if (hides and names & READERS) or (locks and names & WRITERS):
                 words += [Word(text, word.kind) for word in command.words[1:] for text in file_texts(word.text)]
             if any(changes.affect(number, word) for word in words if len(word.text) <= MAX_PATH):
                 return True
@@ -149,7 +153,8 @@ class CommandDenies:
             return True
         if name in READERS and (self._flow.unknown or any(word.kind == "dynamic" for word in words)):
             return True
-        if any(self._overlaps(before_glob(word.text)) for word in words if word.kind == "glob"):
+        patterns = self._book.hidden_patterns()
+        if any(self._overlaps(before_glob(word.text), patterns) for word in words if word.kind == "glob"):
             return True
         flags = "".join(word.text[1:] for word in words if re.match(r"-[A-Za-z]+\Z", word.text))
         deep = name in RECURSIVE or (name == "git" and words[:1] == (Word("grep"),))
@@ -165,19 +170,34 @@ class CommandDenies:
         if not deep:
             return False
         operands = [word.text for word in words if not word.text.startswith("-")]
-        return self._overlaps(".") if not any(map(self._flow.exists, operands)) else any(map(self._overlaps, operands))
+        folders = operands if any(map(self._flow.exists, operands)) else ["."]
+        return any(self._overlaps(text, patterns) for text in folders)
 
-    def _overlaps(self, text: str) -> bool:
+    def _may_write_locked(self, command: Simple) -> bool:
+        """Whether the command may change a file that it does not name and that a rule protects: through a pattern, by
+        removing or moving a folder, or through a word that is known only at run time."""
+        name = name_of(command.words[0]) if command.words else ""
+        targets = [r.target for r in command.redirects if ">" in r.operator and not r.descriptor]
+        if (targets or name in WRITERS) and self._flow.unknown:
+            return True
+        if any(target.kind != "plain" for target in targets):
+            return True
+        words = tuple(word for word in command.words[1:] if len(word.text) <= MAX_PATH) if name in WRITERS else ()
+        if any(word.kind == "dynamic" for word in words):
+            return True
+        patterns = self._book.locked_patterns()
+        if any(self._overlaps(before_glob(word.text), patterns) for word in words if word.kind == "glob"):
+            return True
+        whole = [word.text for word in words if not word.text.startswith("-")] if name in _WHOLE_FOLDERS else []
+        whole = whole[:-1] if name == "mv" else whole
+        return any(self._flow.is_folder(text) and self._overlaps(text, patterns) for text in whole)
+
+    def _overlaps(self, text: str, patterns: tuple[PathPattern, ...]) -> bool:
         return any(
             pattern.overlaps(place.real) or pattern.overlaps(place.asked)
             for place in self._flow.places(text)
-            for pattern in self._book.hidden_patterns()
+            for pattern in patterns
         )
-
-
-def _writes(command: Simple) -> bool:
-    name = name_of(command.words[0]) if command.words else ""
-    return name in WRITERS or any(">" in r.operator and not r.descriptor for r in command.redirects)
 
 
 def file_texts(text: str) -> list[str]:

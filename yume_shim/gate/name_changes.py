@@ -15,7 +15,7 @@ import os
 import stat
 
 from yume_shim.gate.paths import contains, expand, tidy
-from yume_shim.gate.unwrap import WRAPPERS, name_of, shell_words
+from yume_shim.gate.unwrap import WRAPPERS, name_of, shell_words, without_git_options
 from yume_shim.gate.word_set import word_set
 
 TYPE_CHECKING = False
@@ -115,7 +115,8 @@ class NameChanges:
         unclear = any(word.kind != "plain" for word in words[1:]) or any(
             flag.startswith(("-t", "--t")) for flag in flags
         )
-        if name in _ANYWHERE or (name == "git" and any(word.text in _GIT_CHANGES for word in words[1:4])):
+        git = without_git_options(tuple(word.text for word in words[1:]))[:1] if name == "git" else ()
+        if name in _ANYWHERE or (git and git[0] in _GIT_CHANGES):
             self._anywhere[number] = True
         elif name in _REMOVERS:
             if unclear or not all(self._plain(text) for text in operands):

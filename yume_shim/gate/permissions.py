@@ -66,7 +66,10 @@ class Permissions:
         self._confiner = confiner
         self._space = Workspace(cwd, home, flavour or native(settings.env), settings.permissions.add_dirs)
         self._space.confined = settings.permissions.confined
+        self._space.rules_only = settings.permissions.files_damaged
         self._sandbox = settings.tools.claude_sandbox
+        if settings.permissions.files_damaged:
+            self._sandbox = replace(self._sandbox, auto_allow=False)
         self._rules = settings.permissions.rules
         self._rulebook: RuleBook | None = None
         self._hidden_files: HiddenFiles | None = None
@@ -117,9 +120,10 @@ class Permissions:
 
     def _effective(self) -> str:
         """The mode that decides: `auto` means another one in each dialect."""
-        if self._mode == AUTO_MODE:
-            return "bypassPermissions" if self._flat else "acceptEdits"
-        return self._mode
+        mode = self._mode
+        if mode == AUTO_MODE:
+            mode = "bypassPermissions" if self._flat else "acceptEdits"
+        return "default" if mode == "acceptEdits" and self._space.rules_only else mode
 
     # ------------------------------------------------ decide
 

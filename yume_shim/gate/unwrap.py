@@ -117,11 +117,11 @@ def _spellings(words: tuple[Word, ...], raw: str) -> list[Run]:
     if name.lower() != name:  # some file systems ignore case
         found.append(Run((name.lower(), *plain[1:]), raw))
     if name == "git":
-        found.append(Run((name, *_without_git_options(plain[1:])), raw))
+        found.append(Run((name, *without_git_options(plain[1:])), raw))
     return found
 
 
-def _without_git_options(words: tuple[str, ...]) -> tuple[str, ...]:
+def without_git_options(words: tuple[str, ...]) -> tuple[str, ...]:
     """`push origin` of `-C x --no-pager push origin`."""
     place = 0
     while place < len(words) and words[place].startswith("-"):

@@ -33,6 +33,8 @@ class Workspace:
         self.cwd = tidy(expand(cwd, cwd, home, flavour), flavour)
         self.extra: tuple[str, ...] = ()
         self.confined = False
+        self.rules_only = False
+        """Commands and edits run unasked only by a rule: a settings file is damaged, and guards may be missing."""
         """Nothing outside may be reached, whatever mode and rules say."""
         self._forms: tuple[str, ...] = self._spellings(self.cwd)
         for folder in extra:

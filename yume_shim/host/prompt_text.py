@@ -48,16 +48,17 @@ class _StdinBytes:
 
 
 def read_prompt(
-    fd: int, prompt: str | None, stopped: Callable[[], bool], log: Callable[[str, str], None]
+    fd: int, prompt: str | None, stopped: Callable[[], bool], log: Callable[[str, str], None], hint: str = ""
 ) -> str | None:
-    """The whole prompt; None when `stopped` became true meanwhile. Raises BadInvocation when there is none."""
+    """The whole prompt; None when `stopped` became true meanwhile. Raises BadInvocation when there is none; `hint` says
+    where it may have gone."""
     body = "" if _is_terminal(fd) else _body(fd, prompt, stopped, log)
     if body is None:
         return None
     # argument first, as `echo body | claude -p prompt` does it
     whole = f"{prompt}\n{body}" if prompt and body else prompt or body
     if not whole:
-        raise BadInvocation(NO_INPUT)
+        raise BadInvocation(f"{NO_INPUT}. {hint}" if hint else NO_INPUT)
     if not whole.strip():
         raise BadInvocation("Error: Input contained only whitespace: give a prompt as an argument or through stdin")
     return whole

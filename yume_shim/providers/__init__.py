@@ -9,7 +9,7 @@ sections are always in this order:
     encode_message(s)        history -> the API's shape (pure)
     encode_tools             ToolSpecs -> the API's shape (pure)
     auth_headers             Credential -> headers (pure)
-    Decoder                  frames -> ModelEvents (pure): feed(frame), finish()
+    Decoder                  frames -> ModelEvents (pure): feed(frame), finish(), reported()
     map_stop, map_usage      the API's stop reasons and token counts -> ours (pure)
     whole_frames             an answer that was not streamed -> the frames of a stream (pure)
 

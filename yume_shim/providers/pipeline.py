@@ -20,6 +20,7 @@ from yume_shim.providers.wire.failures import (
 )
 from yume_shim.types.errors import Cancelled, ProviderFailed
 from yume_shim.types.events import BlockDelta, Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.models import Usage
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -49,6 +50,10 @@ if TYPE_CHECKING:
 
         def finish(self) -> list[ModelEvent]: ...
 
+        def reported(self) -> tuple[Usage, bool]:
+            """The usage that the provider has reported so far, and whether these are its final figures."""
+            ...
+
     class Adapter(Protocol):
         """What an adapter module offers."""
 
@@ -74,12 +79,14 @@ if TYPE_CHECKING:
 class Exchange:
     """One request on the wire and the head of its answer, for the log. `wire` is None until it was sent."""
 
-    __slots__ = ("began", "headers", "wire")
+    __slots__ = ("began", "headers", "reported", "wire")
 
     def __init__(self) -> None:
         self.wire: WireRequest | None = None
         self.headers: Mapping[str, str] = {}
         self.began = 0.0
+        self.reported: Callable[[], tuple[Usage, bool]] = lambda: (Usage(), False)
+        """The usage that the provider has reported so far, and whether it is final: of the decoder, once it exists."""
 
     def sent(self, wire: WireRequest) -> None:
         """The request is about to be sent."""
@@ -125,14 +132,14 @@ class ApiProvider:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
         while True:
             begun = False
-            failure: Failure | None = None
+            failed: ResponseFailed | None = None
             exchange = Exchange()
             for event in self._attempt(request, cancel, exchange):
                 if type(event) is BlockDelta:  # first: by far the most frequent, and never the first of an answer
                     yield event
                     continue
                 if isinstance(event, ResponseFailed):
-                    failure = exchange.named(event.failure)
+                    failed = ResponseFailed(event.failure, *exchange.reported())
                     break
                 begun = begun or not isinstance(event, Notice)
                 if isinstance(event, ResponseEnded):
@@ -141,9 +148,9 @@ class ApiProvider:
                     yield event
                     return
                 yield event
-            if failure is None:
-                failure = failure_protocol(self._name, "the decoder ended without a terminal event")
-            failure = self._preparer.judge(request, failure)
+            if failed is None:
+                failed = ResponseFailed(failure_protocol(self._name, "the decoder ended without a terminal event"))
+            failure = self._preparer.judge(request, exchange.named(failed.failure))
             change = None if begun else self._preparer.adapt(request, failure)
             self._note(request, exchange, failure, change or "")
             if change is None:
@@ -152,7 +159,7 @@ class ApiProvider:
             lacks = change.startswith("without") and not change.endswith(NOTICED)
             level = "warning" if lacks else "info"
             self._log(level, f"{failure.message}; sent again: {change}")
-        yield ResponseFailed(advised(failure, request.model))
+        yield replace(failed, failure=advised(failure, request.model))
 
     def close(self) -> None:
         """Close idle connections."""
@@ -195,6 +202,7 @@ class ApiProvider:
             if tap:
                 tap("headers", frames.headers)
             decoder: Decoding = self._adapter.Decoder(ready.request, frames.headers, self._ids.call_id)
+            exchange.reported = decoder.reported
             if ready.text_calls:
                 from yume_shim.providers.fitting.text_tools.calls import TextCalls
 

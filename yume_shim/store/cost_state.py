@@ -87,6 +87,10 @@ def _shape(entry: ModelUsage) -> Json:
         shape["provider"] = entry.provider
     if not entry.cost_known:
         shape["costBasis"] = "unknown"
+    elif entry.list_price:
+        shape["costBasis"] = "list_price"
+    if entry.usage.estimated:
+        shape["estimated"] = True
     return shape
 
 
@@ -95,12 +99,13 @@ def _model(name: str, entry: Json) -> ModelUsage:
     cost, provider = entry.get("costUSD"), entry.get("provider")
     return ModelUsage(
         name,
-        Usage(**figures),
+        Usage(**figures, estimated=entry.get("estimated") is True),
         float(cost) if isinstance(cost, (int, float)) else 0.0,
         _whole(entry.get("contextWindow")),
         _whole(entry.get("maxOutputTokens")),
         provider if isinstance(provider, str) else "",
         entry.get("costBasis") != "unknown",
+        entry.get("costBasis") == "list_price",
     )
 
 

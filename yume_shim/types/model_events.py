@@ -67,9 +67,13 @@ class ResponseEnded:
 
 @value
 class ResponseFailed:
-    """The answer failed, before its start or in the middle: the only other way in which a provider stream ends."""
+    """The answer failed, before its start or in the middle: the only other way in which a provider stream ends.
+
+    `usage` is what the provider has reported; `usage_given` = these are its final figures, otherwise those so far."""
 
     failure: Failure
+    usage: Usage = Usage()
+    usage_given: bool = False
 
 
 @value

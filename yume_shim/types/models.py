@@ -59,6 +59,15 @@ class Usage:
 
 
 @value
+class Cost:
+    """What usage cost. `list_price`: by the vendor's price list, although the address is not the vendor's."""
+
+    usd: float
+    known: bool = True
+    list_price: bool = False
+
+
+@value
 class Backoff:
     """How failed requests to an endpoint are repeated; times in seconds."""
 
@@ -199,6 +208,10 @@ class Endpoint:
     """Without a base URL the SDK of the sign-in derives the address from region and project."""
     names: tuple[str, ...] = ()
     """Other names by which it can be selected."""
+    prices: str = ""
+    """The vendor of the price table that sells its models; "" = by its address; "none" = they have no list price."""
+    moved: bool = False
+    """Its address is not that of the vendor: prices of the catalogue are list prices."""
 
 
 @value
@@ -236,6 +249,8 @@ class ModelSpec:
     """The effort levels it accepts; () = not known, all are sent."""
     always_thinks: bool = False
     """Thinking cannot be switched off: a request to do so is refused."""
+    prices_given: bool = False
+    """The user gave the prices."""
 
     @property
     def is_claude(self) -> bool:

@@ -76,6 +76,8 @@ class HostSettings:
     input_format: InputFormat = "lines"
     """"lines" = JSON lines on stdin; "text" = all of stdin is (part of) the prompt."""
     prompt: str | None = None
+    swallowed_prompt: str = ""
+    """A sentence about the flag whose list may have taken the prompt, if there is no prompt."""
     verbose: bool = False
     partial_messages: bool = False
     replay_user_messages: bool = False
@@ -117,6 +119,8 @@ class ModelSettings:
     default_provider: str = ""
     """From environment or config file: weaker than `provider/model` names and aliases."""
     name: str = ""
+    project_name: str = ""
+    """The model that files of an untrusted project name. It is used if it is at the same provider as `name`."""
     provider_model: str = ""
     """The model to use when a host asks for a Claude alias that the chosen provider does not know."""
     chosen_by_flag: bool = False
@@ -135,6 +139,8 @@ class ModelSettings:
     """0.0 to 2.0; rows of `overrides` are stronger."""
     top_p: float | None = None
     stop_sequences: tuple[str, ...] = ()
+    price: tuple[float, float] | None = None
+    """USD per million tokens of input and output (`--price`), for models of the first provider that is resolved."""
 
 
 @value
@@ -286,6 +292,9 @@ class PermissionSettings:
     add_dirs: tuple[str, ...] = ()
     confined: bool = False
     """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""
+    files_damaged: bool = False
+    """A settings file cannot be used, so rules that should guard may be missing: nothing but rules given by flag or by
+    the host, and bypassPermissions, allows commands and edits without asking."""
 
 
 @value
@@ -308,6 +317,19 @@ class McpServer:
 
     def __repr__(self) -> str:
         return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
+
+
+@value
+class HookSettings:
+    """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
+
+    sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Layers of a folder that is not trusted: their hooks are named, not run."""
+    fail_closed: bool = False
+    """A guard that fails refuses the call (`hooks.failClosed`)."""
+    show_all: bool = False
+    """Report hooks of all events (`--include-hook-events`)."""
 
 
 @value
@@ -367,3 +389,4 @@ class Settings:
     permissions: PermissionSettings = PermissionSettings()
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
+    hooks: HookSettings = HookSettings()

@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers.settings import settings_with
 from tests.helpers.transcripts import answer, chain, question, save
-from yume_shim.app.resume import NoConversation, OpenedSession, open_session
+from yume_shim.app.resume import NOTHING_TO_CONTINUE, NoConversation, OpenedSession, open_session
 from yume_shim.store.layout import session_path
 from yume_shim.store.lock import hold
 from yume_shim.types.errors import BadInvocation
@@ -110,7 +110,8 @@ def test_continue_takes_the_newest_session(home: Home) -> None:
 
 
 def test_continue_without_any_session_starts_a_new_one(home: Home) -> None:
-    assert home.open(resume_newest=True) == OpenedSession("new-1", str(home.path("new-1")))
+    opened = home.open(resume_newest=True)
+    assert opened == OpenedSession("new-1", str(home.path("new-1")), notes=(NOTHING_TO_CONTINUE,))
 
 
 @pytest.mark.parametrize("name", [MISSING, "no such title"])

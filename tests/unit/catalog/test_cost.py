@@ -1,4 +1,4 @@
-"""Prices: cache, reasoning, long requests; models that only genai-prices knows; unknown prices count as zero."""
+"""Prices of the catalogue: cache, reasoning, long requests."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.helpers.timing import cheap, wait_until
-from yume_shim.catalog.cost import cost_usd, load_pricer
+from yume_shim.catalog.cost import cost_usd
 from yume_shim.catalog.resolve import Catalog
-from yume_shim.types.models import Endpoint, ModelSpec, Usage
+from yume_shim.types.models import Cost, ModelSpec, Usage
 from yume_shim.types.settings import Settings
+from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,9 +41,9 @@ def spec(name: str) -> ModelSpec:
     ],
 )
 def test_prices(model: str, usage: Usage, usd: float) -> None:
-    cost, known = cost_usd(spec(model), usage)
-    assert known
-    assert cost == pytest.approx(usd, rel=1e-12)
+    cost = cost_usd(spec(model), usage)
+    assert cost == Cost(cost.usd)
+    assert cost.usd == pytest.approx(usd, rel=1e-12)
 
 
 NO_CACHE_WRITES = ("gpt-4", "gpt-5.4", "gpt-5.5", "gemini")
@@ -58,19 +58,10 @@ SAMPLES: Mapping[str, Usage] = {
 @pytest.mark.parametrize("model", PRICED)
 def test_the_catalogue_agrees_with_genai_prices(model: str, sample: str) -> None:
     """Where the vendor sells cache writes; elsewhere genai-prices has no price for them."""
-    found = load_pricer()(spec(model), SAMPLES[sample])
-    assert found is not None
-    assert cost_usd(spec(model), SAMPLES[sample])[0] == pytest.approx(found, rel=1e-9)
-
-
-def test_other_models_are_looked_up_in_the_background() -> None:
-    listed = ModelSpec("deepseek-chat", Endpoint("d", "openai-chat", "https://api.deepseek.com"))
-    with cheap(0.1, this_thread=True):
-        cost_usd(listed, Usage(1_000, 10))
-    wait_until(lambda: cost_usd(listed, Usage(1_000, 10))[1], "the price")
-    assert 0 < cost_usd(listed, Usage(1_000, 10))[0] < 0.01
-    for unknown in ("http://127.0.0.1:1/v1", "cassette:x", ""):
-        assert cost_usd(ModelSpec("llama3", Endpoint("o", "openai-chat", unknown)), Usage(1_000)) == (0.0, False)
+    unlisted = replace(spec(model), prices=None)
+    found = cost_usd(unlisted, SAMPLES[sample])
+    assert found.known
+    assert cost_usd(spec(model), SAMPLES[sample]).usd == pytest.approx(found.usd, rel=1e-9)
 
 
 def test_each_family_has_its_thresholds() -> None:

@@ -19,7 +19,7 @@ from yume_shim.config.credentials import (
     tool_environment,
 )
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.models import Backoff, Credential, ModelSpec, Usage
+from yume_shim.types.models import Backoff, Cost, Credential, ModelSpec, Usage
 from yume_shim.types.settings import RetrySettings, Settings
 
 
@@ -289,10 +289,10 @@ def test_a_local_model_with_a_vendors_model_name_is_not_that_model() -> None:
 def test_costs() -> None:
     spec = catalog().resolve("opus")
     usage = Usage(input=1_000_000, output=100_000, cache_read=1_000_000, cache_write=200_000, cache_write_1h=100_000)
-    spent, known = cost_usd(spec, usage)
-    assert known
-    assert spent == pytest.approx(4 + 2 + 0.2 + 0.5 + 0.8)
-    assert cost_usd(catalog().resolve("gpt-9-new"), usage) == (0.0, False)
+    cost = cost_usd(spec, usage)
+    assert cost.known
+    assert cost.usd == pytest.approx(4 + 2 + 0.2 + 0.5 + 0.8)
+    assert cost_usd(catalog().resolve("gpt-9-new"), usage) == Cost(0.0, known=False)
 
 
 # ---------------------------------------------------------------- keys

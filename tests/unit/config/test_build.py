@@ -11,7 +11,7 @@ from yume_shim.cli.argv import parse
 from yume_shim.config.build import build_settings
 from yume_shim.config.setting_sources import SettingSources
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.settings import RetrySettings, Rules, Timeouts
+from yume_shim.types.settings import HistorySettings, RetrySettings, Rules, Timeouts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,7 +151,34 @@ def test_config_file(start: Start) -> None:
     assert s.env["HOME"] == str(start.home)
 
 
-@pytest.mark.parametrize("text", ["= 1", "provider = 3", "aliases = 3", "[retry]\nfoo = 1", "[timeouts]\nfoo = 1"])
+def test_the_history_settings_of_the_config_file(start: Start) -> None:
+    start.config(
+        "history_trimming = false\nmax_history_tokens = 5000\nkeep_recent_user_turns_in_chained_tool_calls = 3\n"
+        "trim_caps = [4000, 800]\nauto_compact = false\n"
+        "[retry]\ninitial = 0.5\nmultiplier = 3\ncap = 9\njitter = 0\nretries = 2\n"
+    )
+    s = start()
+    assert s.history == HistorySettings(
+        trimming=False,
+        max_tokens=5000,
+        keep_recent_user_turns_in_chained_tool_calls=3,
+        trim_caps=(4000, 800),
+        auto_compact=False,
+        compact_small=s.history.compact_small,
+    )
+    assert s.network.retry == RetrySettings(0.5, 3, 9, 0, 2)
+    assert start.logged == []
+
+
+WRONG = (
+    *("= 1", "provider = 3", "aliases = 3", "retry = 3", '[retry]\ninitial = "fast"', "[retry]\nretries = 1.5"),
+    *("[timeouts]\nidle = 0", 'history_trimming = "no"', "trim_caps = 3", "trim_caps = [0]", "trim_caps = []"),
+    *("keep_recent_user_turns_in_chained_tool_calls = 0", "max_history_tokens = true", "[retry]\njitter = -1"),
+    *("auto_compact = 1", '[secrets]\nredact_output = "yes"', "[web]\nallow_private = [1]", "fallback = [1]"),
+)
+
+
+@pytest.mark.parametrize("text", WRONG)
 def test_an_invalid_config_file_is_refused(start: Start, text: str) -> None:
     start.config(text)
     with pytest.raises(BadInvocation):
@@ -222,10 +249,11 @@ def test_setting_sources_and_extra_settings(start: Start) -> None:
     start.settings_file("user", {"permissions": {"allow": ["Read"]}})
     start.settings_file("local", "{broken")
     assert start("--setting-sources=").permissions.rules == Rules()
-    assert start("--settings", '{"permissions":{"allow":["LS"]},"env":{"A":"b"}}').permissions.rules.allow == (
-        "Read",
-        "LS",
-    )
+    allowed = start("--settings", '{"permissions":{"allow":["LS"]},"env":{"A":"b"}}').permissions
+    assert (allowed.rules.allow, allowed.files_damaged) == (("LS",), True)  # nothing that a file allows holds
+    start.settings_file("local", "{}")
+    allowed = start("--settings", '{"permissions":{"allow":["LS"]},"env":{"A":"b"}}').permissions
+    assert (allowed.rules.allow, allowed.files_damaged) == (("Read", "LS"), False)
     extra = start.cwd / "extra.json"
     extra.write_text('{"model":"m-1"}')
     assert start("--settings", str(extra)).model.name == "m-1"

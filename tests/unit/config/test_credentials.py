@@ -242,7 +242,6 @@ def test_an_endpoint_may_need_no_key(home: Home) -> None:
         ('[profiles.x]\nprovider = "openai"\nkey = "a"\nkey_env = "B"\n', "needs exactly one of"),
         ('[profiles.x]\nprovider = "openai"\nkey = "a"\nkind = "magic"\n', "`kind` is not one of key, token"),
         ('[profiles.x]\nprovider = "openai"\nkey = "a"\nttl = -1\n', "`ttl` must be a number of seconds"),
-        ('[profiles.x]\nprovider = "openai"\nkey = "a"\nbase = "b"\n', "does not know base"),
         ('profile = "work"\n', "there is no profile 'work' in"),
         ('profile = "y"\n[profiles.x]\nprovider = "openai"\nkey = "a"\n', "it has x"),
     ],

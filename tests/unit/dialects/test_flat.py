@@ -236,6 +236,7 @@ def test_the_provider_fails() -> None:
                     "costBasis": "unknown",
                 }
             },
+            "cost_unknown": True,
             "cost_estimated": True,
         },
         {"type": "message_stop"},

@@ -1,4 +1,4 @@
-"""Totals by model, prices that come late, the budget and its warning."""
+"""Totals by model, unknown prices and list prices, the budget and its warning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.events import ModelUsage, Notice, TurnEnded
-from yume_shim.types.models import ModelSpec, Usage
+from yume_shim.types.models import Cost, Usage
 from yume_shim.types.value import replace
 
 OTHER = replace(SPEC, id="other")
@@ -33,7 +33,7 @@ def spent_by(name: str, usage: Usage, cost: float, known: bool = True) -> ModelU
 
 
 def test_totals_by_model_and_in_all() -> None:
-    tally = Tally(lambda spec, usage: (usage.input / 10, True))
+    tally = Tally(lambda spec, usage: Cost(usage.input / 10))
     tally.add(SPEC, Usage(1, 2))
     tally.add(OTHER, Usage(2))
     tally.add(SPEC, Usage(1, 3, 5))
@@ -41,28 +41,22 @@ def test_totals_by_model_and_in_all() -> None:
     assert tally.total_usd() == 0.4
 
 
-def test_a_price_that_comes_late_counts_for_earlier_usage() -> None:
-    prices: dict[str, float] = {}
-
-    def cost(spec: ModelSpec, usage: Usage) -> tuple[float, bool]:
-        return (usage.input * prices[spec.id], True) if spec.id in prices else (0.0, False)
-
-    tally = Tally(cost)
+def test_an_unknown_price_and_a_list_price_are_marked() -> None:
+    costs = {"test-model": Cost(1.0, list_price=True), "other": Cost(0.0, known=False)}
+    tally = Tally(lambda spec, usage: costs[spec.id])
     tally.add(SPEC, Usage(10))
     tally.add(OTHER, Usage(10))
-    assert tally.unpriced() == ("test-model", "other")
-    assert tally.by_model()[0] == spent_by("test-model", Usage(10), 0, known=False)
-    prices["test-model"] = 0.5
-    assert tally.total_usd() == 5
+    costs["test-model"] = Cost(1.0)
+    tally.add(SPEC, Usage(10))
+    assert tally.unpriced() == ("other",)
     assert tally.by_model() == (
-        spent_by("test-model", Usage(10), 5),
+        replace(spent_by("test-model", Usage(20), 2.0), list_price=True),
         spent_by("other", Usage(10), 0, known=False),
     )
-    assert tally.unpriced() == ("other",)
 
 
 def test_earlier_costs_are_carried_but_not_budgeted() -> None:
-    tally = Tally(lambda spec, usage: (1.0, True))
+    tally = Tally(lambda spec, usage: Cost(1.0))
     tally.carry((spent_by("test-model", Usage(7), 3.0), spent_by("gone", Usage(1), 0.0, known=False)))
     tally.add(SPEC, Usage(1))
     assert (tally.total_usd(), tally.spent_usd()) == (4.0, 1.0)
@@ -112,6 +106,6 @@ def test_earlier_costs_do_not_count_towards_the_budget() -> None:
 
 def test_a_missing_price_is_reported_once() -> None:
     bench = Bench(ScriptedProvider(answer(says("one")), answer(says("two"))), max_budget_usd=1.0)
-    bench.services = replace(bench.services, cost=lambda spec, usage: (0.0, False))
+    bench.services = replace(bench.services, cost=lambda spec, usage: Cost(0.0, known=False))
     run(bench, "a", "b")
     assert bench.of(Notice) == [Notice("budget", "No price is known for test-model: its cost counts as zero.")]

@@ -23,6 +23,7 @@ from tests.helpers.engine_fakes import (
     thinks,
 )
 from tests.helpers.timing import wait_until
+from yume_shim.context.estimate import estimate_text
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.stopped_calls import stopped_text
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from yume_shim.types.events import InterruptReason
 
 OPEN_TEXT = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text("")), BlockDelta(0, "text", "Half an ans")]
+CUT = Usage(3, estimate_text("Half an ans"), estimated=True)
+"""Its usage if it ends there."""
 
 
 def run(
@@ -245,7 +248,7 @@ def test_what_a_dying_answer_showed_is_in_the_result_and_the_next_request() -> N
     assert (ended.outcome, ended.text) == ("auth_error", "Half an ans")
     assert bench.of(PartialKept) == [PartialKept(Text("Half an ans"), 0, interrupted=False)]
     assert history[1:] == [Message("assistant", (Text("Half an ans"),), "test-api/test-model")]
-    assert ended.usage == Usage(3)
+    assert ended.usage == CUT
 
 
 def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
@@ -255,7 +258,9 @@ def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
     bench = Bench(ScriptedProvider(dying), on_cut="restart")
     ended, history = run(bench)
     assert history[1:] == [Message("assistant", (Text("One."),), "test-api/test-model")]
-    assert bench.of(ResponseDropped) == [ResponseDropped(1, 1, interrupted=False, usage=Usage(3))]
+    assert bench.of(ResponseDropped) == [
+        ResponseDropped(1, 1, interrupted=False, usage=Usage(3, estimate_text("One."), estimated=True))
+    ]
     assert ended.text == "One."
 
 
@@ -325,7 +330,7 @@ def test_cut_in_visible_text_is_restarted_in_the_claude_forms() -> None:
     provider = ScriptedProvider(fails(*OPEN_TEXT, kind="stream_interrupted"), answer(says("Whole.")))
     bench = Bench(provider, on_cut="restart")
     ended, history = run(bench)
-    assert bench.of(ResponseDropped) == [ResponseDropped(0, 0, interrupted=False, usage=Usage(3))]
+    assert bench.of(ResponseDropped) == [ResponseDropped(0, 0, interrupted=False, usage=CUT)]
     assert bench.of(PartialKept) == []
     assert ended.text == "Whole."
     assert provider.requests[0] == provider.requests[1]
@@ -397,7 +402,7 @@ def test_interrupt_in_text_keeps_what_was_shown() -> None:
     ended, history = run(bench, cancel=cancel)
     assert bench.kinds()[-4:] == ["PartialKept", "Interrupted", "ResponseDropped", "TurnEnded"]
     assert history[1] == Message("assistant", (Text("Half an ans"),), "test-api/test-model")
-    assert ended.usage == Usage(3)
+    assert ended.usage == CUT
 
 
 def test_interrupt_in_arguments_drops_the_half_call() -> None:

@@ -14,6 +14,8 @@ import pytest
 from tests.helpers.gates import bash, gate
 from tests.helpers.hostile_state import OpenWorld, template
 from tests.helpers.timing import cheap
+from yume_shim.gate.read_only import reads
+from yume_shim.gate.shell import Word
 from yume_shim.gate.shell_builtins import BUILTINS
 from yume_shim.types.settings import Rules
 
@@ -358,6 +360,15 @@ LOCKED_FILES = [
     "X=locked; cd $X; echo x > f",
     "for i in 1; do cd locked; done; echo x > f",
     "echo x >& locked/f",
+    "rm -r *",
+    "rm -rf ./*",
+    "rm -r l*",
+    "rm -rf $PWD/locked",
+    "X=locked; rm -r $X",
+    "X=locked/f; echo x > $X",
+    "mv lo* e",
+    "cd ..; rm -rf work",
+    "time rm -r l*",
 ]
 
 TABLES = {
@@ -464,6 +475,13 @@ ORDINARY_UNDER_DENIES = [
     "time cat a.txt",
     "mv plain moved && cat moved/p.txt",
     "printf '%s' x > out.txt",
+    "git checkout -b x && npm test",
+    "git stash && git log --oneline && make",
+    "unzip x.zip && ./configure",
+    "rm -rf plain",
+    "cp a.txt plain",
+    "rm sub/*.pyc",
+    "echo x > new.txt && rm new.txt",
     'read -r line < a.txt && echo "$line"',
     "git commit -m '" + "a long message " * 400 + "'",
 ]
@@ -497,6 +515,17 @@ def test_an_allow_rule_matches_behind_a_wrapper_word_by_word(traps: Path) -> Non
     )
     refused = ("time './ok.sh' && './ok.sh y'", "time npm 'run x'", "time 'npm run' x", "time './fix.sh x'")
     assert [bash(guard, c).verdict for c in (*allowed, *refused)] == ["allow"] * 5 + ["ask"] * 4
+
+
+def test_a_rule_for_git_does_not_make_reading_git_commands_ask(traps: Path) -> None:
+    guard = gate(traps / "work", allow=("Bash(git checkout:*)", "Bash(git log:*)"))
+    commands = ("git log merge && cat a.txt", "git checkout x && git status", "git checkout x && cat a.txt")
+    assert [bash(guard, command).verdict for command in commands] == ["allow", "allow", "ask"]
+
+
+def test_no_builtin_that_changes_the_shell_counts_as_reading() -> None:
+    reading = {name for name in BUILTINS if reads((Word(name), Word("x"))) is not None}
+    assert {BUILTINS[name] for name in reading - {"printf"}} <= {"calm"}
 
 
 def test_every_builtin_of_bash_has_its_fact() -> None:

@@ -64,6 +64,9 @@ class Script:
     def finish(self) -> list[ModelEvent]:
         return list(self.at_end)
 
+    def reported(self) -> tuple[Usage, bool]:
+        return Usage(), False
+
     def open(self, wire: WireRequest, cancel: Cancel) -> Script:
         if self.opening:
             raise self.opening

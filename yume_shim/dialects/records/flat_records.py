@@ -181,6 +181,20 @@ class McpLine(FlatLine):
 
 
 @record
+class HookLine(FlatLine):
+    """A hook's command starts or has ended."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["hook"] = "hook"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+    state: Literal["started", "ended"]
+    outcome: Literal["success", "error", "cancelled"] | None = ABSENT
+    exit_code: int | None = ABSENT
+
+
+@record
 class StartErrorLine(FlatLine):
     """The process cannot start; sent in place of `init`."""
 
@@ -285,7 +299,8 @@ class InterruptLine(FlatLine):
 @record
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
-    estimated tokens or lacks a price; `request_id` is the provider's id of the request that failed."""
+    estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the
+    request that failed."""
 
     type: Literal["result"] = "result"
     subtype: FlatSubtype
@@ -301,6 +316,7 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT

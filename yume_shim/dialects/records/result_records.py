@@ -27,8 +27,8 @@ class PermissionDenial(Record):
 
 @record
 class ModelFigures(Record):
-    """Tokens and cost of one model so far, earlier runs of a resumed session included. `costBasis` says that no price
-    of the model is known."""
+    """Tokens and cost of one model so far, earlier runs of a resumed session included. `costBasis`: no price of
+    the model is known, or it is the vendor's list price although requests went to another address."""
 
     inputTokens: int
     outputTokens: int
@@ -43,7 +43,7 @@ class ModelFigures(Record):
     cacheCreationEphemeral1hInputTokens: int
     canonicalModel: str
     provider: str | None = ABSENT
-    costBasis: Literal["unknown"] | None = ABSENT
+    costBasis: Literal["unknown", "list_price"] | None = ABSENT
 
 
 @record
@@ -79,7 +79,8 @@ class ServerToolUse(Record):
 
 
 class TurnFigures(Record):
-    """What a turn took."""
+    """What a turn took. `cost_unknown`: a model was used whose price is not known, and its cost counts as zero.
+    `cost_estimated`: the cost rests on estimated tokens, or a price is not known."""
 
     is_error: bool
     duration_ms: int
@@ -91,6 +92,8 @@ class TurnFigures(Record):
     modelUsage: dict[str, ModelFigures]
     permission_denials: list[PermissionDenial]
     result_index: int
+    cost_unknown: Literal[True] | None = ABSENT
+    cost_estimated: Literal[True] | None = ABSENT
     model_usage_since_last_result: dict[str, ModelFigures] | None = ABSENT
 
 

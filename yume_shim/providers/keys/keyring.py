@@ -84,7 +84,7 @@ class KeyringProvider:
             if slot is None:
                 yield ResponseFailed(self._none_left())
                 return
-            begun, failure = False, None
+            begun, failure, failed = False, None, None
             try:
                 provider = self._provider(slot, cancel)
             except (BadInvocation, Cancelled) as error:
@@ -93,7 +93,7 @@ class KeyringProvider:
             else:
                 for event in provider.stream(request, cancel):
                     if isinstance(event, ResponseFailed):
-                        failure = event.failure
+                        failure, failed = event.failure, event
                         break
                     begun = begun or not isinstance(event, Notice)
                     yield event
@@ -102,7 +102,7 @@ class KeyringProvider:
                 return
             outcome = self._judge(slot, failure, tried, cancel, begun=begun)
             if outcome is not None:
-                yield ResponseFailed(outcome)
+                yield ResponseFailed(outcome) if failed is None else replace(failed, failure=outcome)
                 return
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from yume_shim.providers.wire.failures import failure_from_payload, failure_inco
 from yume_shim.providers.wire.openai_ids import OwnIds
 from yume_shim.providers.wire.openai_tools import own_names
 from yume_shim.types.events import ResponseFailed
+from yume_shim.types.models import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ class OpenAiDecoder:
         self._blocks = Assembler(api)
         self._started = False
         self._over = False
+
+    def reported(self) -> tuple[Usage, bool]:
+        """The usage that the provider has reported so far, and whether these are its final figures. By default it
+        comes only with the end of an answer."""
+        return Usage(), False
 
     def _fail(self, payload: Any) -> list[ModelEvent]:
         """The provider reported an error."""

@@ -48,8 +48,9 @@ def missing_file(path: str, cwd: str) -> ToolFailed:
 
 
 def _neighbour(path: str) -> str:
-    from difflib import get_close_matches
     from itertools import islice
+
+    from yume_shim.text.nearest import nearest
 
     folder, name = os.path.split(path)
     try:
@@ -61,7 +62,7 @@ def _neighbour(path: str) -> str:
     for other in names:
         if other.lower() == name.lower() or os.path.splitext(other)[0] == stem:
             return other
-    return next(iter(get_close_matches(name, names, 1, 0.7)), "")
+    return nearest(name, names)
 
 
 # ---------------------------------------------------------------- reading

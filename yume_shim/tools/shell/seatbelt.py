@@ -7,6 +7,8 @@ import re
 from yume_shim.types.value import value
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/dtracehelper", "/dev/tty")
+SERVICES = ("com.apple.system.opendirectoryd.libinfo", "com.apple.system.notification_center")
+"""Services that every program asks: the names of users, changes of settings."""
 
 
 @value
@@ -32,6 +34,7 @@ def profile_text(profile: Profile) -> str:
         lines.append(f"(deny file-write* (regex #{_quoted(f'/({names})(/|$)')}))")
     lines += [f"(deny file-read* (subpath {_quoted(path)}))" for path in profile.hidden]
     lines += ["(deny process-info* (target others))", "(deny signal (target others))", "(deny mach-lookup)"]
+    lines += [f"(allow mach-lookup (global-name {_quoted(name)}))" for name in SERVICES]
     if not profile.network:
         lines.append("(deny network*)")
     return "\n".join(lines)

@@ -106,8 +106,8 @@ class ShellSession:
             command = f". {quoted(path)}"
         env = {**self._env, "PWD": self.cwd}
         launch: Launch | SandboxLaunch | None = None
-        sandboxed = confinement is not None and confinement.kind == "sandbox"
-        if self._sandbox is not None and (self._always or sandboxed):
+        stricter = confinement is not None and confinement.kind != "sandbox" and self.wall.confines(confinement)
+        if self._sandbox is not None and not stricter and (self._always or confinement is not None):
             launch = self._sandbox().launch(confinement, cwd_file, env, self.wall.own_folder())
         elif confinement is not None:
             launch = self.wall.launch(confinement, cwd_file, env)
@@ -134,7 +134,7 @@ class ShellSession:
                 raise BlockingIOError(0, f"{MAX_BACKGROUND} background commands are running already")
             self._count += 1
             name = f"bash_{self._count}"
-            sink = Sink(lambda: self._scratch.new_file(name, ".output"), keep=-1)
+            sink = Sink(lambda: self._scratch.new_file(name, ".output"), -1, self._scratch.redact)
             sink.feed(b"")
             made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE, confinement))
             self.background[name] = made

@@ -133,6 +133,10 @@ class Wall:
 
     # ------------------------------------------------ running
 
+    def confines(self, confinement: Confinement) -> bool:
+        """Whether the command is really confined, not only one of the simple ones."""
+        return self._means(confinement)[1] != "nothing"
+
     def launch(self, confinement: Confinement, cwd_file: str, env: Mapping[str, str]) -> Launch:
         """How to start one command. Raises OSError if it cannot be confined: then nothing may run."""
         from yume_shim.tools.shell.launches import Launch, plan
@@ -212,9 +216,9 @@ def on_own_thread(restrict: Callable[[], None], spawn: Callable[[], Popen[bytes]
 def probe() -> Abilities:
     """Try what works here: by doing it, because containers forbid some of it."""
     if sys.platform == "darwin":
-        return Abilities(
-            seatbelt=SEATBELT if _runs([SEATBELT, "-p", "(version 1)(allow default)", "/usr/bin/true"]) else ""
-        )
+        from yume_shim.tools.shell.seatbelt import Profile, profile_text
+
+        return Abilities(seatbelt=SEATBELT if _runs([SEATBELT, "-p", profile_text(Profile()), "/usr/bin/true"]) else "")
     if not sys.platform.startswith("linux"):
         return Abilities()
     from yume_shim.tools.shell.launches import landlock_works

@@ -13,9 +13,13 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
+from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.shell.bubblewrap import View, bwrap_argv
 from yume_shim.tools.shell.sandbox import open_sandbox
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.confinement import Confinement
 from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.outputs import ToolContext
 from yume_shim.types.settings import SandboxSettings
 
 if TYPE_CHECKING:
@@ -156,6 +160,23 @@ def test_commands_side_by_side_share_their_placeholders(place: Path) -> None:
         background = tools._state.shells.background.values()
         wait_until(lambda: all(one.running.ended.is_set() for one in background), "its end", SOON)
         assert sorted(os.listdir(place / "ws")) == ["begun", "end"]
+        tools.close()
+    finally:
+        shutil.rmtree(place)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.landlock
+def test_a_judged_command_is_confined_to_reading_in_a_sandbox_too(place: Path) -> None:
+    try:
+        (place / "ws").mkdir()
+        tools = toolbox(place / "ws", place / "scratch", sandbox="workspace")
+        box = Toolbox((tools,))
+        for kind, files in (("read", []), (None, ["new"])):
+            prepared = box.prepare(box.complete_for_host(ToolCall("c", "Bash", {"command": "touch new; true"})))
+            confinement = Confinement("read", programs=("git",)) if kind else None
+            box.run(prepared, ToolContext("c", cancel(), confinement=confinement))
+            assert os.listdir(place / "ws") == files
         tools.close()
     finally:
         shutil.rmtree(place)

@@ -344,6 +344,8 @@ def test_the_profile_of_a_reading_command() -> None:
         "(deny process-info* (target others))",
         "(deny signal (target others))",
         "(deny mach-lookup)",
+        '(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))',
+        '(allow mach-lookup (global-name "com.apple.system.notification_center"))',
         "(deny network*)",
     ]
 

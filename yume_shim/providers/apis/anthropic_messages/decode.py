@@ -93,6 +93,10 @@ class Decoder:
         self._ended = True
         return [ResponseFailed(failure_incomplete(self._provider))]
 
+    def reported(self) -> tuple[Usage, bool]:
+        """`message_start` has the input, `message_delta` with the stop reason the final counts."""
+        return map_usage(self._usage), bool(self._stop_reason and self._usage)
+
     def _on_message(self, message: Json) -> list[ModelEvent]:
         """Once per answer. Proxies may send a second one: the same message again, which is ignored, or another one with
         a whole second answer after a first that broke off; then open blocks are closed and the indexes start again."""

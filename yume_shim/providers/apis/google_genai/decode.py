@@ -141,6 +141,10 @@ class Decoder:
         usage = map_usage(self._usage)
         return [*self._close(), ResponseEnded(stop, word, usage, usage_given=bool(self._usage), detail=detail)]
 
+    def reported(self) -> tuple[Usage, bool]:
+        """Every chunk has the counts so far; those of the chunk with the finish reason are final."""
+        return map_usage(self._usage), bool(self._reason and self._usage)
+
     # ------------------------------------------------------------ parts
 
     def _part(self, part: Json) -> list[ModelEvent]:

@@ -92,6 +92,10 @@ class Decoder(OpenAiDecoder):
             return []
         return self._end() if self._finish else self._cut_off()
 
+    def reported(self) -> tuple[Usage, bool]:
+        """Some servers send counts with every chunk; after a finish reason they are final."""
+        return map_usage(self._usage), bool(self._finish and self._usage)
+
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True
         model = frame.get("model") or self._request.model.id

@@ -43,6 +43,7 @@ class Decoder(OpenAiDecoder):
         self._items: set[int] = set()
         self._strict = request.model.endpoint.quirks.strict_tools
         self._refused = False
+        self._usage: Any = None
 
     def feed(self, frame: Json) -> list[ModelEvent]:
         """The events of one frame."""
@@ -63,6 +64,10 @@ class Decoder(OpenAiDecoder):
     def finish(self) -> list[ModelEvent]:
         """The body ended."""
         return [] if self._over else self._cut_off()
+
+    def reported(self) -> tuple[Usage, bool]:
+        """`response.failed` and `response.cancelled` carry the counts of what was done."""
+        return map_usage(self._usage), bool(self._usage)
 
     def _start(self, frame: Json) -> list[ModelEvent]:
         self._started = True
@@ -97,6 +102,7 @@ class Decoder(OpenAiDecoder):
 
     def _on_failed(self, frame: Json) -> list[ModelEvent]:
         response = frame.get("response") or {}
+        self._usage = response.get("usage")
         if not response.get("error") and "cancelled" in (response.get("status"), frame.get("type", "")[9:]):
             self._over = True
             return [ResponseFailed(failure_withdrawn(self._request.model.endpoint.name))]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from yume_shim.providers.pipeline import Decoding
     from yume_shim.types.blocks import Json, Opaque
     from yume_shim.types.events import ModelEvent
-    from yume_shim.types.models import Request, ToolSpec
+    from yume_shim.types.models import Request, ToolSpec, Usage
 
 UNNAMED = "unnamed"
 """The name of a call without one. No tool has it, so the model gets an error result."""
@@ -77,6 +77,10 @@ class TextCalls:
     def finish(self) -> list[ModelEvent]:
         """The body ended."""
         return self._translate(self._decoder.finish())
+
+    def reported(self) -> tuple[Usage, bool]:
+        """The usage reported so far, and whether it is final."""
+        return self._decoder.reported()
 
     def _translate(self, events: list[ModelEvent]) -> list[ModelEvent]:
         out: list[ModelEvent] = []

@@ -1,0 +1,126 @@
+"""Usage of answers that broke off, failed, were stopped or repeated: reported figures, else marked estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers import child
+from tests.helpers.api_facts import FACTS
+from tests.helpers.fake_server import FakeServer
+from tests.helpers.scripted_model import ModelServer, cut, hold, say
+from tests.helpers.wire_writers import INPUT_TOKENS, OUTPUT_TOKENS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from yume_shim.types.blocks import Json
+
+LONG = "The quick brown fox jumps over the lazy dog near the river bank. " * 150
+"""10,000 characters: by any count more than 1,500 tokens and fewer than 5,000."""
+FAILED: dict[str, list[Json]] = {
+    "openai-responses": [
+        {"type": "response.created", "response": {"id": "r1", "model": "m", "status": "in_progress"}},
+        {
+            "type": "response.failed",
+            "response": {
+                "id": "r1",
+                "status": "failed",
+                "error": {"code": "server_error", "message": "It broke."},
+                "usage": {"input_tokens": 40, "input_tokens_details": {"cached_tokens": 10}, "output_tokens": 9},
+            },
+        },
+    ],
+    "google-genai": [
+        {
+            "candidates": [{"content": {"parts": []}, "finishReason": "MALFORMED_FUNCTION_CALL"}],
+            "usageMetadata": {"promptTokenCount": 40, "cachedContentTokenCount": 10, "candidatesTokenCount": 9},
+        }
+    ],
+    "openai-chat": [
+        {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hm"}, "finish_reason": "stop"}]},
+        {
+            "choices": [],
+            "usage": {"prompt_tokens": 40, "prompt_tokens_details": {"cached_tokens": 10}, "completion_tokens": 9},
+        },
+        {"error": {"message": "It broke.", "code": 500}},
+    ],
+    "anthropic-messages": [
+        {"type": "message_start", "message": {"id": "m1", "model": "m", "usage": {"input_tokens": 30}}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 9, "cache_read_input_tokens": 10},
+        },
+        {"type": "error", "error": {"type": "api_error", "message": "It broke."}},
+    ],
+}
+LAGGING: list[Json] = [
+    {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": LONG}]}}],
+        "usageMetadata": {"promptTokenCount": 40, "candidatesTokenCount": 2},
+    }
+]
+"""Until the last chunk, Gemini counts less than it has sent."""
+
+
+def run(api: str, server: FakeServer, home: Path, *argv: str, script: tuple[Json, ...] = ()) -> dict[str, Any]:
+    """The `result` of one flat turn."""
+    flags = ("--provider", "compatible", "--api", api, "--api-base", server.url, "--api-key-env", "KEY")
+    env = child.clean_environment(home, KEY="not-a-key")
+    begun: tuple[Json, ...] = ({"type": "user", "content": "Hello"}, *script)
+    argv = (*flags, "--model", "m", "--price", "1,1", "--retry-initial", "0", *argv)
+    ended = child.run(argv, begun, cwd=home, env=env)
+    return next(line for line in ended.lines if line["type"] == "result")
+
+
+@pytest.mark.parametrize("how", ["continue", "restart"])
+@pytest.mark.parametrize("api", FACTS)
+def test_a_cut_answer_is_estimated_and_marked(api: str, how: str, tmp_path: Path) -> None:
+    with ModelServer([say(LONG), cut()], [say("Done.")]) as server:
+        result = run(api, server, tmp_path, "--on-cut", how)
+    assert result["subtype"] == "success"
+    assert 1_500 < result["usage"]["output_tokens"] - OUTPUT_TOKENS < 5_000
+    assert result["usage"]["input_tokens"] >= 2 * INPUT_TOKENS
+    assert result["usage"]["estimated"] is True
+    assert result["cost_estimated"] is True
+    assert result["modelUsage"]["m"]["outputTokens"] == result["usage"]["output_tokens"]
+
+
+@pytest.mark.parametrize("api", FACTS)
+def test_an_answer_that_fails_for_good_is_counted(api: str, tmp_path: Path) -> None:
+    with ModelServer([say(LONG), cut()]) as server:
+        result = run(api, server, tmp_path, "--max-retries", "0")
+    assert result["is_error"] is True
+    assert 1_500 < result["usage"]["output_tokens"] < 5_000
+    assert result["usage"]["estimated"] is True
+
+
+@pytest.mark.parametrize("api", FACTS)
+def test_a_stopped_answer_is_counted(api: str, tmp_path: Path) -> None:
+    with ModelServer([say(LONG), hold()]) as server:
+        script: tuple[Json, ...] = ({"!after": "text"}, {"type": "interrupt"})
+        result = run(api, server, tmp_path, script=script)
+    assert result["subtype"] == "cancelled"
+    assert result["usage"]["output_tokens"] > 500  # one of three pieces has surely arrived
+    assert result["usage"]["estimated"] is True
+
+
+@pytest.mark.parametrize("api", FAILED)
+def test_figures_that_come_with_the_failure_are_used_as_they_are(api: str, tmp_path: Path) -> None:
+    with FakeServer(api, [FAILED[api]]) as server:
+        result = run(api, server, tmp_path, "--max-retries", "0")
+    assert result["is_error"] is True
+    usage = {"input_tokens": 30, "output_tokens": 9, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 10}
+    assert result["usage"] == usage
+    assert "cost_estimated" not in result
+    assert result["total_cost_usd"] == pytest.approx(49 / 1_000_000)
+
+
+def test_figures_that_lag_are_completed_by_the_estimate(tmp_path: Path) -> None:
+    with FakeServer("google-genai", [LAGGING]) as server:
+        result = run("google-genai", server, tmp_path, "--max-retries", "0")
+    assert result["usage"]["input_tokens"] == 40
+    assert 1_500 < result["usage"]["output_tokens"] < 5_000
+    assert result["usage"]["estimated"] is True

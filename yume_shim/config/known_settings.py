@@ -1,0 +1,226 @@
+"""Every setting of the config file: its type, its meaning, and the flag and variable that override it.
+
+The check of the config file and the table in docs/settings.md come from here. Loaded only if there is a config file.
+"""
+
+from __future__ import annotations
+
+from yume_shim.text.nearest import did_you_mean
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+
+@value
+class Setting:
+    """One setting. `*` in a key is a name that the user chooses; a kind is a key of KINDS."""
+
+    key: str
+    kind: str
+    meaning: str
+    default: str = ""
+    flag: str = ""
+    variable: str = ""
+
+
+def _number(item: Any) -> bool:
+    return isinstance(item, int | float) and not isinstance(item, bool) and item == item
+
+
+def _texts(item: Any) -> bool:
+    return isinstance(item, list) and all(isinstance(text, str) and text for text in item)
+
+
+KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "text": ("a string", lambda item: isinstance(item, str)),
+    "texts": ("a list of texts", lambda item: _texts(item) or (isinstance(item, str) and bool(item))),
+    "switch": ("true or false", lambda item: isinstance(item, bool)),
+    "whole": ("a whole number of at least 1", lambda item: type(item) is int and item >= 1),
+    "count": ("a whole number of at least 0", lambda item: type(item) is int and item >= 0),
+    "number": ("a number of at least 0", lambda item: _number(item) and 0 <= item < float("inf")),
+    "seconds": ("a number above 0", lambda item: _number(item) and 0 < item < float("inf")),
+    "wholes": (
+        "a list of whole numbers of at least 1",
+        lambda item: isinstance(item, list) and bool(item) and all(type(one) is int and one >= 1 for one in item),
+    ),
+    "checked": ("", lambda item: True),
+}
+""""checked": its own module checks it (profiles, endpoints, models)."""
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("provider", "text", "Provider to use", "", "--provider", "YUME_PROVIDER"),
+    Setting("model", "text", "Model to use", "", "--model", "YUME_MODEL"),
+    Setting("fallback", "texts", "Models that take over when the first fails, in this order", "", "--fallback-model"),
+    Setting("aliases.*", "text", "Another name for a model, or for `provider/model`"),
+    Setting("temperature", "checked", "0.0 to 2.0", "the provider's own", "", "YUME_TEMPERATURE"),
+    Setting("top_p", "checked", "0.0 to 1.0", "the provider's own"),
+    Setting("stop_sequences", "checked", "Texts at which an answer ends"),
+    Setting("models.*.temperature", "checked", "The same for one model (its name or `provider/name`)"),
+    Setting("models.*.top_p", "checked", "Likewise"),
+    Setting("models.*.stop_sequences", "checked", "Likewise"),
+    Setting("models.*.window", "checked", "Its context window in tokens"),
+    Setting("models.*.max_output", "checked", "The longest answer in tokens"),
+    Setting(
+        "models.*.prices", "checked", "USD per million tokens: input, output, cache read, cache write", "", "--price"
+    ),
+    Setting("models.*.thinking", "checked", "How it is asked to think: adaptive, budget, effort, level, or empty"),
+    Setting("models.*.efforts", "checked", "The effort levels that it accepts"),
+    Setting("models.*.tools", "checked", "It calls tools natively"),
+    Setting("models.*.streaming", "checked", "It can stream"),
+    Setting("models.*.images", "checked", "It accepts images"),
+    Setting("models.*.forced_choice", "checked", "It accepts a forced tool choice"),
+    Setting("models.*.sampling", "checked", "It accepts temperature, top_p and stop sequences"),
+    Setting("endpoints.*", "checked", "A provider of your own, or changes to one: see docs/providers.md"),
+    Setting("keys.*", "checked", "Key or keys of a provider"),
+    Setting("profile", "text", "The profile to use", "", "--profile", "YUME_PROFILE"),
+    Setting("profiles.*.provider", "checked", "The provider that the profile is for"),
+    Setting("profiles.*.key", "checked", "The key; or one of the next four"),
+    Setting("profiles.*.keys", "checked", "Several keys, used in turn"),
+    Setting("profiles.*.key_env", "checked", "The variable that holds the key"),
+    Setting("profiles.*.key_file", "checked", "The file that holds the key"),
+    Setting("profiles.*.key_command", "checked", "A command that prints the key"),
+    Setting("profiles.*.kind", "checked", "`key` or `token`", "key"),
+    Setting("profiles.*.ttl", "checked", "Seconds for which a printed key is used"),
+    Setting("secrets.redact_output", "switch", "Remove keys from tool output", "true"),
+    Setting("secrets.keys_for_tools", "switch", "Leave provider keys in the environment of tools", "false"),
+    Setting("env.*", "checked", "A variable to set if the environment does not have it"),
+    Setting(
+        "retry.initial",
+        "number",
+        "First wait in seconds",
+        "the provider's own",
+        "--retry-initial",
+        "YUME_RETRY_INITIAL",
+    ),
+    Setting("retry.multiplier", "number", "Each wait is this many times the one before", "the provider's own"),
+    Setting(
+        "retry.cap",
+        "number",
+        "Longest wait in seconds",
+        "the provider's own",
+        "--retry-max-wait",
+        "YUME_RETRY_MAX_WAIT",
+    ),
+    Setting("retry.jitter", "number", "Random part of a wait, 0.1 = 10 %", "the provider's own"),
+    Setting(
+        "retry.retries",
+        "count",
+        "Retries after the first attempt",
+        "the provider's own",
+        "--max-retries",
+        "CLAUDE_CODE_MAX_RETRIES",
+    ),
+    Setting("timeouts.connect", "seconds", "Connecting", "30"),
+    Setting("timeouts.first_byte", "seconds", "Until the first byte of an answer", "300"),
+    Setting(
+        "timeouts.idle", "seconds", "Longest silence inside a stream", "120", "--idle-timeout", "YUME_IDLE_TIMEOUT"
+    ),
+    Setting(
+        "timeouts.total", "seconds", "Longest single response", "1800", "--response-timeout", "YUME_RESPONSE_TIMEOUT"
+    ),
+    Setting(
+        "timeouts.approval",
+        "seconds",
+        "How long a call waits for approval",
+        "300",
+        "--approval-timeout",
+        "YUME_APPROVAL_TIMEOUT",
+    ),
+    Setting("timeouts.tool_heartbeat", "seconds", "Between signs of life of a running tool", "30"),
+    Setting("timeouts.shutdown", "seconds", "How long an orderly end may take", "2"),
+    Setting("transport", "text", "`direct` or `sdk`", "direct where possible", "--transport"),
+    Setting("history_trimming", "switch", "Trim old tool results before the history is compacted", "true"),
+    Setting("max_history_tokens", "whole", "The size at which trimming begins", "the model's share of its window"),
+    Setting(
+        "keep_recent_user_turns_in_chained_tool_calls",
+        "whole",
+        "While tools run, this many of the newest user turns are not trimmed",
+        "1",
+    ),
+    Setting(
+        "trim_caps",
+        "wholes",
+        "Characters left of a tool result by age, newest first",
+        "computed from budget and history",
+    ),
+    Setting(
+        "auto_compact", "switch", "Compact the history before it no longer fits", "true", "", "DISABLE_AUTO_COMPACT"
+    ),
+    Setting("repeat_warn", "count", "The model gets a note after this many identical failing calls; 0 = never", "3"),
+    Setting("repeat_stop", "count", "The turn ends after this many identical failing calls; 0 = never", "8"),
+    Setting("sandbox", "text", "Bash on Linux: `workspace` or `workspace-nonet`", "", "", "YUME_SANDBOX"),
+    Setting("web.allow_private", "texts", "Hosts that WebFetch may reach although their addresses are private"),
+    Setting("unasked_env", "texts", "Variables that commands which run unasked may see"),
+    Setting("repair_mojibake", "switch", "Repair wrongly decoded text in tool arguments", "false"),
+    Setting("session_dir", "text", "Folder for transcripts", "", "--session-dir", "YUME_SESSION_DIR"),
+    Setting("log", "text", "debug, info, warning or error", "warning", "--debug", "YUME_LOG"),
+    Setting("log_format", "text", "`text` or `json`", "text", "--log-format", "YUME_LOG_FORMAT"),
+    Setting("keep_errors", "switch", "Keep a small record of failed requests", "true", "", "YUME_KEEP_ERRORS"),
+)
+
+OTHER_VARIABLES: Mapping[str, str] = {
+    "ANTHROPIC_CUSTOM_HEADERS": "Extra headers for Anthropic's API, one `Name: value` per line",
+    "ANTHROPIC_DEFAULT_OPUS_MODEL": "What `opus` means (`…_SONNET_…`, `…_HAIKU_…`, `…_FABLE_…` likewise)",
+    "ANTHROPIC_MODEL": "Model to use, after `YUME_MODEL`",
+    "CLAUDE_CODE_API_KEY_HELPER_TTL_MS": "Milliseconds for which the key of `apiKeyHelper` is used",
+    "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "Send `session_state_changed` lines",
+    "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "Keep copies of files that tools change, for `rewind_files`",
+    "CLAUDE_CODE_ENTRYPOINT": "Written into transcripts",
+    "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "The longest answer in tokens",
+    "CLAUDE_CODE_SDK_READS_SESSION_STATE": "Send `session_state_changed` lines",
+    "CLAUDE_CONFIG_DIR": "Folder of settings and transcripts instead of `~/.claude`",
+    "MAX_MCP_OUTPUT_TOKENS": "The longest result of an MCP tool, in tokens",
+    "MCP_TIMEOUT": "Milliseconds in which an MCP server must start",
+    "MCP_TOOL_TIMEOUT": "Milliseconds that a call of an MCP tool may take",
+    "IS_SANDBOX": "1 = root may skip permissions",
+    "MAX_THINKING_TOKENS": "Reasoning budget (`--max-thinking-tokens`)",
+    "TIKTOKEN_CACHE_DIR": "Folder with tiktoken's data, for exact counts",
+    "YUME_API": "Wire API (`--api`)",
+    "YUME_API_BASE": "Base URL of the endpoint (`--api-base`)",
+    "YUME_COMPAT": "What the endpoint cannot do (`--compat`)",
+    "YUME_CONFIG": "The config file (`--config`)",
+    "YUME_MAX_LINE_BYTES": "Size limit of an output line (`--max-line-bytes`)",
+    "YUME_TEST_CLOCK": "A fixed clock, for byte-exact output in tests",
+    "YUME_TEST_IDS": "Counted ids, for byte-exact output in tests",
+}
+"""Variables without a setting in the config file. Keys and addresses: see the table of providers."""
+
+
+def check_config(config: Mapping[str, Any], path: str) -> list[str]:
+    """Warnings about unknown keys, at every level. Raises BadInvocation for a value of a wrong type."""
+    return list(_check(config, _TREE, path, ""))
+
+
+def _check(table: Mapping[str, Any], tree: Mapping[str, Any], path: str, above: str) -> Iterator[str]:
+    for key, item in table.items():
+        known = tree.get(key, tree.get("*"))
+        name = f"{above}{key}"
+        if known is None:
+            what = f"[{name}]" if isinstance(item, dict) else f"`{name}`"
+            yield f"{path}: unknown setting {what}.{did_you_mean(key, tree)}"
+        elif isinstance(known, Setting):
+            expected, good = KINDS[known.kind]
+            if not good(item):
+                raise BadInvocation(f"{path}: `{name}` must be {expected}")
+        elif isinstance(item, dict):
+            yield from _check(item, known, path, f"{name}.")
+        elif not above:  # deeper ones are checked, and named better, where they are read
+            raise BadInvocation(f"{path}: `{name}` must be a table")
+
+
+def _tree() -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for setting in SETTINGS:
+        *above, last = setting.key.split(".")
+        node = tree
+        for part in above:
+            node = node.setdefault(part, {})
+        node[last] = setting
+    return tree
+
+
+_TREE = _tree()
