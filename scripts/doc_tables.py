@@ -2,7 +2,8 @@
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
-docs/settings.md from yume_shim/config/known_settings.py; the protected names from yume_shim/types/protected_names.py.
+docs/protocol/flat.md from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py; the
+protected names from yume_shim/types/protected_names.py.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import sys
 
 import _venv
+import flat_tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ def main() -> int:
             "quirks": quirks(),
             "families": families(),
             "thresholds": thresholds(),
+        },
+        os.path.join("docs", "protocol", "flat.md"): {
+            "lines out": flat_tables.lines_out(),
+            "objects": flat_tables.objects(),
         },
         os.path.join("docs", "settings.md"): {"settings": settings()},
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},

@@ -86,13 +86,19 @@ def session_of(ended: Ended) -> str:
 # ---------------------------------------------------------------- nothing to continue
 
 
-@pytest.mark.parametrize("form", ["stream-json", "json"])
-def test_an_unknown_id_ends_with_a_result(program: Program, form: str) -> None:
-    ended = program.run("-p", "--output-format", form, "--verbose", "--resume", MISSING, "second")
+@pytest.mark.parametrize("verbose", [(), ("--verbose",)])
+def test_an_unknown_id_prints_nothing_in_json(program: Program, verbose: tuple[str, ...]) -> None:
+    """Observed with the Claude CLI: only stream-json gets a `result` line."""
+    ended = program.run("-p", "--output-format", "json", *verbose, "--resume", MISSING, "second")
+    message = f"No conversation found with session ID: {MISSING}\n"
+    assert (ended.code, ended.stdout, ended.stderr) == (1, b"", message.encode())
+
+
+def test_an_unknown_id_ends_with_a_result(program: Program) -> None:
+    ended = program.run("-p", "--output-format", "stream-json", "--verbose", "--resume", MISSING, "second")
     message = f"No conversation found with session ID: {MISSING}"
     assert (ended.code, ended.stderr) == (1, f"{message}\n".encode())
-    lines: Any = codec.loads(ended.stdout)
-    result: dict[str, Any] = lines[0] if isinstance(lines, list) else lines
+    result: dict[str, Any] = codec.loads(ended.stdout)
     del result["uuid"], result["usage"]
     assert result == {
         "type": "result",

@@ -112,7 +112,15 @@ def _find(settings: Settings, projects: str) -> str:
 
 
 def _unknown(name: str) -> NoConversation:
-    return NoConversation(f"No conversation found with session ID: {name}", name)
+    from yume_shim.text.uuids import is_uuid
+
+    if is_uuid(name):
+        return NoConversation(f"No conversation found with session ID: {name}", name)
+    return NoConversation(
+        "Error: --resume requires a valid session ID or session title when used with --print. Usage: yume-shim -p "
+        f'--resume <session-id|title>. Provided value "{name}" is not a UUID and does not match any session title.',
+        name,
+    )
 
 
 def _check_unused(projects: str, settings: Settings) -> None:

@@ -17,7 +17,7 @@ from yume_shim.host.log import Log
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.events import ResumeFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
 from yume_shim.types.settings import Rules
 from yume_shim.types.shapes import timestamp
 
@@ -227,12 +227,12 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
         return 1
     if last_end is None or (last_end.failed_command and not flat):
         return 0
-    return 1 if last_end.outcome != "success" else 0
+    return 0 if last_end.outcome in SUCCESSES else 1
 
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
     """Report that the process cannot start; returns the exit code. One message goes to stderr. The flat dialect also
-    prints a `system/error` line in place of init; a Claude form that finds no session to continue prints a `result`."""
+    prints a `system/error` line in place of init; stream-json prints a `result` if there is no session to continue."""
     from yume_shim.text.redact import redact
 
     # a key may be in the wrong place: `--api-key-env sk-…`
@@ -245,7 +245,7 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     if flat:
         refusal_output(None, clock, ids).emit(StartFailed(message, error.kind))
         return FLAT_REFUSED
-    if isinstance(error, NoConversation) and settings is not None:
+    if isinstance(error, NoConversation) and settings is not None and settings.host.output_format == "stream-json":
         refusal_output(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
     return CLAUDE_REFUSED
 

@@ -85,10 +85,15 @@ def status_line(event: StatusEvent, session: str, uuid: str) -> Json:
         case Compacting():
             return StatusLine(status="compacting", session_id=session, uuid=uuid)
         case CompactEnded():
+            error = event.error
+            if event.failure is not None:
+                from yume_shim.dialects.results import compaction_error
+
+                error = compaction_error(event.failure)
             return StatusLine(
                 status=None,
-                compact_result="failed" if event.error else "success",
-                compact_error=event.error or None,
+                compact_result="failed" if error else "success",
+                compact_error=error or None,
                 session_id=session,
                 uuid=uuid,
             )
@@ -173,7 +178,12 @@ def system_line(event: SystemEvent, parent: str | None, session: str, uuid: str)
         case Notice() | InputRejected() | CommandRefused():
             content, tag = _warning(event)
             return InformationalLine(
-                content=content, tag=tag or None, parent_tool_use_id=parent, session_id=session, uuid=uuid
+                content=content,
+                level="warning",
+                tag=tag or None,
+                parent_tool_use_id=parent,
+                session_id=session,
+                uuid=uuid,
             )
 
 

@@ -13,6 +13,7 @@ from yume_shim.dialects.records.result_records import (
 )
 from yume_shim.dialects.results import (
     ENDINGS,
+    compaction_error,
     cost_estimated,
     cost_unknown,
     denial_list,
@@ -73,6 +74,8 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
 
 
 def _last_part(event: TurnEnded) -> str:
+    if event.failed_command and event.failure is not None:
+        return compaction_error(event.failure)
     return event.parts[-1] if event.parts else event.text
 
 

@@ -70,6 +70,11 @@ class CallRunner:
                 self._cancel.check()
                 self._run_single(rest.pop(0), waiting, done)
 
+    @property
+    def stopped(self) -> str | None:
+        """Why hooks end the turn; None = they do not."""
+        return self._pipeline.stopped
+
     def take_notes(self) -> list[str]:
         """Remove and return the notes that hooks added for the model."""
         notes, self._pipeline.notes = self._pipeline.notes, []
@@ -103,14 +108,17 @@ class CallRunner:
 
     def _run_single(self, call: ToolCall, judged: JudgedCall | None, done: list[ToolFinished]) -> None:
         self._start(call)
+        judged = judged or self._pipeline.judge(call)
         try:
-            finished = self._pipeline.complete(judged or self._pipeline.judge(call))
+            finished = self._pipeline.complete(judged)
         except HostStopped as stopped:
             if stopped.call is not None:
                 self._deny(stopped.call)
             raise
         except Cancelled as stopped:
             self._outputs[call.id] = stopped.output
+            if judged.asks and call.id not in self._pipeline.begun:  # the question was not answered
+                self._deny(call)
             raise
         self._finish(finished, done)
 

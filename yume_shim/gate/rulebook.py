@@ -77,11 +77,13 @@ class RuleBook:
     # ------------------------------------------------ find
 
     def entries(self, behaviour: Behaviour, spec: ToolSpec, remembered_only: bool = False) -> list[Entry]:
-        """The rules that name this tool."""
+        """The rules that name this tool. An allow rule must name it: `*` allows nothing, and `Edit(*)` only Edit."""
         return [
             entry
             for entry in self._entries[behaviour]
-            if names_tool(entry.rule, spec) and (entry.remembered or not remembered_only)
+            if names_tool(entry.rule, spec)
+            and (entry.remembered or not remembered_only)
+            and (behaviour != "allow" or not _too_wide(entry.rule, spec))
         ]
 
     def for_places(
@@ -90,7 +92,8 @@ class RuleBook:
         """The rule that covers these paths. A deny or ask rule covers them if it matches any spelling of any path, an
         allow rule only if it matches both spellings of all of them."""
         for entry in self.entries(behaviour, spec, remembered_only):
-            if entry.rule.bare or (places and _covers(entry, places, every=behaviour == "allow")):
+            whole = entry.rule.tool_only if behaviour == "allow" else entry.rule.bare
+            if whole or (places and _covers(entry, places, every=behaviour == "allow")):
                 return entry.rule
         return None
 
@@ -138,7 +141,8 @@ class RuleBook:
     # ------------------------------------------------ bind
 
     def _bind(self, behaviour: Behaviour, rule: Rule, remembered: bool) -> Entry:
-        if rule.bare or rule.content is None or rule.tool in PATHLESS or rule.is_mcp:
+        whole = rule.tool_only if behaviour == "allow" else rule.bare
+        if whole or rule.content is None or rule.tool in PATHLESS or rule.is_mcp:
             return Entry(rule, remembered)
         space = self._workspace
         # A deny must hold in every folder of the session; an allow counts for the working folder only.
@@ -167,6 +171,11 @@ class RuleBook:
         return PathPattern(real, regex, flavour)
 
 
+def _too_wide(rule: Rule, spec: ToolSpec) -> bool:
+    """As the Claude CLI reads allow rules: a `*` in place of a tool or of its paths does not reach other tools."""
+    return rule.tool == "*" or (rule.content == "*" and rule.tool not in (spec.name, *spec.aliases))
+
+
 def _covers(entry: Entry, places: tuple[Place, ...], every: bool) -> bool:
     def matches(path: str) -> bool:
         return any(pattern.matches(path) for pattern in entry.paths)
@@ -179,19 +188,20 @@ def _covers(entry: Entry, places: tuple[Place, ...], every: bool) -> bool:
 def _content_matches(rule: Rule, spec: ToolSpec, call: ToolCall, strict: bool) -> bool:
     content = rule.content or ""
     if content.startswith("domain:"):
-        return _host_matches(content.removeprefix("domain:"), str(call.input.get("url", "")))
+        return _host_matches(content.removeprefix("domain:"), str(call.input.get("url", "")), strict)
     if spec.rule_field:
         return call.input.get(spec.rule_field) == content
     # This tool gives the content no meaning: it never allows, and it denies if any parameter has that value.
     return not strict and content in [item for item in call.input.values() if isinstance(item, str)]
 
 
-def _host_matches(pattern: str, url: str) -> bool:
-    from urllib.parse import urlsplit
+def _host_matches(pattern: str, url: str, strict: bool) -> bool:
+    """Whether a rule's host covers that of a URL. If the URL has no certain host, an allow rule (`strict`) does not
+    cover it, any other rule does."""
+    from yume_shim.text.web_host import host_matches, host_of
 
     try:
-        host = (urlsplit(url if "://" in url else f"https://{url}").hostname or "").rstrip(".").lower()
+        host = host_of(url if "://" in url else f"https://{url}")
     except ValueError:
-        return False
-    pattern = pattern.strip().lower()
-    return host.endswith(pattern[1:]) if pattern.startswith("*.") else bool(host) and host == pattern
+        return not strict
+    return host_matches(pattern, host)

@@ -37,6 +37,11 @@ class Rule:
         return self.content is None or self.content in ("", "*", ":*", "**")
 
     @property
+    def tool_only(self) -> bool:
+        """Allows every call of the tool: `Read`, but not `Read(*)`, which means every file of the working folder."""
+        return self.content is None or self.content in ("", ":*")
+
+    @property
     def is_mcp(self) -> bool:
         """Names an MCP tool or server; both have this prefix in rules."""
         return self.tool.startswith("mcp__")

@@ -28,6 +28,8 @@ class CompactEnded:
     """The request for a summary has ended; `error` says why there is none ("" = there is one)."""
 
     error: str = ""
+    failure: Failure | None = None
+    """The provider's failure, if that is the reason."""
 
 
 @value
@@ -77,6 +79,56 @@ class ElicitationAsked:
     ask_id: str
     server: str
     params: Json
+
+
+@value
+class HookAsked:
+    """A hook of the host is called. `call_id` is the tool call it is about, or a fresh id."""
+
+    ask_id: str
+    callback_id: str
+    input: Json
+    call_id: str
+
+
+@value
+class QuestionWithdrawn:
+    """A question to the host no longer needs an answer."""
+
+    ask_id: str
+
+
+@value
+class HookStarted:
+    """A hook's command starts. `name` is the event with its subject: `PreToolUse:Bash`."""
+
+    hook_id: str
+    name: str
+    event: str
+
+
+@value
+class HookEnded:
+    """A hook's command has ended."""
+
+    hook_id: str
+    name: str
+    event: str
+    stdout: str
+    stderr: str
+    code: int | None
+    outcome: Literal["success", "error", "cancelled"]
+
+
+@value
+class HookNotice:
+    """A message of a hook, or about one, for people. `prevents`: the prompt does not run because of it."""
+
+    text: str
+    level: Literal["notice", "warning"]
+    tag: str = ""
+    no_verdict: Json | None = None
+    prevents: bool = False
 
 
 @value

@@ -56,6 +56,28 @@ def plan(means: Means, confinement: Confinement) -> Plan:
     return Plan(readable, before=before)
 
 
+class NamespaceEnd:
+    """Waits until no process of a namespace runs any more. bubblewrap itself may end a moment earlier; it writes the id
+    of the namespace's first process, with whose end all others end, to `writer`."""
+
+    def __init__(self) -> None:
+        self._reader, self.writer = os.pipe()
+
+    def wait(self) -> None:
+        """After the end of bubblewrap. At most once."""
+        from yume_shim.text import codec
+
+        with open(self._reader, "rb") as file:
+            found = codec.loads_object(file.read(MAX_INFO))
+        first = found.get("child-pid") if found is not None else None
+        deadline = time.monotonic() + NAMESPACE_END_S
+        while isinstance(first, int) and _is_running(first) and time.monotonic() < deadline:
+            time.sleep(NAMESPACE_POLL_S)
+
+    def close(self) -> None:
+        os.close(self._reader)
+
+
 class Launch:
     """One command's start: `argv` and `env` to use, `spawn` to start it with, `finish` when it has ended."""
 
@@ -74,7 +96,7 @@ class Launch:
         """Descriptors that the command's launcher inherits."""
         self._confinement, self._means, self._plan, self._able = confinement, means, planned, able
         self._folder, self._cwd_file = folder, cwd_file
-        self._info = -1
+        self._end: NamespaceEnd | None = None
 
     # ------------------------------------------------ start
 
@@ -84,8 +106,8 @@ class Launch:
             from yume_shim.tools.shell.bubblewrap import View, bwrap_argv
 
             view = self._confinement
-            self._info, writer = os.pipe()
-            self.handles = (_pipe_with(_filter(metadata=False, truncation=False)), writer)
+            self._end = NamespaceEnd()
+            self.handles = (_pipe_with(_filter(metadata=False, truncation=False)), self._end.writer)
             seen = View(
                 (self._folder, *opened_apart(view.folders, view.trees)),
                 self._plan.kept,
@@ -117,8 +139,8 @@ class Launch:
 
             return on_own_thread(self._restrict, start)
         except BaseException:
-            if self._info >= 0:
-                os.close(self._info)
+            if self._end is not None:
+                self._end.close()
             raise
         finally:
             for handle in self.handles:
@@ -153,12 +175,10 @@ class Launch:
 
     def finish(self) -> str:
         """The command has ended: move away what it planted. Returns a note about it."""
-        first = self._first_process()
+        if self._end is not None:
+            self._end.wait()
         if self._confinement.kind != "edit":
             return ""
-        deadline = time.monotonic() + NAMESPACE_END_S
-        while first and _is_running(first) and time.monotonic() < deadline:
-            time.sleep(NAMESPACE_POLL_S)
         try:
             planted = self._planted()
         except TooMany:
@@ -166,17 +186,6 @@ class Launch:
         if not planted:
             return ""
         return PLANTED_NOTE.format(place=move_away(planted, self._folder), names=", ".join(planted))
-
-    def _first_process(self) -> int:
-        """The first process of the namespace (with its end all others end); 0 if there was none."""
-        if self._info < 0:
-            return 0
-        from yume_shim.text import codec
-
-        with open(self._info, "rb") as file:
-            found = codec.loads_object(file.read(MAX_INFO))
-        pid = found.get("child-pid") if found is not None else None
-        return pid if isinstance(pid, int) else 0
 
     def _planted(self) -> list[str]:
         """Protected names that were not there before."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
     from yume_shim.tools.shell.filter_proxy import FilterProxy
+    from yume_shim.tools.shell.launches import NamespaceEnd
     from yume_shim.types.confinement import Confinement
     from yume_shim.types.settings import SandboxSettings
 
@@ -135,12 +136,21 @@ class SandboxLaunch:
         self._sandbox, self._hidden, self._cwd_file, self._own = sandbox, hidden, cwd_file, own
         self.env = dict(env) if sandbox.tmp else {**env, "TMPDIR": own, "TMP": own, "TEMP": own}
         self.handles: tuple[int, ...] = ()
+        self._end: NamespaceEnd | None = None
         self._made: list[str] = []
         self._absent: list[str] = []
         self._listener_from = None if sandbox.proxy is None else sandbox.proxy.channel()
 
     def wrapped(self, argv: list[str], cwd: str) -> list[str]:
+        from yume_shim.tools.shell.kernel import machine
+        from yume_shim.tools.shell.launches import NamespaceEnd, sandbox_filter
+
         sandbox, given = self._sandbox, self._sandbox.settings
+        filter_handle = -1
+        if not sandbox.network and (machine() is not None or not sandbox.tmp):
+            filter_handle = sandbox_filter(unix=given.unix_sockets)
+        self._end = NamespaceEnd()
+        self.handles = (self._end.writer, *((filter_handle,) if filter_handle >= 0 else ()))
         self._made = sandbox.placeholders.hold(sandbox.roots)
         guarded = [os.path.join(root, name) for root in sandbox.roots for name in (REPOSITORY, *GUARDED)]
         held = set(self._made)
@@ -154,16 +164,10 @@ class SandboxLaunch:
             tuple(path for path in hidden if not os.path.isdir(path)),
             self._cwd_file,
             network=sandbox.network,
-            root=hasattr(os, "geteuid") and os.geteuid() == 0,
+            filter_handle=filter_handle,
+            info_handle=self._end.writer,
+            root=os.geteuid() == 0,
         )
-        from yume_shim.tools.shell.kernel import machine
-
-        if not sandbox.network and (machine() is not None or not sandbox.tmp):
-            from yume_shim.tools.shell.launches import sandbox_filter
-            from yume_shim.types.value import replace
-
-            self.handles = (sandbox_filter(unix=given.unix_sockets),)
-            view = replace(view, filter_handle=self.handles[0])
         if self._listener_from is not None:
             argv = self._listener_from.argv(argv)
             self.handles = (*self.handles, self._listener_from.inherited)
@@ -175,6 +179,8 @@ class SandboxLaunch:
             started = start()
         except BaseException:
             self._sandbox.placeholders.release(self._made)
+            if self._end is not None:
+                self._end.close()
             raise
         finally:
             for handle in self.handles:
@@ -185,6 +191,8 @@ class SandboxLaunch:
 
     def finish(self) -> str:
         """Remove placeholders, and move away protected files that were made."""
+        if self._end is not None:
+            self._end.wait()
         self._sandbox.placeholders.release(self._made)
         planted = [path for path in self._absent if os.path.lexists(path)]
         if self._listener_from is not None:
