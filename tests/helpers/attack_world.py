@@ -47,6 +47,7 @@ class World:
         self._open: list[Any] = []
 
     def runner(self, mode: str, rules: Rules, **more: Any) -> CallRunner:
+        """`more` are further fields of Settings."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
         settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env, **more)
         tools = open_builtin_tools(settings, str(self.base / "scratch"), env, lambda *_: None)
