@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import ChildOutput
+    from yume_shim.types.ports import Asker, ChildOutput
 
 STDIN = 0
 
@@ -91,7 +91,7 @@ class Program:
             ids=startup.ids,
             toolbox=self._toolbox,
             gate=self._gate,
-            asker=Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers),
+            asker=self._open_asker(),
             provider_for=self._providers.provider_for,
             cost=cost_usd,
             log=startup.log,
@@ -228,6 +228,15 @@ class Program:
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+
+    def _open_asker(self) -> Asker:
+        """Who answers permission questions: a tool of an MCP server, or the host."""
+        tool = self._settings.permissions.prompt_tool
+        if tool.startswith("mcp__"):
+            from yume_shim.app.mcp_asker import McpAsker
+
+            return McpAsker(tool, self._mcp)
+        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers)
 
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services
