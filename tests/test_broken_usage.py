@@ -62,7 +62,7 @@ LAGGING: list[Json] = [
         "usageMetadata": {"promptTokenCount": 40, "candidatesTokenCount": 2},
     }
 ]
-"""Gemini counts lag behind the text until the last chunk."""
+"""Until the last chunk, Gemini counts less than it has sent."""
 
 
 def run(api: str, server: FakeServer, home: Path, *argv: str, script: tuple[Json, ...] = ()) -> dict[str, Any]:

@@ -90,11 +90,10 @@ def test_warnings_are_given_only_where_the_level_says_so(feature: str, rule: Map
 def test_extensions_are_left_out_as_the_table_says() -> None:
     folder = GOLDEN / "sessions" / "degraded-extensions"
     argv = tomllib.loads((folder / "case.toml").read_text("utf-8"))["argv"]
-    assert {"--agents", "--settings"} <= set(argv)
+    assert "--agents" in argv
     for dialect in ("flat", "nested"):
         init = json.loads((folder / "expected" / f"{dialect}.jsonl").read_text("utf-8").splitlines()[0])
         assert not [tool for tool in init["tools"] if tool in ("Task", "Skill")]
-        assert "hooks" in (folder / "expected" / f"{dialect}.stderr").read_text("utf-8")
 
 
 def test_a_model_can_lack_what_its_endpoint_has() -> None:

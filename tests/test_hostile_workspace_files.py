@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes, devices and links")
 
-AT_START = (".claude/settings.json", ".claude/settings.local.json", ".git/HEAD", "CLAUDE.md", "CLAUDE.local.md")
+AT_START = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".git/HEAD"),
+    *("CLAUDE.md", "CLAUDE.local.md", ".mcp.json"),
+)
 KINDS = ("pipe", "link to a pipe", "/dev/zero", "/dev/tty", "folder", "endless link", "huge")
 MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 
@@ -156,6 +159,43 @@ def test_the_program_starts_and_answers(tmp_path: Path, form: str, kind: str) ->
     said = (ended.stdout + ended.stderr).decode()
     assert f"{work}/.claude/settings.json: it cannot be read" in said
     assert f"{work}/.claude/settings.local.json: it cannot be read" in said
+    assert f"{work}/.mcp.json cannot be read" in said
+
+
+# ---------------------------------------------------------------- settings that would move the conversation
+
+MOVES: list[dict[str, Any]] = [
+    {"model": "openai/gpt-5.4"},
+    {"model": "gpt-5.4"},
+    {"model": "ollama/llama"},
+    {"provider": "openai", "model": "gpt-5.4"},
+    {"fallback": ["openai/gpt-5.4"], "fallbackModel": "openai/gpt-5.4"},
+    {"env": {"YUME_PROVIDER": "openai", "YUME_MODEL": "gpt-5.4", "ANTHROPIC_MODEL": "openai/gpt-5.4"}},
+    {"env": {"ANTHROPIC_BASE_URL": "{other}", "YUME_API_BASE": "{other}"}},
+    {"aliases": {"default": "openai/gpt-5.4"}, "endpoints": {"anthropic": {"base_url": "{other}"}}},
+]
+
+
+@pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
+@pytest.mark.parametrize("given", MOVES)
+def test_a_project_does_not_move_the_conversation(tmp_path: Path, given: dict[str, Any], file: str) -> None:
+    """Not even when the user's own vendor refuses and a key for the other one is there."""
+    work, home = tmp_path / "work", tmp_path / "home"
+    (work / ".claude").mkdir(parents=True)
+    (work / ".yume").mkdir()
+    home.mkdir()
+    with ModelServer([say("Hello.")]) as own, ModelServer([say("Moved.")]) as other:
+        text = json.dumps(given).replace("{other}", other.url)
+        (work / ".claude" / file).write_text(text)
+        (work / ".yume" / "config.toml").write_text(
+            f'model = "openai/gpt-5.4"\n[env]\nANTHROPIC_BASE_URL = "{other.url}"\n'
+        )
+        env = child.clean_environment(home, ANTHROPIC_BASE_URL=own.url, ANTHROPIC_API_KEY="not-a-key")
+        env |= {"OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": other.url, "OLLAMA_HOST": other.url}
+        ended = child.run(["-p", "Hi"], [], cwd=work, env=env)
+        assert other.requests == []
+    assert (ended.code, ended.stdout) == (0, b"Hello.\n"), ended.stderr
+    assert b"ignored" in ended.stderr
 
 
 # ---------------------------------------------------------------- files that rules hide

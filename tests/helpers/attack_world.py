@@ -46,9 +46,10 @@ class World:
         subprocess.run(["git", "init", "-q", "."], cwd=self.space, check=True)
         self._open: list[Any] = []
 
-    def runner(self, mode: str, rules: Rules) -> CallRunner:
+    def runner(self, mode: str, rules: Rules, **more: Any) -> CallRunner:
+        """`more` are further fields of Settings."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.base / "home")}
-        settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env)
+        settings = settings_with(permission_mode=mode, rules=rules, cwd=str(self.space), env=env, **more)
         tools = open_builtin_tools(settings, str(self.base / "scratch"), env, lambda *_: None)
         self._open.append(tools)
         gate = Permissions(
@@ -63,7 +64,12 @@ class World:
         parts = replace(Bench(ScriptedProvider()).services, settings=settings, toolbox=Toolbox((tools,)), gate=gate)
         return CallRunner(parts, CancelSignal())
 
-    def snapshot(self) -> object:
+    def guarded(self) -> object:
+        """What no call may change, even one that may edit: all but ordinary files of the workspace."""
+        inside = [name for name in ("hidden", ".claude") if (self.space / name).exists()]
+        return self.snapshot()[1:], [tree(self.space / name) for name in inside]
+
+    def snapshot(self) -> tuple[object, ...]:
         git = self.space / ".git"
         target = sorted(os.listdir(git)), sorted(os.listdir(git / "hooks")), (git / "config").read_bytes()
         return tree(self.space), tree(self.outside), tree(self.base / "work-sibling"), target

@@ -132,6 +132,18 @@ def _hooks_path(world: Hostile) -> None:
     world.touch_again()
 
 
+def _hooks_path_comment(world: Hostile) -> None:
+    """The value ends where a comment begins."""
+    _hooks_path(world)
+    _spelled("[core]\n\thooksPath = tools#x\n")(world)
+
+
+def _hooks_path_ignored(world: Hostile) -> None:
+    """Another value in a file that git does not read."""
+    _hooks_path(world)
+    world.dotgit("config.worktree", "[core]\n\thooksPath = other\n")
+
+
 def _planted_bare(world: Hostile) -> None:
     """Files that git takes for a bare repository."""
     shutil.rmtree(world.space / ".git")
@@ -373,6 +385,8 @@ RUNNING: dict[str, tuple[str, Callable[[Hostile], None]]] = {
     "index hook in diff": ("git diff", _hook),
     "index hook in describe": ("git describe --always --dirty", _hook),
     "hooks folder": ("git status", _hooks_path),
+    "hooks folder with a comment": ("git status", _hooks_path_comment),
+    "hooks folder with an ignored value": ("git status", _hooks_path_ignored),
     "planted bare repository": ("git status", _planted_bare),
     "planted commondir": ("git status", _planted_commondir),
     "commondir in .git": ("git status", _dotgit_commondir),

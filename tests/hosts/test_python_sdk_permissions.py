@@ -20,7 +20,6 @@ from claude_agent_sdk import (
     tool,
 )
 
-from tests.helpers import not_yet
 from tests.helpers.scripted_model import call, hold, say
 from tests.helpers.sdk_host import SdkHost, calls, lines, result_of, results, run, texts, turn
 from tests.helpers.timing import SOON
@@ -292,7 +291,6 @@ def test_skipping_permissions_must_be_allowed_at_the_start(any_world: HostWorld)
 # ---------------------------------------------------------------- hooks and tools of the host
 
 
-@not_yet.hooks
 def test_hooks_may_block_a_call(world: HostWorld) -> None:
     world.serve([call("Bash", command="touch made.txt")], [say("Blocked.")])
     host = SdkHost(world)
@@ -316,7 +314,6 @@ def test_hooks_may_block_a_call(world: HostWorld) -> None:
     assert not (world.cwd / "made.txt").exists()
 
 
-@not_yet.hooks
 def test_hooks_may_change_a_call_and_see_its_result(world: HostWorld) -> None:
     world.serve([call("Bash", command="touch made.txt")], [say("Done.")])
     host = SdkHost(world)
@@ -342,7 +339,6 @@ def test_hooks_may_change_a_call_and_see_its_result(world: HostWorld) -> None:
     assert "Mind the gap." in "\n".join([*asked.said, *asked.results])
 
 
-@not_yet.hooks
 def test_a_hook_adds_to_the_prompt(world: HostWorld) -> None:
     world.serve([say("Noted.")])
     host = SdkHost(world)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers import not_yet
 from tests.helpers.client_packages import from_npm, node
 from tests.helpers.host_world import program
 from tests.helpers.scripted_model import call, hold, pause, say
@@ -152,7 +151,6 @@ def test_tools_of_the_host(world: HostWorld, modules: Path) -> None:
     assert seen["result"]["result"] == "42"
 
 
-@not_yet.hooks
 def test_hooks(world: HostWorld, modules: Path) -> None:
     world.serve([call("Bash", command="touch made.txt")], [say("Blocked.")])
     seen = tell("hooks", world, modules)

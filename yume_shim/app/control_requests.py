@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from yume_shim.host.control import ReplyThen, initialize_body
 from yume_shim.types.errors import BadInvocation, BadLine, ToolFailed
-from yume_shim.types.events import ModeChanged, Notice
+from yume_shim.types.events import ModeChanged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from yume_shim.app.lazy_hooks import LazyHooks
     from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.providers import Providers
     from yume_shim.engine.session import Session
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 
 MCP_REQUESTS = ("mcp_reconnect", "mcp_toggle", "mcp_set_servers", "mcp_message", "mcp_call")
-NO_HOOKS = "This version runs no hooks: callbacks registered with initialize are not called, and guard nothing."
 
 
 class ControlRequests:
@@ -35,6 +35,7 @@ class ControlRequests:
         emit: Emit,
         settings: Settings,
         mcp: LazyMcp,
+        hooks: LazyHooks,
         models: tuple[Json, ...],
         version: str,
         *,
@@ -43,7 +44,7 @@ class ControlRequests:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
-        self._mcp = mcp
+        self._mcp, self._hooks = mcp, hooks
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handler of each subtype."""
@@ -68,10 +69,10 @@ class ControlRequests:
         }
 
     def _initialize(self, body: Json) -> Json:
-        """Apply what SDKs send here instead of by flags. A host that registers hooks is warned: none are run yet."""
+        """Apply what SDKs send here instead of by flags."""
         hooks = body.get("hooks")
-        if isinstance(hooks, dict) and hooks.get("PreToolUse"):
-            self._emit(Notice("hooks", NO_HOOKS))
+        if isinstance(hooks, dict):
+            self._hooks.register(hooks)
         self._start_host_servers(body)
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):

@@ -152,7 +152,10 @@ class ModelResolver:
         before = self._of_stored(stored) if stored is not None else None
         if before is not None and self._keys.known(before.endpoint) is not None:
             return before
-        spec = self.resolve(self._settings.model.name)
+        name, ignored = self.catalog.configured()
+        if ignored:
+            self._keys.note(ignored)
+        spec = self.resolve(name)
         if before is None:
             return spec
         if self._keys.known(spec.endpoint) is None:
@@ -167,7 +170,9 @@ class ModelResolver:
         settings = self._settings
         if settings.model.chosen_by_flag:
             return None
-        own_setting = settings.model.name or settings.model.default_provider or "default" in settings.model.aliases
+        own_setting = (
+            self.catalog.configured()[0] or settings.model.default_provider or "default" in settings.model.aliases
+        )
         name = stored.model or ("" if own_setting else stored.foreign_model)
         if not name:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim import CLAUDE_VERSION
+from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.providers import Providers
 from yume_shim.app.start import host_answers
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
+    from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import ChildOutput
+    from yume_shim.types.ports import Asker, ChildOutput
 
 STDIN = 0
 
@@ -58,6 +60,7 @@ class Program:
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
             on_task=self._emit,
+            secrets=startup.keys.secrets,
         )
         self._gate = Permissions(
             settings,
@@ -70,6 +73,7 @@ class Program:
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._toolbox = Toolbox((self._tools,))
+        self._hooks = LazyHooks(settings.hooks, self._hook_services)
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
             self._mcp.open()
@@ -87,7 +91,7 @@ class Program:
             ids=startup.ids,
             toolbox=self._toolbox,
             gate=self._gate,
-            asker=Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers),
+            asker=self._open_asker(),
             provider_for=self._providers.provider_for,
             cost=cost_usd,
             log=startup.log,
@@ -95,6 +99,7 @@ class Program:
             refine=self._providers.refine,
             advise=startup.models.advise,
             await_tools=self._mcp.wait,
+            hooks=self._hooks,
             learned=self._providers.learned,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
@@ -186,6 +191,7 @@ class Program:
             self._emit,
             self._settings,
             self._mcp,
+            self._hooks,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
@@ -221,6 +227,20 @@ class Program:
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+
+    def _open_asker(self) -> Asker:
+        """Who answers permission questions: a tool of an MCP server, or the host."""
+        tool = self._settings.permissions.prompt_tool
+        if tool.startswith("mcp__"):
+            from yume_shim.app.mcp_asker import McpAsker
+
+            return McpAsker(tool, self._mcp)
+        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers)
+
+    def _hook_services(self) -> HookServices:
+        from yume_shim.app.hooks import hook_services
+
+        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session.session_id)
 
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts

@@ -17,7 +17,7 @@ from yume_shim.host.log import Log
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.events import ResumeFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
 from yume_shim.types.settings import Rules
 from yume_shim.types.shapes import timestamp
 
@@ -227,7 +227,7 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
         return 1
     if last_end is None or (last_end.failed_command and not flat):
         return 0
-    return 1 if last_end.outcome != "success" else 0
+    return 0 if last_end.outcome in SUCCESSES else 1
 
 
 def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:

@@ -50,6 +50,26 @@ class Catalog:
         """The provider that `--api`, `--api-base`, `--api-key-env` and `--compat` apply to: the first one resolved. Any
         other, switched to or used as a fallback, keeps its own address: its key must not be sent elsewhere."""
 
+    def configured(self) -> tuple[str, str]:
+        """(the model that the settings name, why a project's choice was ignored or ""). A project that the user does
+        not trust may choose a model, but never move the conversation to another provider."""
+        asked = self._settings.model
+        if not asked.project_name:
+            return asked.name, ""
+        own, theirs = self._provider_of(asked.name), self._provider_of(asked.project_name)
+        if own and own == theirs:
+            return asked.project_name, ""
+        where = f"it is at {theirs}, not at {own or 'the chosen provider'}" if theirs else "it is not known"
+        return asked.name, f"the model '{asked.project_name}' of the project's settings is ignored: {where}"
+
+    def _provider_of(self, text: str) -> str:
+        asked = self._settings.model
+        try:
+            return self._provider_and_model(text, asked.provider)[0]
+        except BadInvocation:  # a provider without a default model, or an unknown name
+            chosen = asked.provider or asked.default_provider
+            return self._row_name(chosen) or "" if not text else ""
+
     def names(self) -> tuple[str, ...]:
         """The providers, for messages."""
         return tuple(self._rows)
@@ -68,10 +88,11 @@ class Catalog:
         settings = self._settings
         chosen = settings.model.provider or settings.model.default_provider
         before = self._rows.get(self._row_name(stored_model.partition("/")[0]) or "", {})
-        if not (chosen or settings.model.name or before.get("base_url")):
+        configured = self.configured()[0]
+        if not (chosen or configured or before.get("base_url")):
             return
         try:
-            name = self._provider_and_model(settings.model.name, settings.model.provider)[0]
+            name = self._provider_and_model(configured, settings.model.provider)[0]
         except BadInvocation:
             name = self._row_name(chosen) or ""
         self._flagged_provider = self._flagged_provider or name

@@ -48,7 +48,7 @@ def add_auth(group: click.Group, say: Callable[[str], None]) -> None:
 def _endpoints(settings: Settings, providers: tuple[str, ...]) -> list[Endpoint]:
     catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
     try:
-        catalog.resolve(settings.model.name)  # an address from the environment applies to this provider
+        catalog.resolve(catalog.configured()[0])  # an address from the environment applies to this provider
     except BadInvocation:
         pass
     names = [catalog.provider(name) for name in providers] if providers else catalog.names()

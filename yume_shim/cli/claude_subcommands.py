@@ -71,7 +71,7 @@ def _auth_status(*, as_json: bool, say: Callable[[str], int]) -> int:
             SettingSources({}, (), flat=True, env=os.environ, cwd=working_folder(), log=Log("-", "error"))
         )
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        spec = catalog.resolve(settings.model.name)
+        spec = catalog.resolve(catalog.configured()[0])
         credential = find_credential(spec.endpoint, settings)
     except BadInvocation as error:
         os.write(2, f"yume-shim: {error.message}\n".encode())

@@ -69,7 +69,8 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
     sources = _sources(quiet=True)
     try:
         settings = build_settings(sources)
-        spec = with_listed_window(_catalog(settings).resolve(model or settings.model.name, provider))
+        catalog = _catalog(settings)
+        spec = with_listed_window(catalog.resolve(model or catalog.configured()[0], provider))
     finally:  # whatever is wrong with the settings is shown, also if there is no model to show
         problems = [("problem", text) for text in sources.report.damages]
         _say("".join(f"{name:<12} {text}\n" for name, text in problems))

@@ -148,7 +148,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--strict-mcp-config", "Only the servers of --mcp-config"),
     _value("--agents", "json-or-file", "Custom subagents: checked, not offered yet", "accepted"),
     _value("--agent", "name", "Run as this agent: checked, not supported yet", "accepted"),
-    _switch("--include-hook-events", "stream-json: add hook lines", "accepted"),
+    _switch("--include-hook-events", "stream-json: add lines about hooks"),
     _switch("--forward-subagent-text", "stream-json: include subagents' text", "accepted"),
     _switch("--disable-slash-commands", "Send slash commands to the model as text"),
     # --- diagnostics

@@ -45,7 +45,9 @@ class _Models:
         settings = self._load()
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
         try:
-            catalog.resolve(settings.model.name)  # address and compat flags of the environment apply to this provider
+            catalog.resolve(
+                catalog.configured()[0]
+            )  # address and compat flags of the environment apply to this provider
         except BadInvocation:
             pass
         if live and not provider:

@@ -12,7 +12,7 @@ from yume_shim.config.limit_settings import history_settings, limit_settings
 from yume_shim.config.model_settings import endpoint_settings, model_settings, network_settings
 from yume_shim.config.tool_settings import permission_settings, tool_settings
 from yume_shim.types.folders import home_folder
-from yume_shim.types.settings import McpSettings, Settings
+from yume_shim.types.settings import HookSettings, McpSettings, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def build_settings(sources: SettingSources) -> Settings:
         permissions=permission_settings(sources),
         session=session_settings(sources),
         mcp=_mcp_settings(sources),
+        hooks=_hook_settings(sources),
     )
 
 
@@ -49,6 +50,14 @@ def _check_agents(sources: SettingSources) -> None:
         from yume_shim.config.extensions import check_agents
 
         check_agents(sources.text("agents"), sources.text("agent"), sources.cwd)
+
+
+def _hook_settings(sources: SettingSources) -> HookSettings:
+    if not sources.on("include-hook-events") and not any(layer.data.get("hooks") for layer in sources.layers):
+        return HookSettings()
+    from yume_shim.config.hook_settings import hook_settings
+
+    return hook_settings(sources)
 
 
 def _mcp_settings(sources: SettingSources) -> McpSettings:

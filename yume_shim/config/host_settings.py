@@ -39,8 +39,8 @@ def host_settings(sources: SettingSources) -> HostSettings:
 
 
 def _swallowed(sources: SettingSources) -> str:
-    """A list takes every word after its flag, the prompt too. Without `-p`, nobody would notice: a start without a
-    prompt is a flat one, so a value that looks like a sentence is reported at once."""
+    """A list takes every word after its flag, the prompt too. Without `-p` there would be no error, because a start
+    without a prompt is a flat one: a value that looks like a sentence is reported at once."""
     for flag in LIST_FLAGS:
         for given in reversed(sources.many(flag)):
             text = f"--{flag} took '{given}' into its list. Put the prompt before the flag, or after `--`"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @value
 class Setting:
-    """One setting. `*` in a key stands for a name of the user's; a kind is a key of KINDS."""
+    """One setting. `*` in a key is a name that the user chooses; a kind is a key of KINDS."""
 
     key: str
     kind: str
@@ -150,7 +150,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "auto_compact", "switch", "Compact the history before it no longer fits", "true", "", "DISABLE_AUTO_COMPACT"
     ),
-    Setting("repeat_warn", "count", "The model is told after this many identical failing calls; 0 = never", "3"),
+    Setting("repeat_warn", "count", "The model gets a note after this many identical failing calls; 0 = never", "3"),
     Setting("repeat_stop", "count", "The turn ends after this many identical failing calls; 0 = never", "8"),
     Setting("sandbox", "text", "Bash on Linux: `workspace` or `workspace-nonet`", "", "", "YUME_SANDBOX"),
     Setting("web.allow_private", "texts", "Hosts that WebFetch may reach although their addresses are private"),

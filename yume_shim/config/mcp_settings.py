@@ -13,6 +13,7 @@ import re
 from yume_shim.config.extensions import json_or_file
 from yume_shim.config.setting_sources import strings
 from yume_shim.config.settings_files import folder_trusted
+from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import home_folder
@@ -155,13 +156,12 @@ def _expand(text: str, server: str, env: Mapping[str, str], log: Callable[[str, 
 
 
 def _read_object(path: str, sources: SettingSources) -> dict[str, Any]:
-    """The JSON object of a file; {} if it is missing, too large or broken."""
+    """The JSON object of a file; {} if it is missing, cannot be read or is broken."""
     try:
-        if os.path.getsize(path) > MAX_FILE_BYTES or not os.path.isfile(path):
-            return {}
-        with open(path, "rb") as file:
-            raw = file.read(MAX_FILE_BYTES)
-    except OSError:
+        raw = read_whole(path, MAX_FILE_BYTES)
+    except OSError as error:
+        if not is_absent(error):
+            sources.log("warning", f"{path} cannot be read ({error.strerror}): its MCP servers are ignored")
         return {}
     if b'"mcpServers"' not in raw:  # nearly always: ~/.claude.json is large and seldom has servers
         return {}

@@ -19,10 +19,12 @@ SAMPLING = ("temperature", "top_p", "stop_sequences", "models")
 def model_settings(sources: SettingSources) -> ModelSettings:
     """The model, its thinking and its sampling. Raises BadInvocation."""
     text = sources.text
+    name, project_name = _models(sources)
     return ModelSettings(
         provider=text("provider") or "",
         default_provider=sources.env.get("YUME_PROVIDER", "") or sources.conf("provider"),
-        name=_model(sources),
+        name=name,
+        project_name=project_name,
         provider_model=sources.env.get("YUME_MODEL", "") or sources.conf("model"),
         chosen_by_flag=bool(text("model") or text("provider")),
         aliases=sources.table("aliases"),
@@ -53,12 +55,16 @@ def _price(sources: SettingSources) -> tuple[float, float] | None:
     return given[0], given[1]
 
 
-def _model(sources: SettingSources) -> str:
+def _models(sources: SettingSources) -> tuple[str, str]:
+    """(the model that the user chose, the one that files of an untrusted project name)."""
     env = sources.env
     named = sources.text("model") or env.get("YUME_MODEL") or env.get("ANTHROPIC_MODEL") or sources.conf("model")
     if named:
-        return named
-    return next((str(layer.data["model"]) for layer in reversed(sources.layers) if layer.data.get("model")), "")
+        return named, ""
+    strongest = [layer for layer in reversed(sources.layers) if layer.data.get("model")]
+    theirs = strongest[0].data["model"] if strongest and not strongest[0].trusted else ""
+    own = next((str(layer.data["model"]) for layer in strongest if layer.trusted), "")
+    return own, theirs if isinstance(theirs, str) else ""
 
 
 def _effort(sources: SettingSources) -> str | None:

@@ -57,8 +57,6 @@ class SettingSources:
                 self.report.warn(warning)
         self.layer_names = self._layer_names()
         self.layers = read_layers(self.layer_names, self.text("settings"), cwd, env, self.report)
-        if any(layer.data.get("hooks") for layer in self.layers):
-            self.report.warn("hooks of the settings files are not run by this version, and guard nothing")
         self.env: Mapping[str, str] = merged_env(env, self.layers, self.table("env"))
 
     def _layer_names(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Loaded only if there is such a file.
 
 from __future__ import annotations
 
-from yume_shim.text.nearest import nearest
+from yume_shim.text.nearest import did_you_mean
 from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, MODE_ALIASES
 
 TYPE_CHECKING = False
@@ -61,23 +61,21 @@ def wrong_types(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def unknown_words(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(key, what is odd about it) for every word that is nearly one that we know."""
     for key in data:
-        if key not in KEYS and (near := nearest(key, KEYS)):
-            yield key, f"unknown key `{key}`. Did you mean '{near}'?"
+        if key not in KEYS and (hint := did_you_mean(key, KEYS)):
+            yield key, f"unknown key `{key}`.{hint}"
     permissions = data.get("permissions")
     if not isinstance(permissions, dict):
         return
     for key in permissions:
         if key not in PERMISSIONS:
-            near = nearest(key, PERMISSIONS)
-            yield key, f"unknown key `permissions.{key}`." + (f" Did you mean '{near}'?" if near else "")
+            yield key, f"unknown key `permissions.{key}`.{did_you_mean(key, PERMISSIONS)}"
     mode = permissions.get("defaultMode", "default")
     modes = (*CLAUDE_MODES, AUTO_MODE, *MODE_ALIASES)
     if isinstance(mode, str) and mode not in modes:
-        near = nearest(mode, modes)
-        yield mode, f"unknown permission mode '{mode}'." + (f" Did you mean '{near}'?" if near else "")
+        yield mode, f"unknown permission mode '{mode}'.{did_you_mean(mode, modes)}"
 
 
 def line_of(raw: bytes, word: str) -> int:
-    """The line of a file on which a word stands in quotes for the first time; 1 if it does not."""
+    """The line of a file on which a word first occurs in quotes; 1 if it does not occur."""
     at = raw.find(f'"{word}"'.encode())
     return raw.count(b"\n", 0, max(at, 0)) + 1

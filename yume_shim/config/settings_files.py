@@ -22,6 +22,8 @@ FLAG_LAYER = "--settings"
 """The layer that is given by flag."""
 MAX_STATE_BYTES = 64 << 20
 """The Claude CLI's own file has data of all projects."""
+USERS_OWN = ("provider", "fallback", "fallbackModel", "endpoints", "aliases", "api_base", "apiBase")
+"""Keys that would choose another vendor or address; no settings file of a project is asked for them."""
 
 
 @value
@@ -71,6 +73,10 @@ def read_layers(
         trusted = folder_trusted(cwd, home_folder(env))
         if not trusted and any(_allows(layer.data) for layer in project):
             report.warn("this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
+        for layer in project:
+            ignored = ", ".join(name for name in USERS_OWN if name in layer.data)
+            if ignored:
+                report.warn(f"{ignored} in the {layer.name} settings is ignored: only the user chooses that")
         layers += [Layer(layer.name, layer.data, trusted) for layer in project]
     if extra is not None:
         layers.append(Layer(FLAG_LAYER, _extra_settings(extra, report), True))

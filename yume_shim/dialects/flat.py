@@ -42,6 +42,10 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    HookAsked,
+    HookEnded,
+    HookNotice,
+    HookStarted,
     InputRejected,
     Interrupted,
     LineEchoed,
@@ -54,6 +58,7 @@ from yume_shim.types.events import (
     Pong,
     PromptTaken,
     PromptWithdrawn,
+    QuestionWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -156,9 +161,17 @@ class FlatDialect:
                 | ServersChanged()
             ):
                 return [system_line(event)]
+            case HookStarted() | HookEnded() | HookNotice():
+                from yume_shim.dialects.hook_lines import flat_hook_line
+
+                return [flat_hook_line(event)]
+            case QuestionWithdrawn():
+                from yume_shim.dialects.records.nested_records import ControlCancel
+
+                return [ControlCancel(request_id=event.ask_id)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
-            case ServerMessage() | ElicitationAsked():
+            case ServerMessage() | ElicitationAsked() | HookAsked():
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]

@@ -1,4 +1,4 @@
-"""Control lines that are the same in every JSON dialect: answers to the host, and questions of MCP servers."""
+"""Control lines that are the same in every JSON dialect: answers, and questions of hooks and MCP servers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from yume_shim.dialects.records.shared_records import ControlFailure, ControlRes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import ControlAnswered, ElicitationAsked, ServerMessage
+    from yume_shim.types.events import ControlAnswered, ElicitationAsked, HookAsked, ServerMessage
 
 
 def control_response(event: ControlAnswered) -> Json:
@@ -19,11 +19,14 @@ def control_response(event: ControlAnswered) -> Json:
     return ControlResponse(response=ControlSuccess(request_id=event.request_id, response=event.body))
 
 
-def question_line(event: ServerMessage | ElicitationAsked) -> Json:
-    """A control request about an MCP server."""
-    from yume_shim.dialects.records.nested_records import ControlRequest, Elicitation, McpMessage
-    from yume_shim.types.events import ServerMessage
+def question_line(event: ServerMessage | ElicitationAsked | HookAsked) -> Json:
+    """A control request of a hook or an MCP server."""
+    from yume_shim.dialects.records.nested_records import ControlRequest, Elicitation, HookCallback, McpMessage
+    from yume_shim.types.events import HookAsked, ServerMessage
 
+    if isinstance(event, HookAsked):
+        callback = HookCallback(callback_id=event.callback_id, input=event.input, tool_use_id=event.call_id)
+        return ControlRequest(request_id=event.ask_id, request=callback)
     if isinstance(event, ServerMessage):
         return ControlRequest(
             request_id=event.ask_id, request=McpMessage(server_name=event.server, message=event.message)

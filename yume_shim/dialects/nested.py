@@ -46,6 +46,10 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    HookAsked,
+    HookEnded,
+    HookNotice,
+    HookStarted,
     InputRejected,
     Interrupted,
     LineEchoed,
@@ -58,6 +62,7 @@ from yume_shim.types.events import (
     Pong,
     PromptTaken,
     PromptWithdrawn,
+    QuestionWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -176,9 +181,9 @@ class NestedDialect:
                 return [self._lifecycle(event.uuid, "cancelled")]
             case ApprovalAsked():
                 return [ask_line(event)]
-            case ServerMessage() | ElicitationAsked():
+            case ServerMessage() | ElicitationAsked() | HookAsked():
                 return [question_line(event)]
-            case ApprovalWithdrawn():
+            case ApprovalWithdrawn() | QuestionWithdrawn():
                 return [ControlCancel(request_id=event.ask_id)]
             case ControlAnswered():
                 return [control_response(event)]
@@ -190,12 +195,16 @@ class NestedDialect:
                 from yume_shim.dialects.nested_results import resume_failed_line
 
                 return [resume_failed_line(event, tagged.uuid)]
+            case HookStarted() | HookEnded() | HookNotice():
+                from yume_shim.dialects.hook_lines import nested_hook_line
+
+                return [nested_hook_line(event, tagged.parent_call_id, self._messages.session_id, tagged.uuid)]
             case Pong():
                 return [PongLine()]
             case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
-            case CallDenied(reason_type="deniedPath"):
-                return []  # the Claude CLI treats a path that rules hide as invalid input: only the result says so
+            case CallDenied(reason_type="deniedPath" | "hookDenied"):
+                return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so
             case (
                 RequestStarted()
                 | Compacting()

@@ -178,7 +178,12 @@ def system_line(event: SystemEvent, parent: str | None, session: str, uuid: str)
         case Notice() | InputRejected() | CommandRefused():
             content, tag = _warning(event)
             return InformationalLine(
-                content=content, tag=tag or None, parent_tool_use_id=parent, session_id=session, uuid=uuid
+                content=content,
+                level="warning",
+                tag=tag or None,
+                parent_tool_use_id=parent,
+                session_id=session,
+                uuid=uuid,
             )
 
 

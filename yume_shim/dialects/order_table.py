@@ -42,6 +42,10 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    HookAsked,
+    HookEnded,
+    HookNotice,
+    HookStarted,
     InputRejected,
     Interrupted,
     LineEchoed,
@@ -54,6 +58,7 @@ from yume_shim.types.events import (
     Pong,
     PromptTaken,
     PromptWithdrawn,
+    QuestionWithdrawn,
     RequestStarted,
     ResponseDropped,
     ResponseEnded,
@@ -116,6 +121,11 @@ ANY_TIME: frozenset[type] = frozenset(
         ServerMessage,
         ElicitationAsked,
         ServersChanged,
+        HookAsked,
+        QuestionWithdrawn,
+        HookStarted,
+        HookEnded,
+        HookNotice,
     )
 )
 

@@ -44,6 +44,9 @@ ENDINGS: Mapping[Outcome, Ending] = {
         "structured_output_retry_exhausted",
         True,
     ),
+    "hook_stopped": Ending("success", "success", "hook_stopped", False),
+    "prompt_blocked": Ending("success", "success", "", False),
+    "stop_prevented": Ending("success", "success", "stop_hook_prevented", False),
 }
 
 _CATEGORIES: Mapping[ErrorKind, ErrorCategory] = {
@@ -133,7 +136,7 @@ def compaction_error(failure: Failure) -> str:
 def error_list(event: TurnEnded) -> list[str]:
     """`errors`: why the turn did not succeed, one sentence each; empty on success."""
     match event.outcome:
-        case "success":
+        case "success" | "hook_stopped" | "stop_prevented" | "prompt_blocked":
             return []
         case "cancelled":
             return [f"[interrupted] The turn was stopped {_STOPPED[event.phase]}."]

@@ -57,6 +57,8 @@ class CallPipeline:
         self._asker = asker
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
         self.notes: list[str] = []
+        self.stopped: str | None = None
+        """Why hooks end the turn after these calls; None = they do not."""
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
 
@@ -113,7 +115,7 @@ class CallPipeline:
         except Exception as error:
             return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
         took = round((self._services.clock.monotonic() - begun) * 1000)
-        output = self._after(permitted, self._clean(call, output))
+        output = self._after(permitted, replace(self._clean(call, output), duration_ms=took))
         return self._finish(call, output, took)
 
     # ------------------------------------------------------------ before, decide
@@ -124,6 +126,7 @@ class CallPipeline:
             return UNCHANGED
         before = hooks.before(prepared, self._cancel)
         self._note(before.notes)
+        self._stop(before.stop)
         return before
 
     def _prepare_again(self, call: ToolCall, given: Json) -> PreparedCall:
@@ -131,13 +134,11 @@ class CallPipeline:
         return self._toolbox.prepare(self._toolbox.complete_for_host(replace(call, input=given)))
 
     def _decide(self, prepared: PreparedCall, before: BeforeCall) -> tuple[PreparedCall, Decision]:
-        """Combine the decisions of gate and hooks: a denial by the gate wins, otherwise the hooks' decision counts."""
+        """Combine the decisions of gate and hooks."""
         if not prepared.spec.gated:
             return prepared, ALLOWED
         decision = self._named(self._services.gate.decide(prepared.call, prepared.spec))
-        hooked = before.decision
-        combined = decision if hooked is None or decision.verdict == "deny" else hooked
-        return prepared.at(decision.judged), combined
+        return prepared.at(decision.judged), _combined(decision, before.decision)
 
     def _named(self, decision: Decision) -> Decision:
         """The decision, with the right name for who asks."""
@@ -154,6 +155,8 @@ class CallPipeline:
             return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
         if decision.confinement is not None:
             prepared = replace(prepared, confinement=decision.confinement)
+        if decision.verdict == "ask" and self._services.hooks is not None:
+            decision = self._services.hooks.permission(prepared, decision, self._cancel) or decision
         if decision.verdict == "allow":
             return prepared
         call = prepared.call
@@ -197,8 +200,18 @@ class CallPipeline:
         self._cancel.check()
         self.begun.add(prepared.call.id)
         with Heartbeat(self._services, prepared):
-            context = ToolContext(prepared.call.id, self._cancel, spawn=self._spawn, confinement=prepared.confinement)
+            context = ToolContext(
+                prepared.call.id,
+                self._cancel,
+                spawn=self._spawn,
+                confinement=prepared.confinement,
+                verdict_on=lambda changed: self._verdict_on(prepared, changed),
+            )
             return self._toolbox.run(prepared, context)
+
+    def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
+        call = replace(prepared.call, input={**prepared.call.input, **changed})
+        return self._services.gate.decide(call, prepared.spec).verdict
 
     def _after(self, prepared: PreparedCall, output: ToolOutput) -> ToolOutput:
         hooks = self._services.hooks
@@ -206,9 +219,11 @@ class CallPipeline:
             return output
         after = hooks.after(prepared, output, self._cancel)
         self._note(after.notes)
+        self._stop(after.stop)
         return output if after.output is output else self._clean(prepared.call, after.output)
 
     def _after_failure(self, prepared: PreparedCall, finished: ToolFinished) -> ToolFinished:
+        finished = self._clean_failure(finished)
         if self._services.hooks is None:
             return finished
         failure = ToolOutput(finished.result.content, finished.structured, is_error=True)
@@ -228,6 +243,14 @@ class CallPipeline:
             if count:
                 self._services.log("warning", f"{count} key(s) redacted from the output of {call.name}")
         return output
+
+    def _clean_failure(self, finished: ToolFinished) -> ToolFinished:
+        """Remove keys: what a failed command printed is in its message."""
+        output = ToolOutput(finished.result.content, finished.structured)
+        clean = self._clean(finished.call, output)
+        if clean is output:
+            return finished
+        return replace(finished, result=replace(finished.result, content=clean.content), structured=clean.structured)
 
     def _clean_text(self, call: ToolCall, text: str) -> str:
         cleaned = self._clean(call, ToolOutput(text)).content if text else ""
@@ -251,9 +274,23 @@ class CallPipeline:
             self._services.emit(NoteAdded(note, counts=False))
         self.notes.extend(notes)
 
+    def _stop(self, reason: str | None) -> None:
+        if reason is not None and self.stopped is None:
+            self.stopped = reason
+
     def _unexpected(self, call: ToolCall, error: Exception) -> ToolFailed:
         self._services.log("error", f"tool {call.name} failed unexpectedly: {type(error).__name__}: {error}")
         return ToolFailed(f"{call.name} failed unexpectedly: {type(error).__name__}: {error}")
+
+
+def _combined(decision: Decision, hooked: Decision | None) -> Decision:
+    """A denial by the gate wins. A hook may refuse or ask in every mode; what it allows is not asked about, unless a
+    rule asks. Where both allow, the gate's decision counts: it may confine a command."""
+    if hooked is None or decision.verdict == "deny":
+        return decision
+    if hooked.verdict == "allow" and (decision.verdict == "allow" or decision.reason_type == "rule"):
+        return decision
+    return hooked
 
 
 def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:

@@ -70,6 +70,11 @@ class CallRunner:
                 self._cancel.check()
                 self._run_single(rest.pop(0), waiting, done)
 
+    @property
+    def stopped(self) -> str | None:
+        """Why hooks end the turn; None = they do not."""
+        return self._pipeline.stopped
+
     def take_notes(self) -> list[str]:
         """Remove and return the notes that hooks added for the model."""
         notes, self._pipeline.notes = self._pipeline.notes, []

@@ -8,9 +8,9 @@ from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Text
 from yume_shim.types.errors import Failure
-from yume_shim.types.events import Compacted, CompactEnded, Compacting, Notice, Retrying
+from yume_shim.types.events import Compacted, CompactEnded, Compacting, NoteAdded, Notice, Retrying
 from yume_shim.types.models import Usage
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ SUMMARY_SHARE = 8
 CHARACTERS_PER_TOKEN = 3
 MIN_SUMMARY = 100
 """Characters: a summary that would have to be shorter than this to save anything is worth nothing."""
+HOOK_REFUSED = "a hook refused it"
 NO_GAIN = "the summary would be longer than the messages that it replaces"
 
 
@@ -72,6 +73,7 @@ class Compactor:
         self, services: EngineServices, conversation: Conversation, spec: ModelSpec, cancel: Cancel, build: Build
     ) -> None:
         self._services, self._conversation, self.spec, self._build = services, conversation, spec, build
+        self._cancel = cancel
         self._client = ModelClient(services, cancel, set(), emit=self._emit, on_cut="restart")
 
     @property
@@ -82,8 +84,13 @@ class Compactor:
     def summarise(self, trigger: Trigger, cut: int, before: int, instructions: str = "") -> Summary:
         """Ask for a summary of the first `cut` messages; `before` is the size of the whole. Raises CompactionFailed or
         Stopped; either way nothing has changed."""
-        emit, clock = self._services.emit, self._services.clock
+        emit, clock, hooks = self._services.emit, self._services.clock, self._services.hooks
         begun = clock.monotonic()
+        refused = None if hooks is None else hooks.compacting(trigger, instructions, self._cancel)
+        if refused is not None:
+            emit(Compacting(trigger))
+            emit(CompactEnded(refused or HOOK_REFUSED))
+            raise CompactionFailed(refused or HOOK_REFUSED)
         head = tuple(self._conversation.history[:cut])
         gone = self._size_of_head(cut, before)
         emit(Compacting(trigger))
@@ -129,6 +136,16 @@ class Compactor:
                 instructions=summary.instructions,
             )
         )
+        self._run_hooks(summary)
+
+    def _run_hooks(self, summary: Summary) -> None:
+        hooks, history = self._services.hooks, self._conversation.history
+        if hooks is None:
+            return
+        text = "\n".join(block.text for block in summary.message.blocks if isinstance(block, Text))
+        for note in hooks.compacted(summary.trigger, text, self._cancel):
+            self._services.emit(NoteAdded(note, counts=False))
+            history[0] = replace(history[0], blocks=(*history[0].blocks, Text(note)))
 
     # ------------------------------------------------------------ a history that becomes smaller
 

@@ -3,6 +3,7 @@ text. Each ends as a turn does, with one TurnEnded, but the model's figures in i
 
 from __future__ import annotations
 
+from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.compaction import CompactionFailed
 from yume_shim.engine.model_client import Stopped
 from yume_shim.engine.requests import Requests
@@ -11,6 +12,7 @@ from yume_shim.types.events import (
     CommandRefused,
     Interrupted,
     LocalCommandDone,
+    NoteAdded,
     PromptTaken,
     SessionChanged,
     TurnEnded,
@@ -104,9 +106,15 @@ class LocalCommands:
 
     def clear(self) -> None:
         """Start a new conversation under a new id."""
+        hooks, never = self._services.hooks, CancelSignal()
+        if hooks is not None:
+            hooks.session_ended("clear", never)
         before = self._conversation.session_id
         self._conversation.clear(self._services.ids.uuid())
         self._services.emit(SessionChanged(self._conversation.session_id, before))
+        for note in () if hooks is None else hooks.session_started("clear", never):
+            self._conversation.history.append(Message("user", (Text(note),)))
+            self._services.emit(NoteAdded(note, counts=False))
 
     def compact_now(self, cancel: Cancel) -> bool:
         """Compact outside of any turn: the `compact` line of the flat dialect. False if that failed."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.structured import StructuredOutput
     from yume_shim.types.blocks import AssistantBlock, Block
+    from yume_shim.types.calls import StopVerdict
     from yume_shim.types.children import ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
@@ -35,6 +36,8 @@ MAX_CONTINUATIONS = 3
 """How often an answer that hit the output limit is asked to continue."""
 MAX_PAUSES = 10
 """How often a provider's own pause is resumed."""
+MAX_SENT_BACK = 8
+"""How often hooks may send the model back to work in one turn."""
 MAX_CUTS = 5
 """How often a cut answer is asked to continue where it broke off."""
 
@@ -166,7 +169,7 @@ class Loop:
             return LoopEnd("execution_error", failure=failure)
 
     def _run(self) -> LoopEnd:
-        continuations = pauses = cuts = 0
+        continuations = pauses = cuts = sent_back = 0
         while True:
             if self._cancel.is_set():
                 raise Stopped((), Usage(), None)
@@ -194,9 +197,18 @@ class Loop:
                 self._structured.nudged = True
                 self._requests.forced_tool = self._structured.spec.name
                 self._note(self._structured.nudge)
+            elif (stop := self._ask_stop_hooks(sent_back)) is not None and stop.feedback:
+                sent_back += 1
+                self._note(stop.feedback)
             else:
                 self._warn_about(answer)
-                return LoopEnd("success")
+                return LoopEnd("stop_prevented" if stop is not None and stop.prevented else "success")
+
+    def _ask_stop_hooks(self, sent_back: int) -> StopVerdict | None:
+        """What hooks say to the end of this turn; None if they are not asked (any more)."""
+        if self._services.hooks is None or self._depth or sent_back >= MAX_SENT_BACK:
+            return None
+        return self._services.hooks.stopping(self.text, self._cancel, active=sent_back > 0)
 
     # ------------------------------------------------------------ requests
 
@@ -266,6 +278,8 @@ class Loop:
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        if self._call_runner.stopped is not None:
+            return LoopEnd("hook_stopped", self._call_runner.stopped)
         if self._call_runner.repeats.reason:
             return LoopEnd("execution_error", self._call_runner.repeats.reason)
         if self._max_turns and self.requests >= self._max_turns:

@@ -384,8 +384,8 @@ def _estimated(request: Request, attempt: Attempt) -> Usage:
 
 
 def _at_least(reported: Usage, estimated: Usage) -> Usage:
-    """The figures of an answer that broke off: those reported so far, completed by the estimate. Reports in the middle
-    of an answer lag behind what has been written, and most APIs send none before the end."""
+    """The figures of an answer that broke off: those reported so far, completed by the estimate. Counts in the middle
+    of an answer are often too low, and most APIs send none before the end."""
     asked = reported.input + reported.cache_read + reported.cache_write
     if not asked:
         reported = replace(reported, input=estimated.input, estimated=True)

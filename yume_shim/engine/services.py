@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import (
         Asker,
         BackgroundTasks,
-        CallHooks,
         Cancel,
         ChildOutput,
         Clock,
         Emit,
         FileCheckpoints,
         Gate,
+        Hooks,
         Ids,
         Provider,
     )
@@ -64,8 +64,8 @@ class EngineServices:
     """The model with the limits that refusals have named in this process; asked for before each request."""
     advise: Callable[[Failure, ModelSpec], Failure] = _no_advice
     """A failure that ends a turn, with what the user can do about it."""
-    hooks: CallHooks | None = None
-    """Called before and after each tool call; None = no hooks."""
+    hooks: Hooks | None = None
+    """None = no hooks, and none can be added."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None

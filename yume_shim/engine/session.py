@@ -8,6 +8,7 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
 from yume_shim.types.blocks import Message, Text
+from yume_shim.types.calls import PromptVerdict
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, ToolFailed
 from yume_shim.types.events import (
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal
 
+    from yume_shim.engine.hook_seams import HookSeams
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Block
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
     from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import Hooks
 
 MAX_KNOWN_UUIDS = 10_000
 """How many prompt uuids are remembered to recognise a repeated one."""
@@ -71,6 +74,7 @@ class Session:
         self._running = False
         self._known_uuids: dict[str, None] = {}
         self._leaving = False
+        self._seams = None if services.hooks is None else _seams(services.hooks, self._conversation)
         self.last_end: TurnEnded | None = None
         self.compact_failed = False
         """The host's last `compact` failed, and no turn followed it."""
@@ -87,6 +91,11 @@ class Session:
     def spec(self) -> ModelSpec:
         """The model that the next turn uses."""
         return self._conversation.models.current()
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session: `/clear` changes it."""
+        return self._conversation.session_id
 
     def info(self) -> SessionInfo:
         """The session as it is now."""
@@ -180,6 +189,13 @@ class Session:
 
     def run(self) -> None:
         """Take commands until the input ends."""
+        try:
+            self._take_commands()
+        finally:
+            if self._seams is not None:
+                self._seams.end()
+
+    def _take_commands(self) -> None:
         after_turn = False
         while True:
             command = self._inbox.take()
@@ -243,6 +259,8 @@ class Session:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
         fresh = self._register(prompt)
         if fresh:
+            if self._seams is not None:
+                self._seams.begin(self._begin_work())
             self.compact_failed = False
             self._report_state("running")
             self.last_end = self._local().run(command, prompt, self._begin_work(), lambda: self._reason)
@@ -262,11 +280,16 @@ class Session:
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
+        verdict = PromptVerdict() if self._seams is None else self._seams.ask(fresh, self._begin_work())
         info = self.info()
         self.compact_failed = False
         self._report_state("running")
+        if verdict.blocked is not None:
+            self._block(fresh, uuids, info, verdict)
+            return True
         self._conversation.history.append(self._announce(fresh))  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids))
+        self._add_notes(verdict.notes)
         self._attach(fresh)
         if fresh[0].should_query:
             self.last_end = self._run_turn(info, uuids)
@@ -302,6 +325,8 @@ class Session:
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
+        if self._services.hooks is not None:
+            self._services.hooks.turn_ended()
 
     def _announce(self, prompts: Sequence[UserInput]) -> Message:
         """Announce each prompt under its own uuid; returns all of them joined into one message."""
@@ -323,11 +348,27 @@ class Session:
             return
         from yume_shim.engine.attach import attachments
 
-        notes = attachments(self._services, blocks, self._begin_work())
+        self._add_notes(attachments(self._services, blocks, self._begin_work()))
+
+    def _add_notes(self, notes: Iterable[str]) -> None:
+        """Add texts for the model to the prompt."""
         for note in notes:
             self._services.emit(NoteAdded(note, counts=False))
-        prompt = self._conversation.history[-1]
-        self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, *(Text(note) for note in notes)))
+            prompt = self._conversation.history[-1]
+            self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, Text(note)))
+
+    def _block(
+        self, prompts: Sequence[UserInput], uuids: tuple[str, ...], info: SessionInfo, verdict: PromptVerdict
+    ) -> None:
+        """End a turn that a hook does not let begin: without a request, and without the prompt unless it is kept."""
+        if verdict.keeps:
+            self._conversation.history.append(self._announce(prompts))
+        self._services.emit(TurnStarted(info, uuids))
+        total, reason = self._conversation.tally.total_usd(), verdict.blocked or ""
+        self.last_end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info)
+        self._services.emit(self.last_end)
+        self._end_work()
+        self._report_state("idle")
 
     def _injected(self) -> Sequence[UserInput]:
         """Take and announce the prompts that arrived while tools ran: they are sent with the results, as the Claude CLI
@@ -355,6 +396,12 @@ class Session:
         if len(self._known_uuids) > MAX_KNOWN_UUIDS:
             self._known_uuids.pop(next(iter(self._known_uuids)))
         return True
+
+
+def _seams(hooks: Hooks, conversation: Conversation) -> HookSeams:
+    from yume_shim.engine.hook_seams import HookSeams
+
+    return HookSeams(hooks, conversation)
 
 
 def _append_blocks(blocks: list[Block], more: tuple[Block, ...]) -> None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 
+SHOWN = ("stop_prevented", "provider_error", "auth_error")
+"""Outcomes besides success whose result holds what the model said."""
+
+
 class Turn:
     """Runs once, on the session's thread. `inject` returns prompts that arrived meanwhile, `reason` says why the cancel
     signal was set."""
@@ -52,7 +56,7 @@ class Turn:
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
-        shown = (outcome == "success" and end.phase == "idle") or outcome in ("provider_error", "auth_error")
+        shown = (outcome == "success" and end.phase == "idle") or outcome in SHOWN
         ended = TurnEnded(
             outcome=outcome,
             text=loop.text if shown else "",

@@ -245,9 +245,9 @@ class CommandCall:
         """Why git must be asked about here. Another part of the command may be the edit that plants a repository."""
         from yume_shim.gate.git_repository import repository_problem
 
-        if len(self._flow.bases) > 1:
+        base, *others = self._flow.bases
+        if others:
             return "it may run in several folders"
-        base = self._flow.bases[0]
         if any(map(makes_files, self._script.commands)) and not resolve(f"{base}/.git").exists:
             return "the same command makes files"
         return repository_problem(base, self._space)

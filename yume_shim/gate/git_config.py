@@ -53,6 +53,9 @@ _HARMLESS_KEYS = {
 }
 _PROMISOR = frozenset(("promisor", "partialclonefilter"))
 """Of a remote that is asked for missing objects while a command only reads."""
+_PATHS = ("core.hookspath", "core.worktree", "blame.ignorerevsfile")
+_PLAIN_PATH = re.compile(r'[^#;"\\%~][^#;"\\]*|~/[^#;"\\]*')
+"""A path that git reads as it is written."""
 _OFF = frozenset(("false", "no", "off", "0"))
 
 _SECTION = re.compile(r'[ \t]*\[([A-Za-z0-9-]+)(?:\.([A-Za-z0-9./-]+)|[ \t]+"((?:[^"\\]|\\["\\])*)")?\][ \t]*\Z')
@@ -66,16 +69,15 @@ class OwnSettings:
     paths, which the caller examines."""
 
     problem: str = ""
-    hooks_path: str | None = None
-    worktree: str | None = None
-    ignore_revs: tuple[str, ...] = ()
+    hooks_paths: tuple[str, ...] = ()
+    worktrees: tuple[str, ...] = ()
+    ignored_revisions: tuple[str, ...] = ()
 
 
 def read_settings(text: str) -> OwnSettings:
     """Judge the text of a configuration file."""
     section = subsection = ""
-    paths: dict[str, str] = {}
-    ignored: list[str] = []
+    paths: dict[str, list[str]] = {name: [] for name in _PATHS}
     for line in text.removesuffix("\n").split("\n"):
         line = line.removesuffix("\r")
         if any(ord(char) < 32 and char != "\t" for char in line) or "\ufeff" in line:
@@ -91,25 +93,23 @@ def read_settings(text: str) -> OwnSettings:
             return OwnSettings("its configuration is not written plainly")
         key, given = found[1].lower(), _plain(found[2])
         name = f"{section}.{key}"
-        if given is None:
-            return OwnSettings(f"its configuration sets {name} in an unusual way")
-        if name in ("core.hookspath", "core.worktree"):
-            paths[name] = given
-        elif name == "blame.ignorerevsfile":
-            ignored.append(given)
+        if name in paths:
+            if found[2] is None or not _PLAIN_PATH.fullmatch(given):
+                return OwnSettings(f"its configuration sets {name} in an unusual way")
+            paths[name].append(given)
         elif not _is_harmless(section, subsection, key, given):
             return OwnSettings(f"its configuration sets {name}")
-    return OwnSettings("", paths.get("core.hookspath"), paths.get("core.worktree"), tuple(ignored))
+    return OwnSettings("", *(tuple(paths[name]) for name in _PATHS))
 
 
-def _plain(text: str | None) -> str | None:
-    """The value without quotes; None if it needs more than that to be read. A setting without `=` is true."""
+def _plain(text: str | None) -> str:
+    """The value without quotes and comment, if it is simple. A setting without `=` is true."""
     if text is None:
         return "true"
     if len(text) > 1 and text[0] == text[-1] == '"' and not re.search(r'["\\]', text[1:-1]):
         return text[1:-1]
-    text = re.split(r"[ \t][#;]", text, maxsplit=1)[0] if '"' not in text else text
-    return text.strip()
+    plain: str = text if '"' in text else re.sub(r"[ \t][#;].*", "", text)
+    return plain.strip()
 
 
 def _is_harmless(section: str, subsection: str, key: str, given: str) -> bool:

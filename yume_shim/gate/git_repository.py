@@ -120,8 +120,7 @@ def _follow(top: str, dot: str, space: Workspace) -> tuple[str, str]:
             raise _Unclear("its .git file leads to a repository that does not know it")
         return git, common
     inside = any(contains(folder, git, space.flavour) for folder in space.folders)
-    tree = _settings(os.path.join(git, "config")).worktree
-    if tree is None and not inside:
+    if not inside and not _settings(os.path.join(git, "config")).worktrees:
         raise _Unclear("its .git file leads to a repository that does not know it")
     return git, git
 
@@ -133,7 +132,7 @@ def _examine(repository: Repository, space: Workspace, count: list[int], depth: 
     for folder in dict.fromkeys((repository.git, repository.common)):
         for name in _LOOKED_INTO:
             _check_links(os.path.join(folder, name), repository)
-    hooks = ""
+    hooks = [os.path.join(repository.common, "hooks")]
     for path in dict.fromkeys(
         os.path.join(folder, name)
         for folder in (repository.common, repository.git)
@@ -143,12 +142,9 @@ def _examine(repository: Repository, space: Workspace, count: list[int], depth: 
         if settings.problem:
             raise _Unclear(settings.problem)
         _check_paths(settings, repository)
-        hooks = settings.hooks_path if settings.hooks_path is not None else hooks
-    if hooks.startswith("~/"):
-        hooks = space.home + hooks[1:]
-    for folder in (os.path.join(repository.top, hooks), os.path.join(repository.common, "hooks")):
-        if any(os.path.lexists(os.path.join(folder, name)) for name in _HOOKS):
-            raise _Unclear("it has a hook that git runs when it reads the files")
+        hooks += (os.path.join(repository.top, _expand(name, space)) for name in settings.hooks_paths)
+    if any(os.path.lexists(os.path.join(folder, name)) for folder in hooks for name in _HOOKS):
+        raise _Unclear("it has a hook that git runs when it reads the files")
     if os.path.lexists(os.path.join(repository.common, "objects", "info", "alternates")):
         raise _Unclear("it takes objects from another repository")
     _examine_submodules(repository, space, count, depth)
@@ -174,16 +170,17 @@ def _is_inside(path: str, repository: Repository) -> bool:
 
 
 def _check_paths(settings: OwnSettings, repository: Repository) -> None:
-    if settings.worktree is not None:
-        tree = os.path.realpath(os.path.join(repository.git, settings.worktree))
-        if tree != repository.top:
+    for name in settings.worktrees:
+        if os.path.realpath(os.path.join(repository.git, name)) != repository.top:
             raise _Unclear("its configuration sets core.worktree to another folder")
-    if settings.hooks_path is not None and re.match(r"%\(|~(?!/)", settings.hooks_path):
-        raise _Unclear("its configuration sets core.hookspath in an unusual way")
-    for name in settings.ignore_revs:
+    for name in settings.ignored_revisions:
         path = os.path.realpath(os.path.join(repository.top, name))
-        if name.startswith(("~", "%(")) or not path.startswith(repository.top + os.sep):
+        if name.startswith("~") or not path.startswith(repository.top + os.sep):
             raise _Unclear("its configuration sets blame.ignorerevsfile to a file outside")
+
+
+def _expand(path: str, space: Workspace) -> str:
+    return space.home + path[1:] if path.startswith("~/") else path
 
 
 def _settings(path: str) -> OwnSettings:

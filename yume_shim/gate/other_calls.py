@@ -35,19 +35,20 @@ class OtherCall:
 
     def ask_decision(self, mode: str) -> Decision:
         content = web_domain(self._call)
-        offer = wording.add_rule(self._spec.name, content)
-        return Decision("ask", wording.tool_request(self._spec.name), "mode", mode, (offer,))
+        readable = content is None or content.startswith("domain:")
+        offers = (wording.add_rule(self._spec.name, content),) if readable else ()
+        return Decision("ask", wording.tool_request(self._spec.name), "mode", mode, offers)
 
 
 def web_domain(call: ToolCall) -> str | None:
-    """`domain:x.org` for a call whose `url` is at x.org."""
-    from urllib.parse import urlsplit
+    """Rule content for the host of a call's `url`: `domain:x.org`. The URL itself if its host cannot be read: such a
+    rule allows nothing, while no content would allow every call. None for a call without a URL."""
+    from yume_shim.text.web_host import host_of
 
     url = call.input.get("url")
     if not isinstance(url, str):
         return None
     try:
-        host = urlsplit(url if "://" in url else f"https://{url}").hostname
+        return f"domain:{host_of(url)}"
     except ValueError:
-        return None
-    return f"domain:{host}" if host else None
+        return url

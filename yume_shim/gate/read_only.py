@@ -59,7 +59,7 @@ def reads(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
         case "ps":
             return () if " ".join(texts) in _PS else None
         case "command":
-            return () if len(rest) > 1 and texts[0] in ("-v", "-V") and not texts[1].startswith("-") else None
+            return () if len(rest) > 1 and texts[0] in ("-v", "-V") and not rest[1].text.startswith("-") else None
         case "date":
             return _date(rest)
     safe = COMMANDS.get(name)

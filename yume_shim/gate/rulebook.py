@@ -188,19 +188,20 @@ def _covers(entry: Entry, places: tuple[Place, ...], every: bool) -> bool:
 def _content_matches(rule: Rule, spec: ToolSpec, call: ToolCall, strict: bool) -> bool:
     content = rule.content or ""
     if content.startswith("domain:"):
-        return _host_matches(content.removeprefix("domain:"), str(call.input.get("url", "")))
+        return _host_matches(content.removeprefix("domain:"), str(call.input.get("url", "")), strict)
     if spec.rule_field:
         return call.input.get(spec.rule_field) == content
     # This tool gives the content no meaning: it never allows, and it denies if any parameter has that value.
     return not strict and content in [item for item in call.input.values() if isinstance(item, str)]
 
 
-def _host_matches(pattern: str, url: str) -> bool:
-    from urllib.parse import urlsplit
+def _host_matches(pattern: str, url: str, strict: bool) -> bool:
+    """Whether a rule's host covers that of a URL. If the URL has no certain host, an allow rule (`strict`) does not
+    cover it, any other rule does."""
+    from yume_shim.text.web_host import host_matches, host_of
 
     try:
-        host = (urlsplit(url if "://" in url else f"https://{url}").hostname or "").rstrip(".").lower()
+        host = host_of(url if "://" in url else f"https://{url}")
     except ValueError:
-        return False
-    pattern = pattern.strip().lower()
-    return host.endswith(pattern[1:]) if pattern.startswith("*.") else bool(host) and host == pattern
+        return not strict
+    return host_matches(pattern, host)

@@ -92,8 +92,7 @@ class ControlResponder:
 def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str) -> Json:
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
-    `version` is the version of the Claude CLI whose protocol this program speaks. `hook_on_failure_supported` is left
-    out: hosts that need it refuse to connect, others ignore it.
+    `version` is the version of the Claude CLI whose protocol this program speaks.
     """
     return {
         "commands": [{"name": name, "description": "", "argumentHint": ""} for name in info.slash_commands],
@@ -105,5 +104,6 @@ def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str) -
         "pid": os.getpid(),
         "claude_code_version": version,
         "current_permission_mode": info.permission_mode,
+        "hook_on_failure_supported": True,
         "capabilities": [],
     }

@@ -94,7 +94,7 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
     """Run the command to its end and adopt the folder that it changed to. Returns how it ended, a note if the shell
     went back to the workspace instead, and what the confinement reports."""
     shells = state.shells
-    sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"))
+    sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"), redact=state.scratch.redact)
     try:
         handle, cwd_file = state.scratch.new_file("cwd", ".txt")
         os.close(handle)

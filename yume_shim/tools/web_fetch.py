@@ -48,7 +48,9 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     url: str = given["url"]
     page = state.pages.get(url)
     if page is None:
-        reply = fetch(url, state.web_allow_private, state.env_setting("SSL_CERT_FILE"), context.cancel)
+        judge = context.verdict_on
+        verdict_on = None if judge is None else (lambda target: judge({"url": target}))
+        reply = fetch(url, state.web_allow_private, state.env_setting("SSL_CERT_FILE"), context.cancel, verdict_on)
         if reply.moved_to:
             return _moved(url, reply, began)
         page = as_page(reply, context.cancel)

@@ -43,6 +43,8 @@ class BeforeCall:
     """Input to use instead; it is validated again."""
     notes: tuple[str, ...] = ()
     """Text that the model reads together with the results."""
+    stop: str | None = None
+    """Why the turn ends after these calls; None = it does not. The call itself still runs."""
 
 
 @value
@@ -51,3 +53,22 @@ class AfterCall:
 
     output: ToolOutput
     notes: tuple[str, ...] = ()
+    stop: str | None = None
+
+
+@value
+class PromptVerdict:
+    """What hooks say about a prompt. `blocked` is why it does not run (None = it does); with `keeps` it stays in the
+    history all the same."""
+
+    blocked: str | None = None
+    keeps: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@value
+class StopVerdict:
+    """What hooks say when the model is done: `feedback` sends it back to work, `prevented` ends the turn at once."""
+
+    feedback: str = ""
+    prevented: bool = False

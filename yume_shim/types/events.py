@@ -30,7 +30,12 @@ from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
 from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
+from yume_shim.types.side_events import HookAsked as HookAsked
+from yume_shim.types.side_events import HookEnded as HookEnded
+from yume_shim.types.side_events import HookNotice as HookNotice
+from yume_shim.types.side_events import HookStarted as HookStarted
 from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
+from yume_shim.types.side_events import QuestionWithdrawn as QuestionWithdrawn
 from yume_shim.types.side_events import ServerMessage as ServerMessage
 from yume_shim.types.side_events import ServersChanged as ServersChanged
 from yume_shim.types.side_events import TaskEnded as TaskEnded
@@ -54,9 +59,16 @@ if TYPE_CHECKING:
         "auth_error",
         "execution_error",
         "structured_output_retries",
+        "hook_stopped",
+        "stop_prevented",
+        "prompt_blocked",
     ]
     InterruptReason = Literal["user", "signal", "shutdown", "priority"]
     Phase = Literal["idle", "streaming", "tools"]
+
+
+SUCCESSES = ("success", "hook_stopped", "stop_prevented", "prompt_blocked")
+"""Outcomes that are no errors."""
 
 
 @value
@@ -352,6 +364,11 @@ EngineEvent = (
     | ServerMessage
     | ElicitationAsked
     | ServersChanged
+    | HookAsked
+    | QuestionWithdrawn
+    | HookStarted
+    | HookEnded
+    | HookNotice
 )
 Event = ModelEvent | EngineEvent | HostEvent
 

@@ -6,6 +6,7 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Document, Image, Json, Text
@@ -23,6 +24,8 @@ class ToolOutput:
     is_error: bool | None = None
     mode: str = ""
     """The permission mode that this call sets (the tools of plan mode)."""
+    duration_ms: int = 0
+    """How long the call took; the pipeline fills it in."""
 
 
 @value
@@ -37,6 +40,8 @@ class ToolContext:
     """Starts a child loop; None where no child may be started."""
     confinement: Confinement | None = None
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
+    verdict_on: Callable[[Json], str] | None = None
+    """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
 
 
 CLAUDE = "Claude"

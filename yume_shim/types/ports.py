@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall
+from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
 from yume_shim.types.children import ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
@@ -129,8 +129,9 @@ class ToolSource(Protocol):
         ...
 
 
-class CallHooks(Protocol):
-    """Called by the call pipeline before and after each tool call. Neither method raises anything but Cancelled."""
+class Hooks(Protocol):
+    """Hooks at the seams of the engine. Methods about calls and `stopping` may raise Cancelled; the others never
+    raise."""
 
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         """After validation and before the gate decides."""
@@ -138,6 +139,38 @@ class CallHooks(Protocol):
 
     def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
         """After the tool ran; a failure is an output with `is_error`."""
+        ...
+
+    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
+        """Before the host is asked, or a call is denied because there is none; None = no opinion."""
+        ...
+
+    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
+        """Before the first prompt (startup, resume), after `/clear`, after a compaction; returns text for the model."""
+        ...
+
+    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
+        """Before a prompt runs."""
+        ...
+
+    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
+        """When the model is done with its answer `text`; `active`: hooks have sent it back to work already."""
+        ...
+
+    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
+        """Before a compaction; the reason why it must not happen, or None."""
+        ...
+
+    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
+        """After a compaction; returns text for the model."""
+        ...
+
+    def turn_ended(self) -> None:
+        """After each turn: what hooks have left running is ended."""
+        ...
+
+    def session_ended(self, reason: str, cancel: Cancel) -> None:
+        """After the last turn, and before `/clear`."""
         ...
 
 

@@ -119,6 +119,8 @@ class ModelSettings:
     default_provider: str = ""
     """From environment or config file: weaker than `provider/model` names and aliases."""
     name: str = ""
+    project_name: str = ""
+    """The model that files of an untrusted project name. It is used if it is at the same provider as `name`."""
     provider_model: str = ""
     """The model to use when a host asks for a Claude alias that the chosen provider does not know."""
     chosen_by_flag: bool = False
@@ -318,6 +320,19 @@ class McpServer:
 
 
 @value
+class HookSettings:
+    """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
+
+    sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Layers of a folder that is not trusted: their hooks are named, not run."""
+    fail_closed: bool = False
+    """A guard that fails refuses the call (`hooks.failClosed`)."""
+    show_all: bool = False
+    """Report hooks of all events (`--include-hook-events`)."""
+
+
+@value
 class McpSettings:
     """MCP servers and their limits."""
 
@@ -374,3 +389,4 @@ class Settings:
     permissions: PermissionSettings = PermissionSettings()
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
+    hooks: HookSettings = HookSettings()

@@ -82,6 +82,56 @@ class ElicitationAsked:
 
 
 @value
+class HookAsked:
+    """A hook of the host is called. `call_id` is the tool call it is about, or a fresh id."""
+
+    ask_id: str
+    callback_id: str
+    input: Json
+    call_id: str
+
+
+@value
+class QuestionWithdrawn:
+    """A question to the host no longer needs an answer."""
+
+    ask_id: str
+
+
+@value
+class HookStarted:
+    """A hook's command starts. `name` is the event with its subject: `PreToolUse:Bash`."""
+
+    hook_id: str
+    name: str
+    event: str
+
+
+@value
+class HookEnded:
+    """A hook's command has ended."""
+
+    hook_id: str
+    name: str
+    event: str
+    stdout: str
+    stderr: str
+    code: int | None
+    outcome: Literal["success", "error", "cancelled"]
+
+
+@value
+class HookNotice:
+    """A message of a hook, or about one, for people. `prevents`: the prompt does not run because of it."""
+
+    text: str
+    level: Literal["notice", "warning"]
+    tag: str = ""
+    no_verdict: Json | None = None
+    prevents: bool = False
+
+
+@value
 class ServersChanged:
     """The MCP servers as they are now, after one connected, failed, or changed its tools."""
 

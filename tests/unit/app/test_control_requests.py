@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, TableGate, answer, info, says
 from yume_shim.app.control_requests import ControlRequests
+from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.models import EndpointKeys
 from yume_shim.app.providers import Providers
@@ -16,12 +17,14 @@ from yume_shim.host.control import ControlResponder
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import ControlAsk, EndOfInput, UserInput
 from yume_shim.types.errors import BadInvocation, BadLine
-from yume_shim.types.events import ControlAnswered, ModeChanged, ModelChanged, Notice, PromptWithdrawn
+from yume_shim.types.events import ControlAnswered, ModeChanged, ModelChanged, PromptWithdrawn
 from yume_shim.types.models import ModelSpec
+from yume_shim.types.settings import HookSettings
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from yume_shim.app.mcp import McpParts
+    from yume_shim.extensions.hooks.runner import HookServices
 
 PROFILES = {
     "work": {"provider": "anthropic", "key": "sk-work"},
@@ -49,6 +52,10 @@ def no_servers() -> McpParts:
     raise AssertionError("these requests need no MCP server")
 
 
+def no_hooks() -> HookServices:
+    raise AssertionError("these requests register no hook")
+
+
 class Host:
     """Asks, and reads the answers."""
 
@@ -56,7 +63,7 @@ class Host:
         self.bench = Bench(ScriptedProvider(*scripts), profiles=PROFILES, config_file="config.toml")
         self.gate = Gate()
         self.ended = 0
-        self.mcp = LazyMcp(no_servers)
+        self.mcp, self.hooks = LazyMcp(no_servers), LazyHooks(HookSettings(), no_hooks)
 
         def resolve(text: str) -> ModelSpec:
             if text == "nope":
@@ -69,7 +76,17 @@ class Host:
         self.keys = EndpointKeys(services.settings)
         providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
         requests = ControlRequests(
-            *(self.session, self.gate, providers, self.bench.emit, services.settings, self.mcp, models, "2.1.325"),
+            *(
+                self.session,
+                self.gate,
+                providers,
+                self.bench.emit,
+                services.settings,
+                self.mcp,
+                self.hooks,
+                models,
+                "2.1.325",
+            ),
             end_session=self.end_session,
         )
         self.responder = ControlResponder(self.bench.emit, requests.handlers(), services.log)
@@ -100,14 +117,6 @@ def test_initialize_answers_what_sdks_need_and_applies_their_settings() -> None:
     assert "one\n\ntwo" in "\n".join(request.system)
     assert "three" in "\n".join(request.system)
     assert request.tools[-1].name == "StructuredOutput"
-
-
-def test_hooks_that_will_not_run_are_reported() -> None:
-    host = Host()
-    host.ask("initialize", hooks=None)
-    assert host.bench.of(Notice) == []
-    host.ask("initialize", hooks={"PreToolUse": [{"matcher": "Bash", "hookCallbackIds": ["h"]}]})
-    assert [notice.code for notice in host.bench.of(Notice)] == ["hooks"]
 
 
 def test_interrupt_names_what_still_waits() -> None:

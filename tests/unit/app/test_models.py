@@ -65,6 +65,51 @@ def test_the_first_model_is_what_the_settings_name(settings: dict[str, Any], nam
     assert Choice(BOTH, **settings).first() == name
 
 
+@pytest.mark.parametrize(
+    ("settings", "project", "name", "ignored"),
+    [
+        ({}, "claude-haiku-4-5", "anthropic/claude-haiku-4-5", ""),
+        ({}, "haiku", "anthropic/claude-haiku-5-5", ""),
+        ({}, "anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5", ""),
+        ({"model": "claude-sonnet-4-5"}, "claude-haiku-4-5", "anthropic/claude-haiku-4-5", ""),
+        (
+            {"model": "claude-haiku-4-5"},
+            "openai/gpt-5.4",
+            "anthropic/claude-haiku-4-5",
+            "it is at openai, not at anthropic",
+        ),
+        ({"model": "claude-haiku-4-5"}, "gpt-5.4", "anthropic/claude-haiku-4-5", "it is at openai, not at anthropic"),
+        ({"model": "claude-haiku-4-5"}, "GPT/x", "anthropic/claude-haiku-4-5", "it is not known"),
+        ({"model": "claude-haiku-4-5"}, "replay/x", "anthropic/claude-haiku-4-5", "it is at replay, not at anthropic"),
+        ({"model": "claude-haiku-4-5"}, "ollama/x", "anthropic/claude-haiku-4-5", "it is at ollama, not at anthropic"),
+        ({"model": "openai/gpt-5.4"}, "claude-haiku-4-5", "openai/gpt-5.4", "it is at anthropic, not at openai"),
+        ({"model": "openai/gpt-5.4"}, "gpt-5.4-mini", "openai/gpt-5.4-mini", ""),
+        ({"aliases": {"default": "openai/gpt-5.4"}}, "sonnet", "openai/gpt-5.4", "it is at anthropic, not at openai"),
+        (
+            {"model": "claude-haiku-4-5", "aliases": {"fast": "openai/gpt-5.4"}},
+            "fast",
+            "anthropic/claude-haiku-4-5",
+            "it is at openai, not at anthropic",
+        ),
+        ({"default_provider": "openai"}, "gpt-5.4-mini", "openai/gpt-5.4-mini", ""),
+        (
+            {"default_provider": "openai", "provider_model": "gpt-5.4"},
+            "anthropic/claude-haiku-4-5",
+            "openai/gpt-5.4",
+            "it is at anthropic, not at openai",
+        ),
+        ({"provider": "openai"}, "gpt-5.4-mini", "openai/gpt-5.4-mini", ""),
+    ],
+)
+def test_an_untrusted_project_chooses_a_model_but_no_provider(
+    settings: dict[str, Any], project: str, name: str, ignored: str
+) -> None:
+    choice = Choice(BOTH, project_name=project, **settings)
+    assert choice.first() == name
+    expected = [f"the model '{project}' of the project's settings is ignored: {ignored}"] if ignored else []
+    assert choice.keys.take_notes() == expected
+
+
 @pytest.mark.parametrize("settings", [{"model": "nowhere/gpt"}, {"provider": "nowhere"}])
 def test_a_provider_that_does_not_exist(settings: dict[str, Any]) -> None:
     with pytest.raises(BadInvocation, match="nowhere"):

@@ -110,7 +110,7 @@ def test_a_template_writes_what_its_record_writes(quick: dict[str, Any], record:
 
 
 def test_a_parent_is_a_field_of_every_flat_line() -> None:
-    shared = {"ControlRequest", "ControlResponse", "Pong"}
+    shared = {"ControlCancel", "ControlRequest", "ControlResponse", "Pong"}
     for record in RECORDS["flat"]:
         if describe(record).name not in shared:
             assert list(describe(record).annotations())[-1] == "parent_tool_use_id"

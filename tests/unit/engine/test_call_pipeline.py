@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers.engine_fakes import Bench, FunctionTools, ScriptedAsker, ScriptedProvider, TableGate
+from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.engine.calls import CallRunner
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.calls import AfterCall, BeforeCall
-from yume_shim.types.errors import Cancelled
+from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import CallDenied, NoteAdded, ToolFinished, ToolStarted
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
+from yume_shim.types.settings import HookSettings
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
+    from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import Cancel
@@ -34,10 +37,15 @@ class CountingGate(TableGate):
         return super().decide(call, spec)
 
 
-class Hooks:
+def no_services() -> HookServices:
+    raise AssertionError("no hook is configured")
+
+
+class Hooks(LazyHooks):
     """Fixed answers; records what it was shown."""
 
     def __init__(self, before: BeforeCall | None = None, output: ToolOutput | None = None, note: str = "") -> None:
+        super().__init__(HookSettings(), no_services)
         self._before, self._output, self._note = before or BeforeCall(), output, note
         self.seen: list[tuple[str, Any]] = []
 
@@ -134,6 +142,21 @@ def test_an_output_replaced_by_a_hook_is_redacted_like_any_other() -> None:
     made.services = replace(made.services, secrets=("not-a-real-secret-0123",))
     [finished] = run(made, CALL, hooks=Hooks(output=ToolOutput("the key is not-a-real-secret-0123")))
     assert "not-a-real-secret" not in str(finished.result.content)
+
+
+@pytest.mark.parametrize(
+    "error", [ToolFailed("Exit code 1\nnot-a-real-secret-0123"), ValueError("not-a-real-secret-0123")]
+)
+def test_a_failure_is_redacted_like_any_output(error: Exception) -> None:
+    def broken(given: dict[str, Any], _: object) -> str:
+        raise error
+
+    made = Bench(ScriptedProvider(), FunctionTools(Bad=broken))
+    made.services = replace(made.services, secrets=("not-a-real-secret-0123",))
+    [finished] = run(made, ToolCall("c1", "Bad", {}))
+    assert finished.result.is_error
+    assert "[redacted]" in str(finished.result.content)
+    assert "not-a-real-secret" not in str((finished.result.content, finished.structured))
 
 
 def test_hooks_see_failures() -> None:

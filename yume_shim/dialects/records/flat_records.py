@@ -181,6 +181,20 @@ class McpLine(FlatLine):
 
 
 @record
+class HookLine(FlatLine):
+    """A hook's command starts or has ended."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["hook"] = "hook"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+    state: Literal["started", "ended"]
+    outcome: Literal["success", "error", "cancelled"] | None = ABSENT
+    exit_code: int | None = ABSENT
+
+
+@record
 class StartErrorLine(FlatLine):
     """The process cannot start; sent in place of `init`."""
 

@@ -18,6 +18,7 @@ FLAT: tuple[type[Record], ...] = (
     flat_records.InitLine,
     flat_records.StartErrorLine,
     flat_records.McpLine,
+    flat_records.HookLine,
     flat_records.TextLine,
     flat_records.ThinkingLine,
     flat_records.ThinkingEndLine,
@@ -39,6 +40,7 @@ FLAT: tuple[type[Record], ...] = (
     flat_records.MessageStopLine,
     shared_records.ControlResponse,
     nested_records.ControlRequest,
+    nested_records.ControlCancel,
     shared_records.Pong,
 )
 NESTED: tuple[type[Record], ...] = (
@@ -50,6 +52,8 @@ NESTED: tuple[type[Record], ...] = (
     nested_system_records.TaskNotificationLine,
     nested_system_records.PermissionDeniedLine,
     nested_system_records.InformationalLine,
+    nested_system_records.HookStartedLine,
+    nested_system_records.HookResponseLine,
     nested_system_records.SessionStateLine,
     nested_system_records.CompactBoundaryLine,
     nested_records.AssistantLine,

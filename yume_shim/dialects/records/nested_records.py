@@ -155,7 +155,7 @@ class ControlRequest(Record):
 
     type: Literal["control_request"] = "control_request"
     request_id: str
-    request: CanUseTool | McpMessage | Elicitation
+    request: CanUseTool | HookCallback | McpMessage | Elicitation
 
 
 @record
@@ -171,6 +171,16 @@ class CanUseTool(Record):
     description: str | None = ABSENT
     decision_reason: str | None = ABSENT
     blocked_path: str | None = ABSENT
+
+
+@record
+class HookCallback(Record):
+    """A hook of the host is called; the answer is the hook's output ({} = no opinion)."""
+
+    subtype: Literal["hook_callback"] = "hook_callback"
+    callback_id: str
+    input: Json
+    tool_use_id: str
 
 
 @record

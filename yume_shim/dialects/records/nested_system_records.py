@@ -141,8 +141,37 @@ class InformationalLine(ChildSystemLine):
     type: Literal["system"] = "system"
     subtype: Literal["informational"] = "informational"
     content: str
-    level: Literal["warning"] = "warning"
+    level: Literal["notice", "warning"]
     tag: str | None = ABSENT
+    hook_no_verdict: Json | None = ABSENT
+    prevent_continuation: Literal[True] | None = ABSENT
+
+
+@record
+class HookStartedLine(SystemLine):
+    """A hook's command starts; for SessionStart always, for other events with --include-hook-events."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["hook_started"] = "hook_started"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+
+
+@record
+class HookResponseLine(SystemLine):
+    """A hook's command has ended. `exit_code` is null if it was stopped."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["hook_response"] = "hook_response"
+    hook_id: str
+    hook_name: str
+    hook_event: str
+    output: str
+    stdout: str
+    stderr: str
+    exit_code: int | None
+    outcome: Literal["success", "error", "cancelled"]
 
 
 @record

@@ -145,13 +145,20 @@ class McpServers:
     def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
         """Call the tool on its server; raises ToolFailed or Cancelled."""
         call = prepared.call
-        for server in self.all():
-            own, spec = server.tools.get(prepared.spec.name, ("", None))
-            if spec is not None:
-                return self.call(server, own, call.input, context)
+        output = self.call_named(prepared.spec.name, call.input, context)
+        if output is not None:
+            return output
         from yume_shim.extensions.mcp.resources import run_resource_tool
 
         return run_resource_tool(self, call, context)
+
+    def call_named(self, name: str, given: Json, context: ToolContext) -> ToolOutput | None:
+        """Call a tool by its full name, also one that is hidden from the model; None if no server has it."""
+        for server in self.all():
+            own, spec = server.tools.get(name, ("", None))
+            if spec is not None:
+                return self.call(server, own, given, context)
+        return None
 
     def call(self, server: Server, tool: str, given: Json, context: ToolContext) -> ToolOutput:
         """The output of one `tools/call`."""

@@ -14,7 +14,7 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.tools.dispatch.session_state import Search
     from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
@@ -42,10 +42,11 @@ def open_builtin_tools(
     host_answers: bool = False,
     search: Search | None = None,
     on_task: Callable[[TaskStarted | TaskEnded], object] | None = None,
+    secrets: Sequence[str] = (),
 ) -> BuiltinTools:
     """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
-    `on_task` is called when a command starts or ends in the background."""
+    `on_task` is called when a command starts or ends in the background. `secrets` are removed from saved outputs."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -58,6 +59,7 @@ def open_builtin_tools(
         search,
         settings.tools.unasked_env,
         settings.tools.claude_sandbox,
+        secrets if settings.credentials.redact_output else None,
     )
     if on_task is not None:
         state.on_task = on_task
@@ -101,7 +103,11 @@ class BuiltinTools:
         return self._state.orphan_watcher
 
     def save_output(self, call_id: str, data: bytes) -> str:
-        """Save an output that is too long to show; returns its path. Raises OSError."""
+        """Save an output that is too long to show, without keys if it is text; returns its path. Raises OSError."""
+        try:
+            data = self._state.scratch.redact(data.decode("utf-8")).encode("utf-8")
+        except UnicodeDecodeError:
+            pass  # a binary file
         handle, path = self._state.scratch.new_file(call_id, ".txt")
         with open(handle, "wb") as file:
             file.write(data)

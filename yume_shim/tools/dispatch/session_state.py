@@ -14,7 +14,7 @@ from yume_shim.types.settings import SandboxSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.files.read_ledger import ReadLedger
@@ -39,8 +39,18 @@ MAX_TRIES = 10_000
 class Scratch:
     """The folder for outputs that are too long to show. Created with mode 0700 when the first file is written."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, secrets: Sequence[str] | None = None) -> None:
+        """`secrets`: the keys in use, a list that may grow. None: keys are not removed."""
         self.folder = folder
+        self._secrets = secrets
+
+    def redact(self, text: str) -> str:
+        """The text without keys, as it may be saved."""
+        if self._secrets is None:
+            return text
+        from yume_shim.text.redact import redact
+
+        return redact(text, self._secrets)
 
     def new_file(self, name: str, ending: str) -> tuple[int, str]:
         """Open a fresh file (0600) for writing; `name` is made safe and, if taken, numbered."""
@@ -75,6 +85,7 @@ class ToolState:
         search: Search | None = None,
         unasked_env: tuple[str, ...] = (),
         claude_sandbox: SandboxSettings = NO_SANDBOX,
+        secrets: Sequence[str] | None = None,
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home_folder(session_env or env)
@@ -86,9 +97,9 @@ class ToolState:
         """The session's own environment, where limits such as BASH_DEFAULT_TIMEOUT_MS are looked up first."""
         self.log = log
         self._ledger: ReadLedger | None = None
-        self.scratch = Scratch(scratch_dir)
+        self.scratch = Scratch(scratch_dir, secrets)
         self.todos: list[Json] = []
-        self.web_allow_private = frozenset(host.lower() for host in web_allow_private)
+        self._web_allow_private = web_allow_private
         self.sandbox = sandbox
         self.search = search
         self.claude_sandbox = claude_sandbox
@@ -241,6 +252,13 @@ class ToolState:
         """Where the next command starts."""
         shells = self._shells
         return self.cwd if shells is None else shells.cwd
+
+    @property
+    def web_allow_private(self) -> frozenset[str]:
+        """The hosts whose private addresses may be fetched, in the form of `text/web_host.py`."""
+        from yume_shim.text.web_host import written_host
+
+        return frozenset(written_host(host) for host in self._web_allow_private) - {""}
 
     @property
     def pages(self) -> PageCache:

@@ -134,7 +134,7 @@ class ShellSession:
                 raise BlockingIOError(0, f"{MAX_BACKGROUND} background commands are running already")
             self._count += 1
             name = f"bash_{self._count}"
-            sink = Sink(lambda: self._scratch.new_file(name, ".output"), keep=-1)
+            sink = Sink(lambda: self._scratch.new_file(name, ".output"), -1, self._scratch.redact)
             sink.feed(b"")
             made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE, confinement))
             self.background[name] = made

@@ -68,7 +68,7 @@ def _where(ended: Ended) -> str:
 
 def _saved(ended: Ended, text: str, state: ToolState, call_id: str) -> Ended:
     """Save output that was kept in memory so far."""
-    sink = Sink(lambda: state.scratch.new_file(call_id, ".txt"), keep=-1)
+    sink = Sink(lambda: state.scratch.new_file(call_id, ".txt"), -1, state.scratch.redact)
     sink.feed(text.encode("utf-8"))
     sink.finish()
     if sink.lost:

@@ -19,6 +19,9 @@ MAX_SAVED = 64 << 20
 """Bytes of output saved to a file; the rest is counted and dropped."""
 MAX_HELD_LINE = 64 * 1024
 PIPE_READ = 64 * 1024
+MAX_KEY_LINE = 80
+"""Bytes of the line that begins a private key."""
+_KEY_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/=:")
 
 
 class Sink:
@@ -28,10 +31,16 @@ class Sink:
 
     `path` names a file that has all of the output, or all but what is over MAX_SAVED. If the file cannot be written (a
     read-only folder, a full disk), `path` is "" and `lost` says why: the command continues, and beginning and end of
-    its output are in memory."""
+    its output are in memory. `redact` removes keys from what is saved."""
 
-    def __init__(self, open_file: Callable[[], tuple[int, str]], keep: int = IN_MEMORY) -> None:
+    def __init__(
+        self,
+        open_file: Callable[[], tuple[int, str]],
+        keep: int = IN_MEMORY,
+        redact: Callable[[str], str] | None = None,
+    ) -> None:
         self._open_file = open_file
+        self._redact = redact
         self._keep = keep
         self._lock = threading.Lock()
         self._head = bytearray()
@@ -91,11 +100,14 @@ class Sink:
     def _save(self, data: bytes, last: bool = False) -> None:
         """Write whole lines, cleaned: an escape sequence cut in two would not be recognised."""
         data = self._held + data
-        cut = len(data) if last or len(data) > MAX_HELD_LINE + PIPE_READ else data.rfind(b"\n") + 1
+        cut = len(data) if last else _cut_at(data, self._redact is not None)
         data, self._held = data[:cut], data[cut:]
         if not data or self.saved >= MAX_SAVED:
             return
-        clean = memoryview(clean_output(data).encode("utf-8"))[: MAX_SAVED - self.saved]
+        text = clean_output(data)
+        if self._redact is not None:
+            text = self._redact(text)
+        clean = memoryview(text.encode("utf-8"))[: MAX_SAVED - self.saved]
         try:
             while clean:
                 count = os.write(self._handle, clean)
@@ -113,3 +125,22 @@ class Sink:
             os.unlink(path)
         except OSError:
             pass  # its folder has become read-only
+
+
+def _cut_at(data: bytes, whole_keys: bool) -> int:
+    """Where to cut what was read so far: after a line, and before a private key whose end has not come yet. What has no
+    line ends for too long is cut as well, with `whole_keys` between words, so that no key is cut in two."""
+    full = len(data) > MAX_HELD_LINE + PIPE_READ
+    cut = data.rfind(b"\n") + 1
+    if whole_keys and not full:
+        begun = data.rfind(b"-----BEGIN ", 0, cut)
+        is_key = begun >= 0 and b"PRIVATE KEY-----" in data[begun : begun + MAX_KEY_LINE]
+        if is_key and b"-----END " not in data[begun:cut]:
+            return begun
+    if cut or not full:
+        return cut
+    if whole_keys:
+        for place in range(len(data) - 1, len(data) - MAX_HELD_LINE, -1):
+            if data[place] not in _KEY_BYTES:
+                return place + 1
+    return len(data)

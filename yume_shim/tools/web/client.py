@@ -11,6 +11,7 @@ from yume_shim.net.errors import ConnectFailed, NetError, TimedOut, TooLarge
 from yume_shim.net.message import Body, Deadline, read_final_head, request_head
 from yume_shim.net.route import open_route
 from yume_shim.net.url import parse_url
+from yume_shim.text.web_host import host_of
 from yume_shim.tools.web.addresses import why_refused
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.value import replace, value
@@ -60,10 +61,18 @@ class Reply:
     moved_to: str = ""
 
 
-def fetch(url: str, private_allowed: frozenset[str], trusted: str, cancel: Cancel) -> Reply:
-    """Get a page. Redirects are followed on the same host only. Raises ToolFailed or Cancelled.
+def fetch(
+    url: str,
+    private_allowed: frozenset[str],
+    trusted: str,
+    cancel: Cancel,
+    verdict_on: Callable[[str], str] | None = None,
+) -> Reply:
+    """Get a page. Redirects are followed on the same host only, and only where they may be fetched. Raises ToolFailed
+    or Cancelled.
 
     `private_allowed`: hosts whose private addresses may be fetched. `trusted`: a file of root certificates, or "".
+    `verdict_on`: what the gate says about a request for another URL.
     """
     from urllib.parse import urljoin
 
@@ -75,10 +84,19 @@ def fetch(url: str, private_allowed: frozenset[str], trusted: str, cancel: Cance
         if not location:
             return _reply(place, head, body)
         target = read_url(urljoin(place.text, location))
-        if not same_site(place.url.host, target.url.host):
+        if not _may_follow(place, target, verdict_on):
             return Reply(place.text, head.status, head.reason, "", "", b"", moved_to=target.text)
         place = target
     raise ToolFailed(f"More than {MAX_REDIRECTS} redirects from {url}")
+
+
+def _may_follow(place: Place, target: Place, verdict_on: Callable[[str], str] | None) -> bool:
+    """A redirect is a new request. On the same host it needs no new permission, but no rule may deny it. A name that
+    differs by `www.` is followed only if the gate allows it without a question; other hosts never are."""
+    if not same_site(place.url.host, target.url.host):
+        return False
+    verdict = verdict_on(target.text) if verdict_on is not None else "allow"
+    return verdict == "allow" or (verdict == "ask" and place.url.host == target.url.host)
 
 
 # ---------------------------------------------------------------- URLs
@@ -99,11 +117,9 @@ def read_url(text: str) -> Place:
     if not authority.partition(":")[0]:
         raise ToolFailed(f"The URL names no host: {text}")
     try:
-        url = parse_url(text)
-        host = url.host.encode("idna").decode("ascii").rstrip(".")  # refuses labels that are empty or too long
+        return Place(text, replace(parse_url(text), host=host_of(text)))  # the host that permission rules saw
     except ValueError:
         raise ToolFailed(f"Not a valid URL: {text}") from None
-    return Place(text, replace(url, host=host))
 
 
 def same_site(one: str, other: str) -> bool:

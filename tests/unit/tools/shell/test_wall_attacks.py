@@ -11,7 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,11 +23,10 @@ from tests.helpers.hostile_world import SECRET, HostileWorld, hostile_world
 from tests.helpers.timing import SOON, wait_until
 from yume_shim.tools.shell.launches import landlock_works
 from yume_shim.tools.shell.wall import Abilities, Wall
-from yume_shim.types.settings import Rules
+from yume_shim.types.settings import Rules, SandboxSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from yume_shim.types.confinement import Confinement
 
@@ -331,6 +332,26 @@ def test_a_judged_command_is_confined_all_the_way(tmp_path: Path, mode: str, mon
         assert (place.snapshot() == before) is (mode != "bypassPermissions")
     finally:
         place.close()
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("mode", ["default", "dontAsk", "bypassPermissions"])
+def test_the_sandbox_of_the_settings_all_the_way(mode: str) -> None:
+    base = tempfile.mkdtemp(prefix="yume-way-", dir="/var/tmp")
+    place = attack_world.World(Path(base))
+    try:
+        sandbox = SandboxSettings(enabled=True)
+        runner = place.runner(mode, Rules(), claude_sandbox=sandbox)
+        (place.space / "evil.sh").write_text("echo x > made; echo x > ../outside/planted; echo x > .git/config\n")
+        finished = attack_world.call(runner, 0, "Bash", command="bash evil.sh")
+        assert (place.space / "made").exists(), finished.result.content
+        assert os.listdir(place.outside) == ["o.txt"]
+        assert "x" not in (place.space / ".git" / "config").read_text().split()
+        denying = place.runner(mode, Rules(deny=("Bash(curl:*)",)), claude_sandbox=sandbox)
+        assert attack_world.call(denying, 1, "Bash", command="curl x").denied
+    finally:
+        place.close()
+        shutil.rmtree(base)
 
 
 def test_there_are_enough_rows() -> None:

@@ -8,9 +8,12 @@ import threading
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
+from tests.helpers.attack_world import World
+from tests.helpers.attack_world import call as world_call
 from tests.helpers.certificates import make_certificate
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import set_when, soon
@@ -21,6 +24,7 @@ from yume_shim.tools import web_fetch
 from yume_shim.tools.web import client
 from yume_shim.tools.web.addresses import why_refused
 from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.settings import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -240,9 +244,74 @@ def test_redirects_to_another_host_are_reported(tmp_path: Path, served: tuple[st
 def test_each_hop_is_checked(served: tuple[str, list[tuple[str, str]]]) -> None:
     """A host that is allowed, redirecting to one that is not: even where the names are of one site."""
     port = served[0].partition(":")[2]
-    with pytest.raises(ToolFailed, match=r"^Refused: www\.127\.0\.0\.1|was not found"):
-        client.fetch(f"http://{served[0]}/to?http://www.127.0.0.1:{port}/", frozenset(("127.0.0.1",)), "", cancel())
+    with pytest.raises(ToolFailed, match=r"^Refused: www\.localhost|was not found"):
+        client.fetch(
+            f"http://localhost:{port}/to?http://www.localhost:{port}/", frozenset(("localhost",)), "", cancel()
+        )
     assert len(served[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "target", "verdict", "followed"),
+    [
+        ("127.0.0.1", "/plain", "allow", True),
+        ("127.0.0.1", "/plain", "ask", True),  # the host itself was approved
+        ("127.0.0.1", "/plain", "deny", False),
+        ("127.0.0.1", "http://2130706433:{port}/plain", "ask", True),
+        ("127.0.0.1", "http://0x7f.1:{port}/plain", "deny", False),
+        ("127.0.0.1", "//localhost:{port}/plain", "allow", False),
+        ("localhost", "http://www.localhost:{port}/plain", "ask", False),
+        ("localhost", "http://www.localhost:{port}/plain", "deny", False),
+        ("www.localhost", "http://localhost:{port}/plain", "ask", False),
+    ],
+)
+def test_a_redirect_is_judged_as_a_new_request(
+    monkeypatch: pytest.MonkeyPatch,
+    served: tuple[str, list[tuple[str, str]]],
+    host: str,
+    target: str,
+    verdict: str,
+    followed: bool,
+) -> None:
+    port = served[0].partition(":")[2]
+    monkeypatch.setattr(socket, "getaddrinfo", to_loopback)
+    judged: list[str] = []
+
+    def verdict_on(url: str) -> str:
+        judged.append(url)
+        return verdict
+
+    allowed = frozenset(("127.0.0.1", "localhost", "www.localhost"))
+    url = f"http://{host}:{port}/to?{quote(target.format(port=port), safe='/:?')}"
+    reply = client.fetch(url, allowed, "", cancel(), verdict_on)
+    assert (reply.moved_to == "", len(served[1])) == (followed, 2 if followed else 1)
+    same_site = client.same_site(host, client.read_url(reply.moved_to or reply.url).url.host)
+    assert len(judged) == (1 if same_site else 0)
+
+
+def to_loopback(host: str, port: int, *more: object, **named: object) -> list[Any]:
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"])
+def test_a_rule_that_denies_the_target_of_a_redirect(
+    tmp_path: Path, served: tuple[str, list[tuple[str, str]]], mode: str
+) -> None:
+    """Through the whole call pipeline: the page at the start may be fetched, the one it redirects to may not."""
+    denied = f"http://{served[0]}/plain"
+    world = World(tmp_path)
+    rules = Rules(allow=("WebFetch(domain:127.0.0.1)",), deny=(f"WebFetch({denied})",))
+    finished = world_call(
+        world.runner(mode, rules, web_allow_private=("127.0.0.1",)),
+        1,
+        "WebFetch",
+        url=f"http://{served[0]}/to?/plain",
+        prompt="?",
+    )
+    world.close()
+    assert denied in str(finished.result.content)
+    assert "line 2" not in str(finished.result.content)
+    assert [path for path, _ in served[1]] == ["/to?/plain"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]"])

@@ -1,0 +1,1 @@
+echo 'notes are private' >&2; exit 2

@@ -1,0 +1,1 @@
+echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","updatedInput":{"file_path":"other.txt"},"additionalContext":"use the other file"}}'

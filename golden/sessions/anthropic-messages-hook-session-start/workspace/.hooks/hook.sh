@@ -1,0 +1,1 @@
+echo 'the build is green'

@@ -1,0 +1,1 @@
+echo '{"continue":false,"stopReason":"enough"}'

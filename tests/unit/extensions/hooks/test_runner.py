@@ -1,0 +1,264 @@
+"""Hooks as real commands, and callbacks of a host: what they answer, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers.timing import set_when, wait_until
+from yume_shim.engine.cancel import CancelSignal
+from yume_shim.extensions.hooks.commands import HookCommands
+from yume_shim.extensions.hooks.runner import HookRunner, HookServices
+from yume_shim.extensions.hooks.specs import Hook
+from yume_shim.host.host_requests import HostRequests
+from yume_shim.host.ids import CountedIds
+from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+from yume_shim.types.errors import Cancelled
+from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, QuestionWithdrawn
+from yume_shim.types.host_reply import HostReply
+from yume_shim.types.value import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yume_shim.extensions.hooks.answers import Combined
+    from yume_shim.types.events import Event
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the commands are written for a POSIX shell")
+
+
+class Desk:
+    """Runs hooks in a folder; `events` is what was emitted, `reply` what the host answers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.events: list[Event] = []
+        self.logged: list[str] = []
+        self.reply: HostReply | None = HostReply("answered", {})
+        ids = CountedIds()
+        self.host = HostRequests(self.emit, ids)
+        self.watcher = OrphanWatcher(lambda *_: None)
+        env = {"PATH": os.environ["PATH"], "CLAUDE_PROJECT_DIR": str(folder)}
+        self.services = HookServices(
+            facts=lambda: {"session_id": "s1", "cwd": str(folder)},
+            commands=HookCommands(str(folder), env, self.watcher),
+            host=self.host,
+            emit=self.emit,
+            ids=ids,
+            log=lambda level, message: self.logged.append(message),
+            shows_all=False,
+            fail_closed=False,
+        )
+
+    def emit(self, event: Event) -> str:
+        self.events.append(event)
+        if isinstance(event, HookAsked) and self.reply is not None:
+            self.host.answer(event.ask_id, self.reply)
+        return ""
+
+    def run(self, *hooks: Hook, event: str = "PreToolUse", tool: str = "Bash", **services: Any) -> Combined:
+        runner = HookRunner(hooks, replace(self.services, **services))
+        return runner.run(event, tool, {"tool_name": tool}, CancelSignal(), "c1")
+
+    def of(self, kind: type) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    made.services.commands.end_turn()
+    made.watcher.close()
+
+
+def guard(command: str, event: str = "PreToolUse", **fields: Any) -> Hook:
+    return Hook(event, "", command, **fields)
+
+
+def says(body: Any) -> str:
+    return f"echo '{json.dumps(body)}'"
+
+
+def decision(verdict: str, reason: str = "") -> str:
+    special = {"hookEventName": "PreToolUse", "permissionDecision": verdict, "permissionDecisionReason": reason}
+    return says({"hookSpecificOutput": special})
+
+
+# ---------------------------------------------------------------- answers of commands
+
+
+def test_a_command_reads_its_event_and_has_its_environment(desk: Desk) -> None:
+    desk.run(guard('cat > given.json; echo "$CLAUDE_PROJECT_DIR" > place.txt'))
+    given = json.loads((desk.folder / "given.json").read_text())
+    assert given == {
+        "session_id": "s1",
+        "cwd": str(desk.folder),
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+    }
+    assert (desk.folder / "place.txt").read_text().strip() == str(desk.folder)
+
+
+def test_exit_code_two_blocks(desk: Desk) -> None:
+    said = desk.run(guard("echo no >&2; exit 2"))
+    assert (said.verdict, said.reason) == ("deny", "[echo no >&2; exit 2]: no")
+
+
+@pytest.mark.parametrize("command", ["true", "echo text", "exit 1", "exit 3", says({}), says([1]), "echo '{\"half'"])
+def test_no_opinion(desk: Desk, command: str) -> None:
+    said = desk.run(guard(command))
+    assert (said.verdict, said.blocked, said.stopped, said.input) == ("", None, None, None)
+
+
+def test_deny_beats_ask_beats_allow(desk: Desk) -> None:
+    allow, ask, deny = (guard(decision(verdict, verdict)) for verdict in ("allow", "ask", "deny"))
+    assert desk.run(allow, ask, deny).verdict == "deny"
+    assert desk.run(ask, allow).verdict == "ask"
+    assert (desk.run(allow).verdict, desk.run(allow).reason) == ("allow", "allow")
+
+
+def test_other_answers(desk: Desk) -> None:
+    said = desk.run(
+        guard(says({"hookSpecificOutput": {"updatedInput": {"command": "ls"}, "additionalContext": "be careful"}})),
+        guard(says({"continue": False, "stopReason": "enough"})),
+        guard(says({"decision": "block", "reason": "policy"})),
+        guard(says({"systemMessage": "hello"})),
+    )
+    assert (said.input, said.stopped, said.blocked) == ({"command": "ls"}, "enough", "policy")
+    assert [answer.context for answer in said.answers if answer.context] == ["be careful"]
+    assert desk.of(HookNotice) == [HookNotice("PreToolUse:Bash says: hello", "notice")]
+
+
+def test_identical_commands_run_once_and_others_side_by_side(desk: Desk) -> None:
+    desk.run(guard("echo x >> once.txt"), guard("echo x >> once.txt"))
+    assert (desk.folder / "once.txt").read_text() == "x\n"
+    wait = "n=0; while [ ! -e {1} ] && [ $n -lt 400 ]; do sleep 0.05; n=$((n+1)); done"
+    meeting = f"touch {{0}}; {wait}; [ -e {{1}} ] || exit 2"
+    said = desk.run(guard(meeting.format("a", "b")), guard(meeting.format("b", "a")))
+    assert said.blocked is None  # each waited for the other
+
+
+def test_hooks_are_reported_when_wanted(desk: Desk) -> None:
+    desk.run(guard("echo x"))
+    assert desk.of(HookStarted) == []
+    desk.run(guard("echo out; echo err >&2; exit 1"), shows_all=True)
+    [started], [ended] = desk.of(HookStarted), desk.of(HookEnded)
+    assert (started.name, started.event) == ("PreToolUse:Bash", "PreToolUse")
+    assert (ended.stdout, ended.stderr, ended.code, ended.outcome) == ("out\n", "err\n", 1, "error")
+    desk.run(guard("true", "SessionStart"), event="SessionStart", tool="startup")
+    assert [event.name for event in desk.of(HookStarted)] == ["PreToolUse:Bash", "SessionStart:startup"]
+
+
+# ---------------------------------------------------------------- commands that misbehave
+
+
+def test_a_command_that_hangs_is_ended_and_fails_open(desk: Desk) -> None:
+    said = desk.run(guard("sleep 600 & echo $! > pid; wait", seconds=0.5), shows_all=True)
+    assert said.verdict == ""
+    assert desk.of(HookEnded)[0].outcome == "cancelled"
+    [notice] = desk.of(HookNotice)
+    assert (notice.tag, notice.no_verdict) == (
+        "hook_no_verdict",
+        {"hook_event": "PreToolUse", "tool_use_id": "c1", "timed_out": True},
+    )
+    child = int((desk.folder / "pid").read_text())
+    wait_until(lambda: not alive(child), "its child has ended too")
+
+
+def test_a_command_that_does_not_exist_fails_open(desk: Desk) -> None:
+    assert desk.run(guard("/no/such/hook")).verdict == ""
+    assert desk.of(HookNotice)[0].tag == "hook_no_verdict"
+
+
+@pytest.mark.parametrize("command", ["sleep 600", "/no/such/hook"])
+def test_fail_closed_refuses_instead(desk: Desk, command: str) -> None:
+    assert desk.run(guard(command, seconds=0.3), fail_closed=True).verdict == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "yes | head -c 50000000",
+        "head -c 3000000 /dev/urandom",
+        "exec 0<&-; sleep 0.1",
+        "echo '{\"decision\":'",
+        "cat >/dev/null; (sleep 600 &) ; exit 0",
+    ],
+)
+def test_floods_binary_and_forks_do_no_harm(desk: Desk, command: str) -> None:
+    begun = time.monotonic()
+    assert desk.run(guard(command)).verdict == ""
+    assert time.monotonic() - begun < 60
+
+
+def test_what_a_hook_leaves_running_ends_with_the_turn(desk: Desk) -> None:
+    desk.run(guard("sleep 600 >/dev/null 2>&1 & echo $! > pid"))
+    child = int((desk.folder / "pid").read_text())
+    assert alive(child)
+    desk.services.commands.end_turn()
+    wait_until(lambda: not alive(child), "it has ended")
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_an_interrupt_ends_a_hook(desk: Desk) -> None:
+    cancel = CancelSignal()
+    set_when(cancel, (desk.folder / "started").exists)
+    with pytest.raises(Cancelled):
+        HookRunner([guard("touch started; sleep 600")], desk.services).run("PreToolUse", "Bash", {}, cancel)
+
+
+# ---------------------------------------------------------------- guards that cannot run
+
+
+def test_a_guard_that_we_do_not_run_refuses(desk: Desk) -> None:
+    said = desk.run(replace(guard("x"), problem="hooks of type 'prompt' are not supported"))
+    assert said.verdict == "deny"
+    assert "not supported" in said.reason
+    watcher = replace(guard("x", "PostToolUse"), problem="hooks of type 'prompt' are not supported")
+    assert desk.run(watcher, event="PostToolUse").blocked is None
+
+
+# ---------------------------------------------------------------- callbacks
+
+
+def callback(**fields: Any) -> Hook:
+    return Hook("PreToolUse", callback_id="h1", source="host", **fields)
+
+
+def test_a_callback_is_asked_and_answers(desk: Desk) -> None:
+    desk.reply = HostReply("answered", {"hookSpecificOutput": {"permissionDecision": "deny"}})
+    assert desk.run(callback()).verdict == "deny"
+    [asked] = desk.of(HookAsked)
+    assert (asked.callback_id, asked.call_id, asked.input["tool_name"]) == ("h1", "c1", "Bash")
+
+
+def test_a_callback_that_does_not_answer_refuses_and_is_withdrawn(desk: Desk) -> None:
+    desk.reply = None
+    said = desk.run(callback(seconds=0.1))
+    assert said.verdict == "deny"
+    assert "did not answer within 0.1 s" in said.reason
+    assert desk.of(QuestionWithdrawn) == [QuestionWithdrawn(desk.of(HookAsked)[0].ask_id)]
+
+
+@pytest.mark.parametrize(("on_failure", "verdict"), [("continue", ""), ("block", "deny")])
+def test_a_callback_that_fails_does_as_it_was_registered(desk: Desk, on_failure: str, verdict: str) -> None:
+    desk.reply = HostReply("error", error="it broke")
+    assert desk.run(callback(on_failure=on_failure)).verdict == verdict
+    assert [notice.tag for notice in desk.of(HookNotice)] == ([] if verdict else ["hook_callback_failed"])
+
+
+def test_a_callback_of_a_host_that_is_gone_refuses(desk: Desk) -> None:
+    desk.host.close()
+    assert desk.run(callback()).verdict == "deny"

@@ -1,0 +1,54 @@
+"""Calls the hooks at the seams of a session: its start and end, and each prompt."""
+
+from __future__ import annotations
+
+import threading
+
+from yume_shim.engine.cancel import CancelSignal
+from yume_shim.types.blocks import Text
+from yume_shim.types.calls import PromptVerdict
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yume_shim.engine.conversation import Conversation
+    from yume_shim.types.commands import UserInput
+    from yume_shim.types.ports import Cancel, Hooks
+
+SESSION_END_S = 5.0
+"""How long the hooks of the session's end may take together."""
+
+
+class HookSeams:
+    """Used on the session's thread."""
+
+    def __init__(self, hooks: Hooks, conversation: Conversation) -> None:
+        self._hooks, self._conversation = hooks, conversation
+        self._begun = False
+
+    def begin(self, cancel: Cancel) -> tuple[str, ...]:
+        """Run the hooks of the session's start, once; returns their texts for the model."""
+        if self._begun:
+            return ()
+        self._begun = True
+        return self._hooks.session_started("resume" if self._conversation.history else "startup", cancel)
+
+    def ask(self, prompts: Sequence[UserInput], cancel: Cancel) -> PromptVerdict:
+        """What hooks say about prompts that are to run."""
+        notes = self.begin(cancel)
+        text = "\n".join(block.text for prompt in prompts for block in prompt.blocks if isinstance(block, Text))
+        verdict = self._hooks.prompt(text, cancel)
+        return replace(verdict, notes=(*notes, *verdict.notes))
+
+    def end(self) -> None:
+        """Run the hooks of the session's end, if it has begun, for a limited time."""
+        if not self._begun:
+            return
+        limit = CancelSignal()
+        timer = threading.Timer(SESSION_END_S, limit.set)
+        timer.daemon = True
+        timer.start()
+        self._hooks.session_ended("other", limit)
+        timer.cancel()

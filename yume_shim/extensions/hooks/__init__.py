@@ -1,0 +1,1 @@
+"""Hooks: commands and host callbacks that watch, guard or change what the session does."""

@@ -1,0 +1,182 @@
+"""Runs a hook's command: JSON on its stdin, its output kept within limits, its process group ended as a whole."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from yume_shim.extensions.hooks.answers import HookRun
+from yume_shim.types.errors import Cancelled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from subprocess import Popen
+    from typing import IO, Protocol
+
+    from yume_shim.extensions.hooks.specs import Hook
+    from yume_shim.types.ports import Cancel
+
+    class GroupWatcher(Protocol):
+        """Ends process groups that outlive this program."""
+
+        def pipe(self) -> int: ...
+
+        def add(self, group: int) -> None: ...
+
+        def remove(self, group: int) -> None: ...
+
+
+MAX_OUTPUT = 1 << 20
+"""Bytes of each stream that are kept; the rest is read and dropped."""
+READ_BYTES = 64 * 1024
+DRAIN_S = 0.3
+"""How long output is still read after the command ended, for children that keep the pipe open."""
+REAP_S = 2.0
+
+
+class HookCommands:
+    """Starts commands for one session. Groups that still run when a turn ends are ended by `end_turn`."""
+
+    def __init__(self, cwd: str, env: Mapping[str, str], watcher: GroupWatcher | None) -> None:
+        self._cwd, self._env, self._watcher = cwd, env, watcher
+        self._lock = threading.Lock()
+        self._groups: set[int] = set()
+
+    def run(self, hook: Hook, given: bytes, cancel: Cancel) -> HookRun:
+        """Run it to its end, its time limit, or the cancel (raises Cancelled)."""
+        import subprocess
+
+        if self._watcher is not None:
+            self._watcher.pipe()
+        try:
+            process = subprocess.Popen(
+                hook.command,
+                shell=True,
+                cwd=self._cwd,
+                env=dict(self._env),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=os.name != "nt",
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        except (OSError, ValueError) as error:
+            return HookRun(hook, failed=f"cannot be started: {error}")
+        self._register(process.pid)
+        return self._watch(process, hook, given, cancel)
+
+    def _watch(self, process: Popen[bytes], hook: Hook, given: bytes, cancel: Cancel) -> HookRun:
+        woken = threading.Event()
+        out, err = _Stream(process.stdout), _Stream(process.stderr)
+        threading.Thread(target=_feed, args=(process.stdin, given), name="hook-stdin", daemon=True).start()
+
+        def reap() -> None:
+            process.wait()
+            woken.set()
+
+        threading.Thread(target=reap, name="hook-wait", daemon=True).start()
+        with cancel.guard(woken.set):
+            woken.wait(hook.seconds)
+        ended = process.returncode is not None
+        if not ended:
+            self._kill(process)
+            cancelled = cancel.is_set()
+            out.join(DRAIN_S)
+            err.join(DRAIN_S)
+            if cancelled:
+                raise Cancelled
+            return HookRun(hook, None, out.text(), err.text(), timed_out=True, failed="timed out")
+        out.join(DRAIN_S)
+        err.join(DRAIN_S)
+        if not self._alive(process.pid):
+            self._forget(process.pid)
+        return HookRun(hook, process.returncode, out.text(), err.text())
+
+    def end_turn(self) -> None:
+        """End what hooks have left running."""
+        with self._lock:
+            groups, self._groups = self._groups, set()
+        for group in groups:
+            _signal(group)
+            if self._watcher is not None:
+                self._watcher.remove(group)
+
+    def _register(self, group: int) -> None:
+        with self._lock:
+            self._groups.add(group)
+        if self._watcher is not None:
+            self._watcher.add(group)
+
+    def _forget(self, group: int) -> None:
+        with self._lock:
+            self._groups.discard(group)
+        if self._watcher is not None:
+            self._watcher.remove(group)
+
+    def _kill(self, process: Popen[bytes]) -> None:
+        if os.name == "nt":
+            process.kill()
+        else:
+            _signal(process.pid)
+        try:
+            process.wait(REAP_S)
+        except Exception:  # it cannot be killed (a dead file system): it is left to the watcher
+            return
+        self._forget(process.pid)
+
+    @staticmethod
+    def _alive(group: int) -> bool:
+        if os.name == "nt":
+            return False
+        try:
+            os.killpg(group, 0)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+
+class _Stream:
+    """Reads one stream to its end on a thread; keeps its beginning."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        assert pipe is not None
+        self._pipe, self._kept = pipe, bytearray()
+        self._thread = threading.Thread(target=self._read, name="hook-output", daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._pipe:
+            try:
+                while data := os.read(self._pipe.fileno(), READ_BYTES):
+                    self._kept += data[: MAX_OUTPUT - len(self._kept)]
+            except OSError:
+                pass
+
+    def join(self, seconds: float) -> None:
+        self._thread.join(seconds)
+
+    def text(self) -> str:
+        return bytes(self._kept).decode("utf-8", "replace")
+
+
+def _feed(stdin: IO[bytes] | None, given: bytes) -> None:
+    assert stdin is not None
+    try:
+        stdin.write(given)
+    except OSError:
+        pass  # it does not read its input
+    finally:
+        try:
+            stdin.close()
+        except OSError:
+            pass
+
+
+def _signal(group: int) -> None:
+    import signal
+
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (AttributeError, ProcessLookupError, PermissionError):
+        pass

@@ -1,0 +1,165 @@
+"""The hooks of a session at the seams of the engine: calls, permissions, prompts, ends of turns, compaction."""
+
+from __future__ import annotations
+
+from yume_shim.types.calls import AfterCall, BeforeCall, PromptVerdict, StopVerdict
+from yume_shim.types.errors import Cancelled
+from yume_shim.types.events import HookNotice
+from yume_shim.types.outputs import Decision
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.extensions.hooks.answers import Combined
+    from yume_shim.extensions.hooks.runner import HookRunner
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.outputs import ToolOutput
+    from yume_shim.types.ports import Cancel
+
+HOOK_DENIED = "hookDenied"
+"""The reason type of a call that a hook refused; only the result says so, as in the Claude CLI."""
+
+
+class SessionHooks:
+    """Implements `types.ports.Hooks`."""
+
+    def __init__(self, runner: HookRunner) -> None:
+        self._runner = runner
+
+    # ------------------------------------------------------------ calls
+
+    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
+        call = prepared.call
+        fields = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
+        said = self._runner.run("PreToolUse", call.name, fields, cancel, call.id)
+        name = f"PreToolUse:{call.name}"
+        decision: Decision | None = None
+        match said.verdict:
+            case "deny":
+                decision = Decision("deny", f"{name} hook error: {said.reason or 'refused'}", HOOK_DENIED, name)
+            case "ask":
+                decision = Decision("ask", said.reason or f"{name} hook asks for confirmation", "hook", name)
+            case "allow":
+                decision = Decision("allow", said.reason, "hook", name)
+            case _:
+                pass
+        return BeforeCall(decision, said.input, _contexts(said, f"{name} hook additional context"), said.stopped)
+
+    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
+        call, failed = prepared.call, output.is_error is True
+        event = "PostToolUseFailure" if failed else "PostToolUse"
+        if not self._runner.has(event):
+            return AfterCall(output)
+        fields: Json = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
+        if failed:
+            fields |= {"error": _shown(output), "is_interrupt": False}
+        else:
+            fields |= {"tool_response": output.structured if output.structured is not None else _shown(output)}
+            fields |= {"duration_ms": output.duration_ms}
+        said = self._runner.run(event, call.name, fields, cancel, call.id)
+        name = f"{event}:{call.name}"
+        notes = _contexts(said, f"{name} hook additional context")
+        if said.blocked is not None:
+            notes = (*notes, f"{name} hook blocking error from command: {said.blocked}")
+        if said.output is not None and prepared.spec.source == "mcp" and not failed:
+            text = said.output if isinstance(said.output, str) else _json(said.output)
+            output = replace(output, content=text, structured=said.output)
+        return AfterCall(output, notes, said.stopped)
+
+    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
+        if not self._runner.has("PermissionRequest"):
+            return None
+        call = prepared.call
+        fields: Json = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
+        fields["permission_suggestions"] = list(decision.suggestions)
+        said = self._runner.run("PermissionRequest", call.name, fields, cancel, call.id)
+        name = f"PermissionRequest:{call.name}"
+        if said.blocked is not None:
+            return Decision("deny", f"{name} hook error: {said.blocked}", HOOK_DENIED, name)
+        for answer in said.answers:
+            given = answer.permission or {}
+            if given.get("behavior") == "deny":
+                text = given.get("message")
+                return Decision("deny", text if isinstance(text, str) else decision.message, HOOK_DENIED, name)
+        if any((answer.permission or {}).get("behavior") == "allow" for answer in said.answers):
+            return Decision("allow", reason_type="hook", reason=name)
+        return None
+
+    # ------------------------------------------------------------ the session
+
+    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
+        said = self._quietly("SessionStart", source, {"source": source}, cancel)
+        return _contexts(said, "SessionStart hook additional context", "SessionStart hook success")
+
+    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
+        said = self._quietly("UserPromptSubmit", "", {"prompt": text}, cancel)
+        notes = _contexts(said, "UserPromptSubmit hook additional context", "UserPromptSubmit hook success")
+        blocked, stopped = said.blocked, said.stopped
+        if blocked is not None:
+            reason = f"UserPromptSubmit operation blocked by hook:\n{blocked}"
+            self._runner.services.emit(HookNotice(reason, "warning", prevents=True))
+            return PromptVerdict(reason)
+        if stopped is not None:
+            reason = f"Operation stopped by hook: {stopped}" if stopped else "Operation stopped by hook"
+            self._runner.services.emit(HookNotice(reason, "warning", prevents=True))
+            return PromptVerdict(reason, keeps=True)
+        return PromptVerdict(notes=notes)
+
+    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
+        if not self._runner.has("Stop"):
+            return StopVerdict()
+        fields: Json = {
+            "stop_hook_active": active,
+            "last_assistant_message": text,
+            "background_tasks": [],
+            "session_crons": [],
+        }
+        said = self._runner.run("Stop", "", fields, cancel)
+        if said.stopped is not None:
+            return StopVerdict(prevented=True)
+        return StopVerdict("" if said.blocked is None else f"Stop hook feedback:\n{said.blocked}")
+
+    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
+        fields = {"trigger": trigger, "custom_instructions": instructions}
+        said = self._quietly("PreCompact", trigger, fields, cancel)
+        return said.blocked if said.blocked is not None else said.stopped
+
+    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
+        notes = self.session_started("compact", cancel)
+        self._quietly("PostCompact", trigger, {"trigger": trigger, "compact_summary": summary}, cancel)
+        return notes
+
+    def turn_ended(self) -> None:
+        self._runner.services.commands.end_turn()
+
+    def session_ended(self, reason: str, cancel: Cancel) -> None:
+        self._quietly("SessionEnd", reason, {"reason": reason}, cancel)
+        self._runner.services.commands.end_turn()
+
+    def _quietly(self, event: str, subject: str, fields: Json, cancel: Cancel) -> Combined:
+        """Run hooks that an interrupt must not turn into a failure of the session."""
+        from yume_shim.extensions.hooks.answers import Combined
+
+        try:
+            return self._runner.run(event, subject, fields, cancel)
+        except Cancelled:
+            return Combined()
+
+
+def _contexts(said: Combined, label: str, text_label: str = "") -> tuple[str, ...]:
+    notes = [f"{label}: {answer.context}" for answer in said.answers if answer.context]
+    if text_label:
+        notes += [f"{text_label}: {answer.text}" for answer in said.answers if answer.text]
+    return tuple(notes)
+
+
+def _shown(output: ToolOutput) -> str:
+    content = output.content
+    return content if isinstance(content, str) else "\n".join(getattr(block, "text", "") for block in content)
+
+
+def _json(given: object) -> str:
+    from yume_shim.text import codec
+
+    return codec.dumps(given).decode("utf-8")
