@@ -101,6 +101,7 @@ class Program:
             await_tools=self._mcp.wait,
             hooks=self._hooks,
             learned=self._providers.learned,
+            count=self._providers.count,
             checkpoints=self._tools.checkpoints,
             tasks=self._tools,
             open_child=self._open_child,

@@ -194,6 +194,8 @@ class Endpoint:
     """A cloud's own sign-in, done by the vendor's SDK: "bedrock", "vertex", "azure-ad"; "" = by key or token."""
     tells_limits: str = ""
     """How it reports the limits of its models (a form of providers/discovery/limits.py); "" = not at all."""
+    counts_tokens: bool = False
+    """It has its API's endpoint that counts the tokens of a request."""
     key_files: tuple[Mapping[str, str], ...] = ()
     """Where the vendor's programs keep API keys: `root_var`, `root`, `file`, `format` (json, env, text), `field`."""
     takes_key_helper: bool = False

@@ -23,12 +23,11 @@ from tests.helpers.engine_fakes import (
     thinks,
 )
 from tests.helpers.timing import wait_until
-from yume_shim.context.estimate import estimate_text
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.stopped_calls import stopped_text
 from yume_shim.engine.turn import Turn
-from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
+from yume_shim.types.blocks import Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import (
     BlockDelta,
     BlockStarted,
@@ -36,6 +35,7 @@ from yume_shim.types.events import (
     Denial,
     Interrupted,
     NoteAdded,
+    Notice,
     PartialKept,
     ResponseDropped,
     ResponseStarted,
@@ -48,13 +48,14 @@ from yume_shim.types.events import (
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import Answer
 from yume_shim.types.settings import Timeouts
+from yume_shim.types.token_estimate import by_characters
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from yume_shim.types.events import InterruptReason
 
 OPEN_TEXT = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text("")), BlockDelta(0, "text", "Half an ans")]
-CUT = Usage(3, estimate_text("Half an ans"), estimated=True)
+CUT = Usage(3, by_characters("Half an ans"), estimated=True)
 """Its usage if it ends there."""
 
 
@@ -258,7 +259,7 @@ def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
     ended, history = run(bench)
     assert history[1:] == [Message("assistant", (Text("One."),), "test-api/test-model")]
     assert bench.of(ResponseDropped) == [
-        ResponseDropped(1, 1, interrupted=False, usage=Usage(3, estimate_text("One."), estimated=True))
+        ResponseDropped(1, 1, interrupted=False, usage=Usage(3, by_characters("One."), estimated=True))
     ]
     assert ended.text == "One."
 
@@ -596,3 +597,34 @@ def test_mojibake_is_repaired_if_the_setting_is_on(repair: bool, text: str) -> N
     bench = Bench(provider, tools, repair_mojibake=repair)
     run(bench)
     assert bench.of(ToolFinished)[0].result.content == text
+
+
+# ---------------------------------------------------------------- what is left out of a request
+
+
+def test_what_is_left_out_of_the_history_is_reported_once() -> None:
+    bench = Bench(ScriptedProvider(answer(says("One.")), answer(says("Two."))))
+    conversation = Conversation(bench.services, SPEC, "s-1")
+    conversation.history += [
+        Message("user", (ToolResult("nobody", "lost"), Text("hi"))),
+        Message("assistant", (Thinking("hm", opaque={"other-api": {}}), Text("Yes?")), "other-api/other"),
+        Message("user", (Text("go"),)),
+    ]
+    for _ in range(2):
+        Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+        conversation.history.append(Message("user", (Text("more"),)))
+    [notice] = bench.of(Notice)
+    assert "tool results without a call left out: 1" in notice.text
+    assert "reasoning blocks left out" in notice.text
+    assert [message for level, message in bench.logged if level == "warning"] == []
+
+
+def test_an_orphan_is_reported_on_stderr_once() -> None:
+    bench = Bench(ScriptedProvider(answer(says("One.")), answer(says("Two."))))
+    conversation = Conversation(bench.services, SPEC, "s-1")
+    conversation.history.append(Message("user", (ToolResult("nobody", "lost"), Text("hi"))))
+    for _ in range(2):
+        Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+        conversation.history.append(Message("user", (Text("more"),)))
+    told = [message for level, message in bench.logged if level == "warning"]
+    assert told == ["history: tool results without a call left out: 1"]
