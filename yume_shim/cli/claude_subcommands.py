@@ -17,7 +17,6 @@ CLAUDE_SUBCOMMANDS = (
     "import",
     "install",
     "logs",
-    "mcp",
     "plugin",
     "plugins",
     "purge",
@@ -45,8 +44,6 @@ def run_claude_subcommand(argv: Sequence[str], say: Callable[[str], int]) -> int
             from yume_shim.cli.commands import run_command
 
             return run_command(argv)
-        case ["mcp", "list", *_]:
-            return say("No MCP servers configured.\n")
         case [name, *_]:
             message = (
                 f"yume-shim: '{name}' is a sub-command of the Claude CLI that this program does not have. "

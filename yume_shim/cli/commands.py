@@ -11,6 +11,7 @@ from yume_shim.app.name_checks import name_warnings
 from yume_shim.catalog.cost import has_price, with_listed_window
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.auth_command import add_auth
+from yume_shim.cli.mcp_command import add_mcp
 from yume_shim.cli.models_command import add_models
 from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
@@ -60,7 +61,7 @@ def _group() -> None:
 @click.option("--last-errors", is_flag=True, help="Show the newest failed requests instead.")
 @click.option("--json", "as_json", is_flag=True, help="With --last-errors: one JSON object per line.")
 def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None:
-    """Show which provider, model, key and files a start would use. Makes no request."""
+    """Show which provider, model, key and files a start would use. Starts the MCP servers once; asks no model."""
     if last_errors:
         from yume_shim.cli.last_errors import shown_errors
 
@@ -91,10 +92,23 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
         ("bash", _which("bash") or "not found: Bash runs commands with the system's shell"),
         *confinement_rows(full_probe(), settings.tools.claude_sandbox.enabled or bool(settings.tools.sandbox)),
     ]
+    rows += _server_rows(settings)
     rows += [("warning", text) for text in (*sources.report.warnings, *name_warnings(settings))]
     _say("".join(f"{name:<12} {text}\n" for name, text in rows))
     if problems:
         raise click.exceptions.Exit(1)
+
+
+def _server_rows(settings: Settings) -> list[tuple[str, str]]:
+    """The state of each MCP server, after connecting to it once."""
+    if not settings.mcp.servers and not settings.mcp.left_out:
+        return []
+    from yume_shim.app.mcp_check import check_servers
+    from yume_shim.cli.mcp_words import server_line
+
+    states = check_servers(settings.mcp.servers, settings)
+    waiting = dict.fromkeys(settings.mcp.left_out, ("pending-approval", ""))
+    return [("MCP server", server_line(name, state)) for name, state in (states | waiting).items()]
 
 
 def _price(spec: ModelSpec) -> str:
@@ -132,3 +146,4 @@ def _complain(text: str) -> None:
 add_sessions(_group, _settings, _say)
 add_models(_group, _settings, _say)
 add_auth(_group, _say)
+add_mcp(_group, _sources, build_settings, _say)

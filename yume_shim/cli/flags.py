@@ -195,4 +195,4 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("doctor", "models", "sessions")
+SUBCOMMANDS = ("doctor", "mcp", "models", "sessions")

@@ -11,7 +11,7 @@ from yume_shim.config.key_settings import credential_settings
 from yume_shim.config.limit_settings import history_settings, limit_settings
 from yume_shim.config.model_settings import endpoint_settings, model_settings, network_settings
 from yume_shim.config.tool_settings import permission_settings, tool_settings
-from yume_shim.types.folders import home_folder
+from yume_shim.types.folders import claude_state_file
 from yume_shim.types.settings import HookSettings, McpSettings, Settings
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def _hook_settings(sources: SettingSources) -> HookSettings:
 
 def _mcp_settings(sources: SettingSources) -> McpSettings:
     """The default, without loading anything, where no server can be configured."""
-    places = (os.path.join(sources.cwd, ".mcp.json"), os.path.join(home_folder(sources.env), ".claude.json"))
+    places = (os.path.join(sources.cwd, ".mcp.json"), claude_state_file(sources.env))
     if not sources.on("mcp-config") and not any(map(os.path.exists, places)):
         return McpSettings()
     from yume_shim.config.mcp_settings import mcp_settings

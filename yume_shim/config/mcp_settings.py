@@ -1,6 +1,6 @@
 """Finds the configured MCP servers: `--mcp-config`, the user's ~/.claude.json, the folder's .mcp.json.
 
-Of two servers with one name the first of these wins: command line, this folder's entry in ~/.claude.json, .mcp.json,
+Of two servers with one name the first of these wins: command line, this project's entry in ~/.claude.json, .mcp.json,
 the user's list. Servers of a folder that is not trusted are started in the Claude forms, as the Claude CLI does, and
 only named in the flat dialect.
 """
@@ -16,7 +16,7 @@ from yume_shim.config.settings_files import folder_trusted
 from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.folders import home_folder
+from yume_shim.types.folders import claude_state_file
 from yume_shim.types.settings import McpServer, McpSettings
 
 TYPE_CHECKING = False
@@ -53,27 +53,37 @@ def mcp_settings(sources: SettingSources) -> McpSettings:
 
 
 def _add_files(found: dict[str, McpServer], left_out: list[str], sources: SettingSources) -> None:
-    home = home_folder(sources.env)
     user: Mapping[str, Any] = {}
     own: Mapping[str, Any] = {}
     if "user" in sources.layer_names:
-        state = _read_object(os.path.join(home, ".claude.json"), sources)
+        state = _read_object(claude_state_file(sources.env), sources)
         user = _tables(state.get("mcpServers"))
-        projects = state.get("projects")
-        entry = projects.get(sources.cwd) if isinstance(projects, dict) else None
-        own = _tables(entry.get("mcpServers")) if isinstance(entry, dict) else {}
+        entry = _tables(_tables(state.get("projects")).get(project_folder(sources.cwd)))
+        own = _tables(entry.get("mcpServers"))
     _add(found, own, "local", sources)
     if "project" in sources.layer_names:
         project = _tables(_read_object(os.path.join(sources.cwd, ".mcp.json"), sources).get("mcpServers"))
         disabled = {name for layer in sources.layers for name in strings(layer.data.get("disabledMcpjsonServers"))}
         project = {name: table for name, table in project.items() if name not in disabled}
-        if project and sources.flat and not folder_trusted(sources.cwd, home):
+        if project and sources.flat and not folder_trusted(sources.cwd, sources.env):
             left_out += [name for name in project if name not in found]
             names = ", ".join(left_out)
             sources.log("warning", f"this folder is not trusted: servers of its .mcp.json are not started ({names})")
         else:
             _add(found, project, "project", sources)
     _add(found, user, "user", sources)
+
+
+def project_folder(cwd: str) -> str:
+    """Whose entry in ~/.claude.json applies: the top of the git repository, else the folder itself."""
+    folder = cwd
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return cwd
+        folder = above
 
 
 def _add(found: dict[str, McpServer], tables: Mapping[str, Any], source: str, sources: SettingSources) -> None:

@@ -7,7 +7,7 @@ import os
 from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.folders import claude_folder, home_folder
+from yume_shim.types.folders import claude_folder, claude_state_file
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ def read_layers(
     if "local" in sources:
         project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), report, trusted=False)
     if project:
-        trusted = folder_trusted(cwd, home_folder(env))
+        trusted = folder_trusted(cwd, env)
         if not trusted and any(_allows(layer.data) for layer in project):
             report.warn("this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
         for layer in project:
@@ -128,10 +128,10 @@ def _allows(data: Mapping[str, Any]) -> bool:
     return bool(data.get("env") or (isinstance(permissions, dict) and permissions.get("allow")))
 
 
-def folder_trusted(cwd: str, home: str) -> bool:
+def folder_trusted(cwd: str, env: Mapping[str, str]) -> bool:
     """Has the user accepted this folder in the Claude CLI?"""
     try:
-        data = codec.loads(read_whole(os.path.join(home, ".claude.json"), MAX_STATE_BYTES))
+        data = codec.loads(read_whole(claude_state_file(env), MAX_STATE_BYTES))
         return data["projects"][cwd]["hasTrustDialogAccepted"] is True
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -22,3 +22,9 @@ def claude_folder(env: Mapping[str, str]) -> str:
 def yume_folder(env: Mapping[str, str]) -> str:
     """This program's config file and caches: `~/.yume`."""
     return os.path.join(home_folder(env), ".yume")
+
+
+def claude_state_file(env: Mapping[str, str]) -> str:
+    """The Claude CLI's own state, with MCP servers and trust decisions: `$CLAUDE_CONFIG_DIR/.claude.json`, else
+    `~/.claude.json`."""
+    return os.path.join(env.get("CLAUDE_CONFIG_DIR") or home_folder(env), ".claude.json")

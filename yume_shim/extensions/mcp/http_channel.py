@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from yume_shim.extensions.mcp.channel import Gone
     from yume_shim.extensions.mcp.peer import Peer
     from yume_shim.extensions.mcp.server import McpServices
+    from yume_shim.extensions.mcp.tokens import SavedToken
     from yume_shim.net.message import Head
     from yume_shim.net.route import Connection
     from yume_shim.net.url import Url
@@ -40,6 +41,7 @@ IDLE_S = 300.0
 """Longest silence of an event stream that nobody waits for; it is opened again after that."""
 MAX_REOPENED = 100
 HELPER_S = 10.0
+UNAUTHORIZED, FORBIDDEN = 401, 403
 
 
 def open_http_channel(config: McpServer, services: McpServices, log: Log, peer: Peer, gone: Gone) -> HttpChannel:
@@ -52,8 +54,13 @@ def open_http_channel(config: McpServer, services: McpServices, log: Log, peer: 
     for name, text in headers.items():
         if not is_sendable(name, text):
             raise McpError(f"the header {name} cannot be sent")
+    token = None
+    if not any(name.lower() == "authorization" for name in headers):
+        from yume_shim.extensions.mcp.tokens import saved_token
+
+        token = saved_token(config.url, services.env, services.lifetime)
     kind = SseChannel if config.kind == "sse" else HttpChannel
-    channel = kind(url, headers, services, log, peer, gone)
+    channel = kind(url, headers, services, log, peer, gone, name=config.name, token=token)
     channel.open()
     return channel
 
@@ -62,9 +69,19 @@ class HttpChannel:
     """Implements `Channel` for streamable HTTP. The lock guards the open connections and the session's id."""
 
     def __init__(
-        self, url: Url, headers: Mapping[str, str], services: McpServices, log: Log, peer: Peer, gone: Gone
+        self,
+        url: Url,
+        headers: Mapping[str, str],
+        services: McpServices,
+        log: Log,
+        peer: Peer,
+        gone: Gone,
+        *,
+        name: str,
+        token: SavedToken | None,
     ) -> None:
         self._url, self._headers, self._services = url, headers, services
+        self._name, self._token = name, token
         self._log, self._peer, self._gone = log, peer, gone
         self._lock = threading.Lock()
         self._connections: set[Connection] = set()
@@ -143,10 +160,22 @@ class HttpChannel:
             made.append(("Mcp-Session-Id", self._session))
         if self._version:
             made.append(("MCP-Protocol-Version", self._version))
+        if self._token is not None:
+            made.append(("Authorization", self._token.header()))
         own = {name.lower() for name in self._headers}
         return [(name, text) for name, text in made if name.lower() not in own] + list(self._headers.items())
 
     # for exchanges
+
+    def renew_token(self, refused: list[tuple[str, str]]) -> bool:
+        """After a refusal: is there a new token to try?"""
+        return self._token is not None and self._token.renew(dict(refused).get("Authorization", ""))
+
+    def sign_in_hint(self) -> str:
+        """What the user can do when the server wants a sign-in."""
+        if any(name.lower() == "authorization" for name in self._headers):
+            return "it refuses the configured Authorization header"
+        return f"run `yume-shim mcp login {self._name}`, or configure a token in its `headers`"
 
     @property
     def target(self) -> Url:
@@ -185,12 +214,12 @@ class SseChannel(HttpChannel):
         """Open the stream and wait for the address; raises McpError."""
         self._ready = threading.Event()
         self._place: Url | None = None
-        self._why = "no address for messages was sent"
+        self._why = McpError("no address for messages was sent")
         threading.Thread(target=self._stream, name="mcp-sse", daemon=True).start()
         self._ready.wait(self._services.connect_s)
         if self._place is None:
             self.close()
-            raise NeedsAuth(self._why) if self._why.startswith("HTTP 40") else McpError(self._why)
+            raise self._why
 
     def use_version(self, version: str) -> None:
         self._version = version
@@ -208,9 +237,11 @@ class SseChannel(HttpChannel):
                         self._ready.set()
                     else:
                         self._peer.take(codec.loads(data))
-            self._why = CLOSED
-        except (McpError, NetError, OSError, ValueError, Cancelled) as error:
-            self._why = str(error)
+            self._why = McpError(CLOSED)
+        except McpError as error:
+            self._why = error
+        except (NetError, OSError, ValueError, Cancelled) as error:
+            self._why = McpError(str(error))
         self._ready.set()
         if self._place is not None:
             self._gone(CLOSED)
@@ -234,15 +265,26 @@ class _Exchange:
         self.head: Head
 
     def __enter__(self) -> _Exchange:
+        headers = self._headers()
+        try:
+            self._begin(headers)
+        except NeedsAuth:
+            if self.head.status != UNAUTHORIZED or not self._channel.renew_token(headers):
+                raise
+            self._begin(self._headers())
+        return self
+
+    def _headers(self) -> list[tuple[str, str]]:
+        accept = "text/event-stream" if self._method == "GET" else "application/json, text/event-stream"
+        content = [("Content-Type", "application/json")] if self._body else []
+        return self._channel.request_headers(accept) + content
+
+    def _begin(self, headers: list[tuple[str, str]]) -> None:
         channel, url = self._channel, self._channel.target
         connection = open_route(url, channel.env, channel.connect_s, channel.cancel)
         self._connection = connection
         channel.opened(connection)
         try:
-            accept = "text/event-stream" if self._method == "GET" else "application/json, text/event-stream"
-            headers = channel.request_headers(accept)
-            if self._body:
-                headers.append(("Content-Type", "application/json"))
             head = request_head(url, headers, len(self._body), connection.via, self._method)
             connection.sock.settimeout(self._seconds)
             connection.sock.sendall(head + self._body)
@@ -251,7 +293,6 @@ class _Exchange:
         except BaseException:
             channel.ended(connection)
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._channel.ended(self._connection)
@@ -263,8 +304,8 @@ class _Exchange:
         status = self.head.status
         if 200 <= status <= 299:
             return
-        if status in (401, 403):
-            raise NeedsAuth(f"HTTP {status}: the server wants a sign-in. Configure a token in its `headers`.")
+        if status in (UNAUTHORIZED, FORBIDDEN):
+            raise NeedsAuth(f"HTTP {status}: the server wants a sign-in: {self._channel.sign_in_hint()}")
         text = next(self._pieces(0), b"")[:MAX_ERROR_BYTES].decode("utf-8", "replace").strip()
         raise McpError(f"HTTP {status}{f': {text}' if text else ''}")
 
