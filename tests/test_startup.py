@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +14,6 @@ from tests.helpers.fake_server import FakeServer
 from tests.helpers.timing import soon
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from yume_shim.types.blocks import Json
 
 WIRE: list[Json] = [
@@ -75,6 +75,7 @@ NOT_BEFORE_FIRST_LINE = [
     "uuid",
 ]
 """Besides: what may be loaded while waiting for the model's answer."""
+PLAIN_SERVER = str(Path(__file__).parent / "helpers" / "odd_mcp_server.py")
 FORMS = {
     "flat": ("--output-format", "flat"),
     "nested": ("-p", "Hello", "--output-format", "stream-json", "--verbose"),
@@ -113,6 +114,25 @@ def test_nothing_heavy_is_loaded_before_the_answer(form: str, tmp_path: Path) ->
     assert set(moments) == {"first", "delta"}
     assert hits(moments["first"], NOT_BEFORE_FIRST_LINE) == set()
     assert hits(moments["delta"], NEVER) == set()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_turn_with_an_mcp_server_loads_no_mcp_package(form: str, tmp_path: Path) -> None:
+    report = tmp_path / "modules"
+    table = {"command": sys.executable, "args": [PLAIN_SERVER, "plain"]}
+    (tmp_path / "servers.json").write_text(json.dumps({"mcpServers": {"s": table}}))
+    with FakeServer("anthropic-messages", [WIRE]) as server:
+        env = environment(tmp_path, server)
+        watched = listening_shim.modules_reported(report)
+        argv = (*FORMS[form], "--mcp-config", "servers.json")
+        program = child.start(argv, cwd=tmp_path, env=env, program=watched)
+        if form == "flat":
+            program.send({"type": "user", "content": "Hello"})
+        ended = program.end()
+    assert ended.code == 0, ended.stderr
+    names = loaded(report)["delta"]
+    assert "yume_shim.extensions.mcp.stdio" in names
+    assert hits(names, ["mcp", "anyio", "pydantic", "asyncio", "httpx2", "yume_shim.extensions.mcp.login"]) == set()
 
 
 def test_the_version_is_printed_without_loading_the_program(tmp_path: Path) -> None:

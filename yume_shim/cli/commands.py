@@ -146,4 +146,4 @@ def _complain(text: str) -> None:
 add_sessions(_group, _settings, _say)
 add_models(_group, _settings, _say)
 add_auth(_group, _say)
-add_mcp(_group, _sources, build_settings, _say)
+add_mcp(_group, lambda: _sources(quiet=True), build_settings, _say)

@@ -9,9 +9,8 @@ import click
 from yume_shim.cli import mcp_words as words
 from yume_shim.cli.mcp_arguments import check_scope, spread, table_of, table_of_json
 from yume_shim.config.mcp_files import McpFiles
-from yume_shim.config.mcp_settings import server_of
+from yume_shim.config.mcp_settings import approved, server_of
 from yume_shim.config.setting_sources import SettingSources, strings
-from yume_shim.config.settings_files import folder_trusted
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
@@ -122,10 +121,11 @@ class _Desk:
         """Connects to the servers that may be started, side by side."""
         states: dict[str, tuple[str, str]] = {}
         configs: list[McpServer] = []
+        started = approved([name for name, (scope, _) in found.items() if scope == "project"], sources)
         for name, (scope, table) in found.items():
             if _is_rejected(name, scope, sources):
                 states[name] = ("rejected", "")
-            elif scope == "project" and not _is_approved(name, sources):
+            elif scope == "project" and name not in started:
                 states[name] = ("pending-approval", "")
             else:
                 try:
@@ -228,13 +228,4 @@ class _Desk:
 def _is_rejected(name: str, scope: str, sources: SettingSources) -> bool:
     return scope == "project" and any(
         name in strings(layer.data.get("disabledMcpjsonServers")) for layer in sources.layers
-    )
-
-
-def _is_approved(name: str, sources: SettingSources) -> bool:
-    """May a server of .mcp.json be started? In a trusted folder, or if the user's settings name it."""
-    return folder_trusted(sources.cwd, sources.env) or any(
-        layer.data.get("enableAllProjectMcpServers") is True or name in strings(layer.data.get("enabledMcpjsonServers"))
-        for layer in sources.layers
-        if layer.trusted
     )

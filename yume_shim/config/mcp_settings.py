@@ -1,8 +1,8 @@
 """Finds the configured MCP servers: `--mcp-config`, the user's ~/.claude.json, the folder's .mcp.json.
 
 Of two servers with one name the first of these wins: command line, this project's entry in ~/.claude.json, .mcp.json,
-the user's list. Servers of a folder that is not trusted are started in the Claude forms, as the Claude CLI does, and
-only named in the flat dialect.
+the user's list. Servers of .mcp.json that the user did not approve are started in the Claude forms, as the
+Claude CLI does, and only named in the flat dialect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from yume_shim.types.settings import McpServer, McpSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
@@ -65,13 +65,25 @@ def _add_files(found: dict[str, McpServer], left_out: list[str], sources: Settin
         project = _tables(_read_object(os.path.join(sources.cwd, ".mcp.json"), sources).get("mcpServers"))
         disabled = {name for layer in sources.layers for name in strings(layer.data.get("disabledMcpjsonServers"))}
         project = {name: table for name, table in project.items() if name not in disabled}
-        if project and sources.flat and not folder_trusted(sources.cwd, sources.env):
-            left_out += [name for name in project if name not in found]
+        if sources.flat:
+            started = approved(project, sources)
+            left_out += [name for name in project if name not in started and name not in found]
+            project = {name: table for name, table in project.items() if name in started}
+        if left_out:
             names = ", ".join(left_out)
             sources.log("warning", f"this folder is not trusted: servers of its .mcp.json are not started ({names})")
-        else:
-            _add(found, project, "project", sources)
+        _add(found, project, "project", sources)
     _add(found, user, "user", sources)
+
+
+def approved(names: Collection[str], sources: SettingSources) -> Collection[str]:
+    """Those servers of .mcp.json that the user approved: by trusting the folder, or by name in the user's settings."""
+    layers = [layer.data for layer in sources.layers if layer.trusted]
+    if not names or any(data.get("enableAllProjectMcpServers") is True for data in layers):
+        return names
+    if folder_trusted(sources.cwd, sources.env):
+        return names
+    return {name for data in layers for name in strings(data.get("enabledMcpjsonServers")) if name in names}
 
 
 def project_folder(cwd: str) -> str:

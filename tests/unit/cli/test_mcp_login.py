@@ -156,7 +156,7 @@ def test_a_refused_sign_in_is_an_error(desk: Desk) -> None:
     with OAuthServer(refuse="access_denied") as server:
         ended = sign_in(desk, server)
         assert ended.code == 1
-        assert ended.stderr == b"Couldn't complete authentication for \"web\": the sign-in was refused: access_denied\n"
+        assert ended.stderr == b'Couldn\'t complete authentication for "web": the sign-in was refused: access_denied\n'
         assert not desk.tokens.exists()
 
 

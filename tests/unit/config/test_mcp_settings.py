@@ -160,3 +160,26 @@ def test_limits(desk: Desk) -> None:
     env = {"MCP_TIMEOUT": "1500", "MCP_TOOL_TIMEOUT": "2000", "MAX_MCP_OUTPUT_TOKENS": "100"}
     limits = desk.build(config(s={"command": "x"}), env=env)
     assert (limits.connect_s, limits.call_s, limits.output_tokens) == (1.5, 2.0, 100)
+
+
+def test_the_user_approves_servers_of_a_folder_by_name(desk: Desk) -> None:
+    desk.project_file(a={"command": "a"}, b={"command": "b"})
+    (desk.cwd / ".claude").mkdir()
+    (desk.cwd / ".claude" / "settings.json").write_text(json.dumps({"enableAllProjectMcpServers": True}))
+    assert desk.build(flat=True).left_out == ("a", "b")  # a folder cannot approve itself
+    (desk.home / ".claude").mkdir()
+    (desk.home / ".claude" / "settings.json").write_text(json.dumps({"enabledMcpjsonServers": ["b"]}))
+    settings = desk.build(flat=True)
+    assert (named(settings), settings.left_out) == ([("b", "project", "b")], ("a",))
+
+
+def test_the_entry_of_a_repository_and_the_folder_of_the_claude_cli(desk: Desk) -> None:
+    desk.home = desk.home / "config"
+    desk.home.mkdir()
+    desk.user_file(projects={str(desk.cwd): {"mcpServers": {"a": {"command": "a"}}}})
+    (desk.cwd / ".git").mkdir()
+    desk.cwd = desk.cwd / "sub"
+    desk.cwd.mkdir()
+    env = {"HOME": str(desk.home.parent), "CLAUDE_CONFIG_DIR": str(desk.home)}
+    assert named(desk.build(env=env)) == [("a", "local", "a")]
+    assert named(desk.build(env={**env, "CLAUDE_CONFIG_DIR": ""})) == []

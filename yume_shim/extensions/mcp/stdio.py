@@ -73,7 +73,9 @@ class StdioChannel:
         self._why = ""
         self.last_words = ""
         """The last line of its stderr, for the message when it does not start."""
-        for work in (self._write, self._read, self._read_errors):
+        self._errors = threading.Thread(target=self._read_errors, name="mcp-stdio", daemon=True)
+        self._errors.start()
+        for work in (self._write, self._read):
             threading.Thread(target=work, name="mcp-stdio", daemon=True).start()
 
     # ------------------------------------------------------------ Channel
@@ -177,6 +179,7 @@ class StdioChannel:
             self._await_exit()
             self._signal_group("SIGKILL")  # before it is reaped: until then nothing else can have its number
         process.wait()
+        self._errors.join(TERM_GRACE_S)  # its last words are part of the message
         if self._watcher is not None:
             self._watcher.remove(process.pid)
         self._ended.set()
