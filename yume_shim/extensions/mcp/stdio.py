@@ -73,8 +73,8 @@ class StdioChannel:
         self._why = ""
         self.last_words = ""
         """The last line of its stderr, for the message when it does not start."""
-        self._errors = threading.Thread(target=self._read_errors, name="mcp-stdio", daemon=True)
-        self._errors.start()
+        self._error_reader = threading.Thread(target=self._read_errors, name="mcp-stdio", daemon=True)
+        self._error_reader.start()
         for work in (self._write, self._read):
             threading.Thread(target=work, name="mcp-stdio", daemon=True).start()
 
@@ -179,9 +179,9 @@ class StdioChannel:
             self._await_exit()
             self._signal_group("SIGKILL")  # before it is reaped: until then nothing else can have its number
         process.wait()
-        self._errors.join(TERM_GRACE_S)  # its last words are part of the message
         if self._watcher is not None:
             self._watcher.remove(process.pid)
+        self._error_reader.join(STDIN_GRACE_S)  # its last words say why it ended
         self._ended.set()
         self._gone(self._why or CLOSED)
 
