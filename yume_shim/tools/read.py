@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.disk.bounded import read_handle
+from yume_shim.disk.bounded import CHUNK, read_handle
 from yume_shim.text.codec import loads
 from yume_shim.tools.files import media, text_files
 from yume_shim.types.errors import ToolFailed
@@ -121,7 +121,7 @@ def _pick_lines(handle: int, first: int, count: int | None, most: int, cancel: C
     parts: list[bytes] = []
     while True:
         cancel.check()
-        chunk = os.read(handle, text_files.CHUNK)
+        chunk = os.read(handle, CHUNK)
         if not chunk:
             break
         ends = chunk.count(b"\n")
