@@ -1,4 +1,4 @@
-"""The whole program in a folder whose files configure a hook and an MCP server: trusted, not trusted, and asked about."""
+"""The whole program in a folder whose files configure a hook and an MCP server: trusted, untrusted, asked about."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ open("server-started", "w").close()
 for line in sys.stdin:
     request = json.loads(line)
     if request["method"] == "initialize":
-        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "w", "version": "1"}}
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "w"}}
     elif request["method"] == "tools/list":
         result = {"tools": [{"name": "say", "inputSchema": {"type": "object"}}]}
     elif "id" in request:

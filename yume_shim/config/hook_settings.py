@@ -46,7 +46,8 @@ def hook_settings(sources: SettingSources) -> HookSettings:
         found.append((layer.name, events))
     if left_out:
         names = " and ".join(left_out)
-        sources.log("warning", f"this folder is not trusted: hooks of its {names} settings are not run")
+        unless = sources.trust.unless
+        sources.log("warning", f"this folder is not trusted: hooks of its {names} settings are not run{unless}")
     return HookSettings(tuple(found), tuple(asked), closed, sources.on("include-hook-events"))
 
 

@@ -100,7 +100,8 @@ def _hold_back(project: Mapping[str, Any], asked: dict[str, McpServer], sources:
         _add(asked, project, "project", sources)
     if project:
         names = ", ".join(list(project)[:MAX_NAMED])
-        sources.log("warning", f"this folder is not trusted: servers of its .mcp.json are not started ({names})")
+        what = f"servers of its .mcp.json are not started{sources.trust.unless} ({names})"
+        sources.log("warning", f"this folder is not trusted: {what}")
 
 
 def _add(found: dict[str, McpServer], tables: Mapping[str, Any], source: str, sources: SettingSources) -> None:

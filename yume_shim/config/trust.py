@@ -49,6 +49,11 @@ class Trust:
         """The host is asked before they start."""
         return not self.trusted and self.mode == "ask" and not self.answered
 
+    @property
+    def unless(self) -> str:
+        """The end of a warning about what does not start."""
+        return ", unless the host trusts it" if self.asks else ""
+
 
 def decide(cwd: str, env: Mapping[str, str], config: Mapping[str, Any], *, by_flag: bool, flat: bool) -> Trust:
     """The one place that decides. `config` is config.toml, whose values were checked. Raises BadInvocation."""
