@@ -7,10 +7,12 @@ workspace, with a fixed clock and fixed ids; the copy's path is written `{WS}` a
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import tempfile
 import tomllib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from yume_shim.store.layout import session_path
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "golden" / "sessions"
@@ -31,6 +33,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 FIXED = {"YUME_TEST_CLOCK": "1", "YUME_TEST_IDS": "1"}
 DURATION = re.compile(rb'("durationMs":)[0-9]+')
 """What Glob measured, the one figure of a tool that no port can fix."""
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STORED_BY = "nested"
 """The dialect whose run gives expected/session.jsonl: transcripts are the Claude CLI's, so its form is the one kept."""
 
@@ -102,10 +105,29 @@ def load(path: Path) -> Case:
     return Case(path, tomllib.loads((path / "case.toml").read_text("utf-8")))
 
 
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder with a name of letters only: its path is part of the system prompt, and digits at random places would
+    change the number of tokens that is estimated for it."""
+    while True:
+        made = (
+            Path(os.path.realpath(tempfile.gettempdir()))
+            / f"yume-golden-{''.join(random.SystemRandom().choices(LETTERS, k=8))}"
+        )
+        try:
+            made.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        break
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
 def play(case: Case, dialect: str, *more: str) -> Played:
     """Run the program on a case; `more` are further flags."""
-    with tempfile.TemporaryDirectory(prefix="yume-golden-") as made:
-        scratch = Path(os.path.realpath(made))
+    with _folder() as scratch:
         workspace, home, cassette = scratch / "ws", scratch / "home", scratch / "cassette"
         home.mkdir()
         _copy_workspace(case, workspace)

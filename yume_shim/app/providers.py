@@ -90,6 +90,14 @@ class Providers:
         """The model with what its refusals named, if anything was asked or learned in this process."""
         return spec if self._limits is None else self._limits.recall(spec)
 
+    def count(self, request: Request, cancel: Cancel) -> int | None:
+        """The provider's count of a request; None if it has no endpoint for that, or did not answer."""
+        endpoint = request.model.endpoint
+        if not endpoint.counts_tokens or not self._limits_cache().may_count(request.model):
+            return None
+        credential = self._keys.get(endpoint, cancel)
+        return None if credential is None else self._limits_cache().count(request, credential, cancel)
+
     def _learn(self, spec: ModelSpec, facts: Json) -> None:
         self._limits_cache().learn(spec, facts)
 

@@ -200,6 +200,7 @@ class Catalog:
             token_vars=() if asked.api_key_env else tuple(row.get("token_vars", ())),
             takes_custom_headers=bool(row.get("takes_custom_headers", False)),
             tells_limits=limits,
+            counts_tokens=bool(row.get("counts_tokens", False)) and api == row["api"],
             hint_missing_model=row.get("hint_missing_model", ""),
             hint_unreachable=row.get("hint_unreachable", ""),
             key_files=key_files,

@@ -26,7 +26,7 @@ EXTRA_KEYS = ("shapes", "tells_limits_when_own", "bare_host_port", "paths", "wan
 _LISTS = ("key_vars", "base_url_vars", "token_vars", "names", "shapes", "wanted_by")
 _TABLES = ("headers", "quirks", "backoff")
 _SWITCHES = (
-    *("key_optional", "takes_custom_headers", "takes_key_helper", "env_first", "address_by_sign_in"),
+    *("key_optional", "counts_tokens", "takes_custom_headers", "takes_key_helper", "env_first", "address_by_sign_in"),
     "tells_limits_when_own",
 )
 _TEXTS = ("api", "base_url", "sign_in", "tells_limits", "prices", "hint_missing_model", "hint_unreachable")

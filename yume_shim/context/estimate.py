@@ -1,7 +1,8 @@
 """Counts the tokens of a request, and the room that it leaves in the window.
 
-The arithmetic is in `types/token_estimate.py`. tiktoken counts exactly (for its own vocabulary), but it downloads its
-data on first use, and a turn must never wait for a download: it is used only if its file is on this machine and whole.
+The arithmetic is in `types/token_estimate.py`. tiktoken counts exactly (for its own vocabulary), but loading its data
+takes half a second and 90 MB, and it downloads the data if it is not there. It is used only where an estimate is too
+close to a limit, and only if TIKTOKEN_CACHE_DIR names a folder that has the file, whole.
 """
 
 from __future__ import annotations
@@ -35,25 +36,10 @@ MIN_OUTPUT = 1_024
 SAFETY_SHARE = 50
 """One part in so many of the window is left free: our count and the provider's differ."""
 
-_exact: Count | None = None
-_looked = False
-"""Set by the first thread that counts. Others may count while it loads the encoder: they get an estimate."""
-
-
-def estimate_text(text: str) -> int:
-    """Tokens of one text."""
-    global _exact, _looked
-    if not _looked:
-        _looked = True
-        _exact = load_exact(os.environ)
-    if _exact is not None and len(text) <= EXACT_LIMIT:
-        return _exact(text)
-    return by_characters(text)
-
 
 def estimate_request(request: Request) -> int:
     """Tokens of everything a request would send."""
-    return frame_size(request.system, request.tools, estimate_text) + size_of(request.messages, estimate_text)
+    return frame_size(request.system, request.tools) + size_of(request.messages)
 
 
 def frame_size(system: Iterable[str], tools: Iterable[ToolSpec], count: Count = by_characters) -> int:
@@ -74,9 +60,9 @@ class Measured:
     messages: int
     origin: str
 
-    def size(self, history: list[Message]) -> int:
+    def size(self, history: list[Message], count: Count = by_characters) -> int:
         """The size of a history that has grown since."""
-        return self.tokens + size_of(history[self.messages :])
+        return self.tokens + size_of(history[self.messages :], count)
 
 
 def measured(usage: Usage, messages: int, origin: str) -> Measured | None:
@@ -92,7 +78,8 @@ def room_for_output(window: int, size: int, requested: int) -> int:
 
 
 def load_exact(environ: Mapping[str, str]) -> Count | None:
-    """tiktoken's counter; None if its data is not on this machine or the package does not work."""
+    """tiktoken's counter; None if its data is not on this machine or the package does not work. Long texts are
+    estimated."""
     if not _data_is_local(environ):
         return None
     try:
@@ -101,16 +88,12 @@ def load_exact(environ: Mapping[str, str]) -> Count | None:
         encoder = tiktoken.get_encoding("o200k_base")
     except Exception:  # a broken install must not break a turn: an estimate will do
         return None
-    return lambda text: len(encoder.encode_ordinary(text))
+    return lambda text: len(encoder.encode_ordinary(text)) if len(text) <= EXACT_LIMIT else by_characters(text)
 
 
 def _data_is_local(environ: Mapping[str, str]) -> bool:
-    folder = environ.get("TIKTOKEN_CACHE_DIR", environ.get("DATA_GYM_CACHE_DIR"))
-    if folder is None:
-        import tempfile
-
-        folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
-    if not folder:  # "" turns tiktoken's cache off
+    folder = environ.get("TIKTOKEN_CACHE_DIR")
+    if not folder:
         return False
     try:
         with open(os.path.join(folder, O200K_FILE), "rb") as file:

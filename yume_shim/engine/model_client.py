@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import estimate_request, estimate_text, size_of
+from yume_shim.context.estimate import estimate_request, size_of
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
 from yume_shim.types.errors import BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
@@ -18,6 +18,7 @@ from yume_shim.types.events import (
     Retrying,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.token_estimate import by_characters
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
@@ -378,8 +379,8 @@ def _nudged(request: Request, nudge: str) -> Request:
 
 def _estimated(request: Request, attempt: Attempt) -> Usage:
     """An estimate of the usage of what has arrived, for answers without the provider's figures."""
-    written = estimate_text("".join(attempt.pieces)) if attempt.open_index is not None else 0
-    written += size_of((Message("assistant", tuple(attempt.blocks)),), estimate_text)
+    written = by_characters("".join(attempt.pieces)) if attempt.open_index is not None else 0
+    written += size_of((Message("assistant", tuple(attempt.blocks)),))
     return Usage(estimate_request(request), written, estimated=True)
 
 

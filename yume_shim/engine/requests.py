@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from yume_shim.context.estimate import Measured, estimate_text, frame_size, measured, room_for_output, size_of
+import os
+
+from yume_shim.context.estimate import Measured, frame_size, measured, room_for_output, size_of
 from yume_shim.context.repair import repair
 from yume_shim.context.result_trimming import apply_trim, plan_step
 from yume_shim.types.blocks import Text
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.compaction import Compactor
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.tool_search import Offer
     from yume_shim.types.blocks import Message
     from yume_shim.types.errors import Failure, TokenLimits
     from yume_shim.types.models import ModelSpec, ToolSpec, Usage
@@ -28,11 +31,19 @@ OUTPUT_RESERVE = 20_000
 """Tokens that a request leaves for its answer, if the model can write that much."""
 BOUND_REASONING = "adaptive"
 """Models that think this way bind their reasoning to the messages before it."""
+NEAR_SHARE = 0.1
+"""An estimate that is this close to the limit is checked by counting."""
+GUESS_SHARE = 0.02
+"""Not if less than this part of the limit was estimated, and the rest counted by the provider."""
 MIN_WINDOW = 1_024
 """A refusal that names a smaller window is not believed."""
 FRAME_ADVICE = (
     "the system prompt and the tools take about {frame} of {window} tokens: offer fewer tools (--tools), or give the "
     "server a larger context"
+)
+DEFERRED = (
+    "{deferred} of {total} tools are deferred: {model} is not offered so many at once. It finds them with the tool "
+    "ToolSearch."
 )
 OVERFLOW_SHARE = 0.7
 """A request that was refused as too long is sent again without a summary only if trimming brings it down to this part
@@ -125,17 +136,40 @@ class Requests:
     def size(self) -> int:
         """Tokens of the next request: what the provider counted last and what was added since, or all estimated."""
         conversation = self._conversation
-        if conversation.measured is not None and conversation.measured.origin == self._spec.origin:
+        if conversation.measured is not None and self._is_measured():
             return conversation.measured.size(conversation.history)
         return self._estimate()
 
+    def _is_measured(self) -> bool:
+        """This model's provider has counted a part of the history."""
+        return self._conversation.measured is not None and self._conversation.measured.origin == self._spec.origin
+
     def _estimate(self) -> int:
+        return frame_size(self._conversation.system, self._tools()) + size_of(self._history())
+
+    def _precise(self, size: int, limit: int) -> int:
+        """The size, counted where the estimate is too close to the limit to decide: by the provider if it can, else by
+        tiktoken if its data is here."""
         conversation = self._conversation
-        sent = self._history()
-        rough = frame_size(conversation.system, self._tools()) + size_of(sent)
-        if rough * 2 < self._trim_budget():  # counting exactly loads a vocabulary: only where it matters
-            return rough
-        return frame_size(conversation.system, self._tools(), estimate_text) + size_of(sent, estimate_text)
+        counted = conversation.measured if self._is_measured() else None
+        guessed = size if counted is None else size - counted.tokens
+        if abs(size - limit) > limit * NEAR_SHARE or guessed < limit * GUESS_SHARE:
+            return size
+        history = self._history()
+        request = self._build(history, MIN_WINDOW, conversation.reasoning_stale_before)
+        asked = self._services.count(request, self._cancel)
+        if asked is not None:
+            self._services.log("info", f"history: the provider counts {asked} tokens, estimated were {size}")
+            conversation.measured = Measured(asked, len(history), self._spec.origin)
+            return asked
+        from yume_shim.context.estimate import load_exact
+
+        exact = load_exact(os.environ)  # tiktoken looks there, and nowhere else
+        if exact is None:
+            return size
+        if counted is not None:
+            return counted.size(conversation.history, exact)
+        return frame_size(conversation.system, self._tools(), exact) + size_of(history, exact)
 
     # ------------------------------------------------------------ making room
 
@@ -144,7 +178,11 @@ class Requests:
         settings, size = self._services.settings, self.size()
         if size > self._trim_budget() and settings.history.trimming:
             size -= self._trim(size, self._trim_budget())
-        if size > self._compact_limit() and settings.history.auto_compact and not self._stuck and self._compact():
+        if not settings.history.auto_compact or self._stuck:
+            return size
+        limit = self._compact_limit()
+        size = self._precise(size, limit)
+        if size > limit and self._compact():
             size = self.size()
         return size
 
@@ -315,7 +353,21 @@ class Requests:
         return min(self._services.settings.model.max_output_tokens or most, most)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        return self._services.toolbox.specs()
+        toolbox = self._services.toolbox
+        offer = toolbox.offer(self._spec, self._services.settings.env)
+        if offer is None:
+            return toolbox.specs()
+        if offer.deferred:
+            self._announce_deferred(offer)
+        return offer.specs
+
+    def _announce_deferred(self, offer: Offer) -> None:
+        """Say once per model that some tools are found by search only."""
+        once = f"tools_deferred {self._spec.origin}"
+        if once not in self._conversation.notices_given:
+            self._conversation.notices_given.add(once)
+            text = DEFERRED.format(deferred=offer.deferred, total=offer.total, model=self._spec.id)
+            self._services.emit(Notice("tools_deferred", text))
 
 
 def _kind_of(note: str) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.children import Child
     from yume_shim.types.errors import Failure
-    from yume_shim.types.models import Cost, ModelSpec, Usage
+    from yume_shim.types.models import Cost, ModelSpec, Request, Usage
     from yume_shim.types.ports import (
         Asker,
         BackgroundTasks,
@@ -32,12 +32,20 @@ def _not_refined(spec: ModelSpec, cancel: Cancel) -> ModelSpec:
     return spec
 
 
+def _not_counted(request: Request, cancel: Cancel) -> int | None:
+    return None
+
+
 def _nothing_learned(spec: ModelSpec) -> ModelSpec:
     return spec
 
 
 def _no_advice(failure: Failure, spec: ModelSpec) -> Failure:
     return failure
+
+
+def _no_hooks() -> Hooks | None:
+    return None
 
 
 @value
@@ -62,10 +70,12 @@ class EngineServices:
     """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
     learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
     """The model with the limits that refusals have named in this process; asked for before each request."""
+    count: Callable[[Request, Cancel], int | None] = _not_counted
+    """The provider's own count of a request's tokens; None if it has none. Never raises."""
     advise: Callable[[Failure, ModelSpec], Failure] = _no_advice
     """A failure that ends a turn, with what the user can do about it."""
-    hooks: Hooks | None = None
-    """None = no hooks, and none can be added."""
+    hooks: Callable[[], Hooks | None] = _no_hooks
+    """The hooks as they are now: a host may register some later. None = there are none."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None

@@ -1,5 +1,7 @@
 """Removes keys from logs, recordings and messages: the ones in use, and everything that looks like one."""
 
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re

@@ -171,6 +171,9 @@ class Quirks:
     """How many pages all PDFs of a request may have; 0 = no limit. Longer ones are sent as text."""
     pdf_pages_large: int = 0
     """The same for models whose window holds a million tokens; 0 = the same limit."""
+    max_tools: int = 0
+    """How many tools a request may offer; 0 = no limit. The others are deferred: the model finds them with
+    ToolSearch."""
 
 
 @value
@@ -194,6 +197,8 @@ class Endpoint:
     """A cloud's own sign-in, done by the vendor's SDK: "bedrock", "vertex", "azure-ad"; "" = by key or token."""
     tells_limits: str = ""
     """How it reports the limits of its models (a form of providers/discovery/limits.py); "" = not at all."""
+    counts_tokens: bool = False
+    """It has its API's endpoint that counts the tokens of a request."""
     key_files: tuple[Mapping[str, str], ...] = ()
     """Where the vendor's programs keep API keys: `root_var`, `root`, `file`, `format` (json, env, text), `field`."""
     takes_key_helper: bool = False

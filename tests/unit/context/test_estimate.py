@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SCRIPT = """
 import sys
-from yume_shim.context.estimate import estimate_request, estimate_text
+from yume_shim.context.estimate import estimate_request
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import Endpoint, ModelSpec, Request, ToolSpec
 model = ModelSpec("m", Endpoint("e", "openai-chat", "http://127.0.0.1:1"))
@@ -39,20 +39,25 @@ blocks = (
 tool = ToolSpec("LS", "Lists", {"type": "object"})
 request = Request(model, (Message("user", blocks),), ("s" * 10,), (tool,))
 nothing = Request(model, ())
-print(estimate_request(nothing), estimate_request(request), estimate_text("x" * 10), "tiktoken" in sys.modules)
+print(estimate_request(nothing), estimate_request(request), "tiktoken" in sys.modules)
 """
 
 
 def test_a_request_is_the_sum_of_what_it_sends(tmp_path: Path) -> None:
-    """In a separate process, because the module remembers what it found on disk."""
+    """In a separate process, to see that tiktoken is not loaded."""
     environ = {**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=environ, capture_output=True, text=True, timeout=30, check=True
     )
-    texts = 3 + 3 + 2 + 3 + 3 + 3 + 3  # Text, Thinking, LS{}, LS{{{{…, the two results' texts, the plain document
+    counted = ("x" * 10, "y" * 10, "LS{}", "LS" + "{" * 8, "z" * 10, "z" * 10, "d" * 10)
+    texts = sum(map(by_characters, counted))  # Text, Thinking, two calls, two results, the plain document
     pdf = -(-61 // DOCUMENT_CHARS_PER_TOKEN)
-    other, system, tool = by_characters('{"k":1}'), 3, by_characters('LS\nLists\n{"type":"object"}')
-    assert run.stdout.split() == ["0", str(texts + IMAGE_TOKENS + pdf + other + system + tool), "3", "False"]
+    other, system, tool = (
+        by_characters('{"k":1}'),
+        by_characters("s" * 10),
+        by_characters('LS\nLists\n{"type":"object"}'),
+    )
+    assert run.stdout.split() == ["0", str(texts + IMAGE_TOKENS + pdf + other + system + tool), "False"]
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not the data"])
@@ -84,7 +89,7 @@ def test_the_providers_count_is_the_base() -> None:
     assert base == Measured(105, 2, "a/m")
     assert base is not None
     assert base.size(history) == 105
-    assert base.size([*history, user("z" * 100)]) == 135
+    assert base.size([*history, user("z" * 100)]) == 105 + by_characters("z" * 100)
     assert measured(Usage(50, 20, estimated=True), 2, "a/m") is None
     assert measured(Usage(0, 20), 2, "a/m") is None
 

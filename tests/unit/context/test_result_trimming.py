@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.helpers.histories import conversations, said, tool_round, user
 from yume_shim.context.estimate import size_of
 from yume_shim.context.result_trimming import (
+    MEDIA_CHARS,
     MIN_CAP,
     TRIM_NOTE,
     Step,
@@ -24,7 +25,7 @@ CAPS = st.lists(st.integers(MIN_CAP, 30_000), max_size=60).map(lambda caps: Trim
 def chain(rounds: int, length: int, prompt: str = "go") -> list[Message]:
     messages = [user(prompt)]
     for number in range(rounds):
-        messages += tool_round(f"{prompt}{number}", "x" * length)
+        messages += tool_round(f"{prompt}{number}", "x " * (length // 2))
     return messages
 
 
@@ -154,7 +155,14 @@ def test_joined_plans_never_let_a_result_grow(messages: tuple[Message, ...], one
 
 
 def lengths_of(messages: tuple[Message, ...]) -> list[int]:
-    return [size_of((message,)) for message in messages]
+    """Characters of the results of each message."""
+    return [sum(length_of(block) for block in message.blocks if isinstance(block, ToolResult)) for message in messages]
+
+
+def length_of(result: ToolResult) -> int:
+    if isinstance(result.content, str):
+        return len(result.content)
+    return sum(len(part.text) if isinstance(part, Text) else MEDIA_CHARS for part in result.content)
 
 
 def test_the_note_fits_into_the_least_cap() -> None:

@@ -267,7 +267,7 @@ def test_a_request_that_would_not_fit_is_preceded_by_a_summary() -> None:
 def test_the_size_is_estimated_where_the_provider_gives_none() -> None:
     script = ScriptedProvider(answer(says("one"), given=False), SUMMARY, answer(says("two")))
     bench = Bench(script)
-    run(bench, "long " * 6_000, "second")
+    run(bench, "long " * 9_000, "second")
     assert len(bench.of(Compacted)) == 1
 
 
@@ -304,7 +304,7 @@ def test_a_failed_summary_is_reported_once_and_the_request_is_sent() -> None:
 
 
 def test_a_long_tool_chain_is_compacted_in_its_middle() -> None:
-    tools = FunctionTools(Read=lambda given, _: "r" * 3_000)
+    tools = FunctionTools(Read=lambda given, _: "r " * 1_800)
     rounds = [answer(calls(f"c{n}", "Read", file_path=f"f{n}"), usage=Usage(1_000 * n + 500, 9)) for n in range(8)]
     bench = Bench(ScriptedProvider(*rounds, SUMMARY, answer(says("done"))), tools)
     run(bench, "first")

@@ -23,7 +23,6 @@ from tests.helpers.engine_fakes import (
     thinks,
 )
 from tests.helpers.timing import wait_until
-from yume_shim.context.estimate import estimate_text
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.stopped_calls import stopped_text
@@ -49,13 +48,14 @@ from yume_shim.types.events import (
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import Answer
 from yume_shim.types.settings import Timeouts
+from yume_shim.types.token_estimate import by_characters
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from yume_shim.types.events import InterruptReason
 
 OPEN_TEXT = [ResponseStarted("msg_1", "m", Usage(3)), BlockStarted(0, Text("")), BlockDelta(0, "text", "Half an ans")]
-CUT = Usage(3, estimate_text("Half an ans"), estimated=True)
+CUT = Usage(3, by_characters("Half an ans"), estimated=True)
 """Its usage if it ends there."""
 
 
@@ -259,7 +259,7 @@ def test_a_finished_text_of_a_dying_answer_stays_in_the_claude_forms() -> None:
     ended, history = run(bench)
     assert history[1:] == [Message("assistant", (Text("One."),), "test-api/test-model")]
     assert bench.of(ResponseDropped) == [
-        ResponseDropped(1, 1, interrupted=False, usage=Usage(3, estimate_text("One."), estimated=True))
+        ResponseDropped(1, 1, interrupted=False, usage=Usage(3, by_characters("One."), estimated=True))
     ]
     assert ended.text == "One."
 

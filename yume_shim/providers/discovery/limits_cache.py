@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from yume_shim.providers.facts.fact_file import FactFile
     from yume_shim.types.blocks import Json
-    from yume_shim.types.models import Credential, ModelSpec
+    from yume_shim.types.models import Credential, ModelSpec, Request
     from yume_shim.types.ports import Cancel
     from yume_shim.types.settings import Settings
 
     Log = Callable[[str, str], None]
 
-ASKED, LEARNED = "asked", "learned"
+ASKED, LEARNED, MUTE = "asked", "learned", "counts_nothing"
 """The kinds of facts."""
 KEPT_SECONDS = 86_400
 """How long an answer of an endpoint is kept."""
@@ -48,6 +48,8 @@ class LimitsCache:
         self._lock = threading.Lock()
         self._asked: dict[str, Json | None] = {}
         self._learned: dict[str, Json] = {}
+        self._mute: set[str] = set()
+        """Addresses that did not count tokens."""
 
     def refine(self, spec: ModelSpec, credential: Credential, cancel: Cancel) -> ModelSpec:
         """The model with the limits that its endpoint reports."""
@@ -83,6 +85,20 @@ class LimitsCache:
             self._facts.put(key, LEARNED, self._learned[key], LEARNED_SECONDS)
         self._log("info", f"{spec.endpoint.name}, {spec.id}: learned {codec.dumps(new).decode()}")
 
+    def may_count(self, spec: ModelSpec) -> bool:
+        """False if its endpoint did not count tokens when it was asked lately."""
+        return spec.endpoint.base_url not in self._mute and self._facts.get(_place(spec), MUTE) is None
+
+    def count(self, request: Request, credential: Credential, cancel: Cancel) -> int | None:
+        """The provider's count of a request; None if it did not answer: then it is not asked again for a day."""
+        from yume_shim.providers.discovery.token_count import count_tokens
+
+        counted = count_tokens(request, credential, self._settings, cancel, self._log)
+        if counted is None and not cancel.is_set():
+            self._mute.add(request.model.endpoint.base_url)
+            self._facts.put(_place(request.model), MUTE, {}, KEPT_SECONDS)
+        return counted
+
     def _configured(self, spec: ModelSpec) -> Collection[str]:
         """The names that the config file sets for the model (`[models."name"]`): these override the endpoint."""
         models = self._settings.model.overrides
@@ -105,6 +121,10 @@ class LimitsCache:
         """The reported limits; {} = the endpoint did not answer lately; None = not known."""
         limits = self._facts.get(key, ASKED)
         return limits if not limits else valid_limits(limits) or None
+
+
+def _place(spec: ModelSpec) -> str:
+    return shown_address(spec.endpoint.base_url)
 
 
 def _key(spec: ModelSpec) -> str:

@@ -16,12 +16,12 @@ from yume_shim.types.value import replace
 def test_a_token_quota_below_the_prompt_is_an_overflow() -> None:
     preparer = Preparer(no_log)
     failure = Failure("rate_limit", "quota", 429, retryable=True, retry_after_ms=48_000, token_quota=100)
-    long = asking(asked(Text("x" * 300)), said(ToolCall("c1", "Read", {})), asked(ToolResult("c1", "y" * 100)))
+    long = asking(asked(Text("x " * 150)), said(ToolCall("c1", "Read", {})), asked(ToolResult("c1", "y " * 50)))
     assert preparer.judge(long, failure) == replace(
         failure, kind="context_length", retryable=False, retry_after_ms=None
     )
-    assert preparer.judge(asking(asked(Text("x" * 300))), failure) == failure
-    in_parts = asking(asked(ToolResult("c1", (Text("y" * 400),))))
+    assert preparer.judge(asking(asked(Text("x " * 150))), failure) == failure
+    in_parts = asking(asked(ToolResult("c1", (Text("y " * 200),))))
     assert preparer.judge(in_parts, failure).kind == "context_length"
     assert preparer.judge(long, replace(failure, token_quota=0)).kind == "rate_limit"
 

@@ -10,13 +10,13 @@ from yume_shim.providers.apis.ollama_chat.context import USUAL_SIZE, context_siz
 from yume_shim.providers.fitting.estimate import estimate
 from yume_shim.types.blocks import Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import Endpoint, ModelSpec, Quirks, Request
-from yume_shim.types.token_estimate import by_characters
+from yume_shim.types.token_estimate import NEWLINE, by_characters
 
 
 def request(tokens: int, *, window: int, size: int = 0, known: bool = True, answer: int = 100) -> Request:
     quirks = Quirks(context_size=size)
     model = ModelSpec("m", Endpoint("local", "ollama-chat", "http://127.0.0.1:1", quirks=quirks), window, known=known)
-    return Request(model, (Message("user", (Text("x" * round(tokens / 0.3)),)),), max_tokens=answer)
+    return Request(model, (Message("user", (Text("\n" * round(tokens * 1_000 / NEWLINE)),)),), max_tokens=answer)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_everything_that_is_sent_counts() -> None:
     )
     asked = request(0, window=8_192)
     whole = Request(asked.model, (Message("user", blocks),), ("s" * 10,))
-    call = by_characters('LS{"a":"bbbbbbbbbb"}')
-    assert estimate(whole) == 3 + 3 + call + 3 + 1_600 + 3 + 10
+    texts = ("s" * 10, "t" * 10, 'LS{"a":"bbbbbbbbbb"}', "x" * 10, "d" * 10)
+    assert estimate(whole) == sum(map(by_characters, texts)) + 1_600 + 10
 
 
 @pytest.mark.parametrize(
