@@ -101,14 +101,17 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
 
 def _server_rows(settings: Settings) -> list[tuple[str, str]]:
     """The state of each MCP server, after connecting to it once."""
-    if not settings.mcp.servers and not settings.mcp.left_out:
+    held = [item for item in settings.left_out if item.kind == "mcp_server"]
+    if not settings.mcp.servers and not held:
         return []
     from yume_shim.app.mcp_check import check_servers
     from yume_shim.cli.mcp_words import server_line
 
     states = check_servers(settings.mcp.servers, settings)
-    waiting = dict.fromkeys(settings.mcp.left_out, ("pending-approval", ""))
-    return [("MCP server", server_line(name, state)) for name, state in (states | waiting).items()]
+    for item in held:
+        managed = ("failed", "managed settings do not admit it")
+        states[item.name] = managed if item.reason == "managed" else ("pending-approval", "")
+    return [("MCP server", server_line(name, state)) for name, state in states.items()]
 
 
 def _price(spec: ModelSpec) -> str:

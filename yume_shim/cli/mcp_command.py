@@ -8,6 +8,7 @@ import click
 
 from yume_shim.cli import mcp_words as words
 from yume_shim.cli.mcp_arguments import check_scope, spread, table_of, table_of_json
+from yume_shim.config.mcp_admission import refusal
 from yume_shim.config.mcp_files import McpFiles
 from yume_shim.config.mcp_settings import approved, server_of
 from yume_shim.config.setting_sources import SettingSources, strings
@@ -129,9 +130,15 @@ class _Desk:
                 states[name] = ("pending-approval", "")
             else:
                 try:
-                    configs.append(server_of(name, table, scope, sources.env))
+                    config = server_of(name, table, scope, sources.env)
                 except BadInvocation as error:
                     states[name] = ("failed", error.message)
+                    continue
+                problem = refusal(config, sources)
+                if problem:
+                    states[name] = ("failed", problem)
+                else:
+                    configs.append(config)
         if configs:
             from yume_shim.app.mcp_check import check_servers
 
