@@ -335,7 +335,8 @@ def test_a_chain_of_one_round_goes_on_from_a_summary_of_everything() -> None:
     assert ["SHORT" in texts(request)[0] for request in bench.provider.requests] == [False, False, True, True, True]
     [done] = bench.of(Compacted)
     assert (done.trigger, done.kept) == ("auto", ())
-    assert [(end.outcome, end.num_turns) for end in bench.of(TurnEnded)][0] == ("success", 5)
+    first = bench.of(TurnEnded)[0]
+    assert (first.outcome, first.num_turns) == ("success", 5)
 
 
 def test_results_that_are_too_large_for_the_window_are_summarised() -> None:
