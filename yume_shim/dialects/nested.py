@@ -170,13 +170,7 @@ class NestedDialect:
             case Compacted():
                 return self._compacted(event, tagged)
             case LocalCommandDone():
-                if event.failure is not None:
-                    from yume_shim.dialects.results import compaction_error
-
-                    return [self._messages.synthetic(compaction_error(event.failure), tagged)]
-                if event.failed:
-                    return [self._messages.synthetic(event.text, tagged)]
-                return [self._messages.command_output(event.text, tagged)]
+                return [self._command_done(event, tagged)]
             case PromptWithdrawn():
                 return [self._lifecycle(event.uuid, "cancelled")]
             case ApprovalAsked():
@@ -221,6 +215,15 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _command_done(self, event: LocalCommandDone, tagged: Tagged) -> Json:
+        if event.failure is not None:
+            from yume_shim.dialects.results import compaction_error
+
+            return self._messages.synthetic(compaction_error(event.failure), tagged)
+        if event.failed:
+            return self._messages.synthetic(event.text, tagged)
+        return self._messages.command_output(event.text, tagged)
 
     def _system(
         self,
