@@ -40,6 +40,7 @@ from yume_shim.types.events import (
     BlockStarted,
     CallDenied,
     CommandRefused,
+    CommandsChanged,
     Compacted,
     CompactEnded,
     Compacting,
@@ -193,6 +194,11 @@ class NestedDialect:
                 from yume_shim.dialects.hook_lines import nested_hook_line
 
                 return [nested_hook_line(event, tagged.parent_call_id, self._messages.session_id, tagged.uuid)]
+            case CommandsChanged():
+                from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
+
+                session = self._messages.session_id
+                return [CommandsChangedLine(commands=list(event.commands), session_id=session, uuid=tagged.uuid)]
             case Pong():
                 return [PongLine()]
             case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
