@@ -10,7 +10,7 @@ from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.calls import PreparedCall
+from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
     BlockDelta,
@@ -235,3 +235,37 @@ class Bench:
 def info(spec: ModelSpec = SPEC, session_id: str = "s-1") -> SessionInfo:
     """A session's description."""
     return SessionInfo(session_id, "/nowhere", spec.endpoint.name, spec.id, "default", ())
+
+
+class NoHooks:
+    """Implements `types.ports.Hooks`: every answer changes nothing."""
+
+    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
+        return BeforeCall()
+
+    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
+        return AfterCall(output)
+
+    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
+        return None
+
+    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
+        return ()
+
+    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
+        return PromptVerdict()
+
+    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
+        return StopVerdict()
+
+    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
+        return None
+
+    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
+        return ()
+
+    def turn_ended(self) -> None:
+        pass
+
+    def session_ended(self, reason: str, cancel: Cancel) -> None:
+        pass

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from yume_shim.types.calls import AfterCall, BeforeCall, PromptVerdict, StopVerdict
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.types.blocks import Json
-    from yume_shim.types.calls import PreparedCall
-    from yume_shim.types.outputs import Decision, ToolOutput
-    from yume_shim.types.ports import Cancel, Hooks
+    from yume_shim.types.ports import Hooks
     from yume_shim.types.settings import HookSettings
 
 
 class LazyHooks:
-    """Implements `types.ports.Hooks`; without hooks every answer changes nothing. `register` runs on the stdin reader's
-    thread, the rest on those of loops and calls."""
+    """`register` runs on the stdin reader's thread, `get` on those of loops and calls; the hooks are replaced as a
+    whole."""
 
     def __init__(self, settings: HookSettings, services: Callable[[], HookServices]) -> None:
         self._settings, self._services = settings, services
         self._hooks: Hooks | None = None
         if settings.sources:
             self._load(None)
+
+    def get(self) -> Hooks | None:
+        """The hooks; None if there are none."""
+        return self._hooks
 
     def register(self, table: Json) -> None:
         """Add the hooks of `initialize`; those of an earlier one are replaced."""
@@ -45,37 +45,3 @@ class LazyHooks:
             elif hook.problem:
                 services.log("warning", f"a {hook.event} hook is not run: {hook.problem}")
         self._hooks = SessionHooks(HookRunner(found[:MAX_HOOKS], services))
-
-    # ------------------------------------------------------------ Hooks
-
-    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
-        return BeforeCall() if self._hooks is None else self._hooks.before(prepared, cancel)
-
-    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
-        return AfterCall(output) if self._hooks is None else self._hooks.after(prepared, output, cancel)
-
-    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
-        return None if self._hooks is None else self._hooks.permission(prepared, decision, cancel)
-
-    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
-        return () if self._hooks is None else self._hooks.session_started(source, cancel)
-
-    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
-        return PromptVerdict() if self._hooks is None else self._hooks.prompt(text, cancel)
-
-    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        return StopVerdict() if self._hooks is None else self._hooks.stopping(text, cancel, active=active)
-
-    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
-        return None if self._hooks is None else self._hooks.compacting(trigger, instructions, cancel)
-
-    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
-        return () if self._hooks is None else self._hooks.compacted(trigger, summary, cancel)
-
-    def turn_ended(self) -> None:
-        if self._hooks is not None:
-            self._hooks.turn_ended()
-
-    def session_ended(self, reason: str, cancel: Cancel) -> None:
-        if self._hooks is not None:
-            self._hooks.session_ended(reason, cancel)

@@ -99,7 +99,7 @@ class Program:
             refine=self._providers.refine,
             advise=startup.models.advise,
             await_tools=self._mcp.wait,
-            hooks=self._hooks,
+            hooks=self._hooks.get,
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,

@@ -175,6 +175,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "CLAUDE_CONFIG_DIR": "Folder of settings and transcripts instead of `~/.claude`",
     "MAX_MCP_OUTPUT_TOKENS": "The longest result of an MCP tool, in tokens",
     "MCP_TIMEOUT": "Milliseconds in which an MCP server must start",
+    "ENABLE_TOOL_SEARCH": "When MCP tools are deferred behind ToolSearch: true, false, auto:N (percent of the window)",
     "MCP_TOOL_TIMEOUT": "Milliseconds that a call of an MCP tool may take",
     "IS_SANDBOX": "1 = root may skip permissions",
     "MAX_THINKING_TOKENS": "Reasoning budget (`--max-thinking-tokens`)",

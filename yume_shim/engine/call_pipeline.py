@@ -121,7 +121,7 @@ class CallPipeline:
     # ------------------------------------------------------------ before, decide
 
     def _before(self, prepared: PreparedCall) -> BeforeCall:
-        hooks = self._services.hooks
+        hooks = self._services.hooks()
         if hooks is None:
             return UNCHANGED
         before = hooks.before(prepared, self._cancel)
@@ -155,8 +155,9 @@ class CallPipeline:
             return failed_result(call, judged.failed or ToolFailed(f"No such tool available: {call.name}"))
         if decision.confinement is not None:
             prepared = replace(prepared, confinement=decision.confinement)
-        if decision.verdict == "ask" and self._services.hooks is not None:
-            decision = self._services.hooks.permission(prepared, decision, self._cancel) or decision
+        hooks = self._services.hooks() if decision.verdict == "ask" else None
+        if hooks is not None:
+            decision = hooks.permission(prepared, decision, self._cancel) or decision
         if decision.verdict == "allow":
             return prepared
         call = prepared.call
@@ -214,7 +215,7 @@ class CallPipeline:
         return self._services.gate.decide(call, prepared.spec).verdict
 
     def _after(self, prepared: PreparedCall, output: ToolOutput) -> ToolOutput:
-        hooks = self._services.hooks
+        hooks = self._services.hooks()
         if hooks is None:
             return output
         after = hooks.after(prepared, output, self._cancel)
@@ -224,7 +225,7 @@ class CallPipeline:
 
     def _after_failure(self, prepared: PreparedCall, finished: ToolFinished) -> ToolFinished:
         finished = self._clean_failure(finished)
-        if self._services.hooks is None:
+        if self._services.hooks() is None:
             return finished
         failure = ToolOutput(finished.result.content, finished.structured, is_error=True)
         after = self._after(prepared, failure)

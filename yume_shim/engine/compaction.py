@@ -84,7 +84,7 @@ class Compactor:
     def summarise(self, trigger: Trigger, cut: int, before: int, instructions: str = "") -> Summary:
         """Ask for a summary of the first `cut` messages; `before` is the size of the whole. Raises CompactionFailed or
         Stopped; either way nothing has changed."""
-        emit, clock, hooks = self._services.emit, self._services.clock, self._services.hooks
+        emit, clock, hooks = self._services.emit, self._services.clock, self._services.hooks()
         begun = clock.monotonic()
         refused = None if hooks is None else hooks.compacting(trigger, instructions, self._cancel)
         if refused is not None:
@@ -139,7 +139,7 @@ class Compactor:
         self._run_hooks(summary)
 
     def _run_hooks(self, summary: Summary) -> None:
-        hooks, history = self._services.hooks, self._conversation.history
+        hooks, history = self._services.hooks(), self._conversation.history
         if hooks is None:
             return
         text = "\n".join(block.text for block in summary.message.blocks if isinstance(block, Text))

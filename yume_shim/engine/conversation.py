@@ -80,7 +80,9 @@ class Conversation:
     ) -> None:
         """Continue a stored conversation. `counted` = (tokens, messages, origin) of its last answer."""
         self.history = list(history)
-        self.used_ids = {block.id for entry in self.history for block in entry.blocks if isinstance(block, ToolCall)}
+        calls = [block for entry in self.history for block in entry.blocks if isinstance(block, ToolCall)]
+        self.used_ids = {call.id for call in calls}
+        self.services.toolbox.found[:] = dict.fromkeys(call.name for call in calls)
         self.tally.carry(spent)
         tokens, messages, origin = counted
         self.measured = Measured(tokens, messages, origin) if tokens else None

@@ -11,7 +11,7 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from yume_shim.engine.conversation import Conversation
     from yume_shim.types.commands import UserInput
@@ -24,8 +24,9 @@ SESSION_END_S = 5.0
 class HookSeams:
     """Used on the session's thread."""
 
-    def __init__(self, hooks: Hooks, conversation: Conversation) -> None:
-        self._hooks, self._conversation = hooks, conversation
+    def __init__(self, hooks: Callable[[], Hooks | None], conversation: Conversation) -> None:
+        """`hooks` returns the hooks as they are now: a host may replace its own."""
+        self._get, self._conversation = hooks, conversation
         self._begun = False
 
     def begin(self, cancel: Cancel) -> tuple[str, ...]:
@@ -33,22 +34,27 @@ class HookSeams:
         if self._begun:
             return ()
         self._begun = True
-        return self._hooks.session_started("resume" if self._conversation.history else "startup", cancel)
+        hooks = self._get()
+        source = "resume" if self._conversation.history else "startup"
+        return () if hooks is None else hooks.session_started(source, cancel)
 
     def ask(self, prompts: Sequence[UserInput], cancel: Cancel) -> PromptVerdict:
         """What hooks say about prompts that are to run."""
-        notes = self.begin(cancel)
+        notes, hooks = self.begin(cancel), self._get()
+        if hooks is None:
+            return PromptVerdict()
         text = "\n".join(block.text for prompt in prompts for block in prompt.blocks if isinstance(block, Text))
-        verdict = self._hooks.prompt(text, cancel)
+        verdict = hooks.prompt(text, cancel)
         return replace(verdict, notes=(*notes, *verdict.notes))
 
     def end(self) -> None:
         """Run the hooks of the session's end, if it has begun, for a limited time."""
-        if not self._begun:
+        hooks = self._get()
+        if hooks is None or not self._begun:
             return
         limit = CancelSignal()
         timer = threading.Timer(SESSION_END_S, limit.set)
         timer.daemon = True
         timer.start()
-        self._hooks.session_ended("other", limit)
+        hooks.session_ended("other", limit)
         timer.cancel()

@@ -106,7 +106,7 @@ class LocalCommands:
 
     def clear(self) -> None:
         """Start a new conversation under a new id."""
-        hooks, never = self._services.hooks, CancelSignal()
+        hooks, never = self._services.hooks(), CancelSignal()
         if hooks is not None:
             hooks.session_ended("clear", never)
         before = self._conversation.session_id

@@ -206,9 +206,10 @@ class Loop:
 
     def _ask_stop_hooks(self, sent_back: int) -> StopVerdict | None:
         """What hooks say to the end of this turn; None if they are not asked (any more)."""
-        if self._services.hooks is None or self._depth or sent_back >= MAX_SENT_BACK:
+        hooks = self._services.hooks()
+        if hooks is None or self._depth or sent_back >= MAX_SENT_BACK:
             return None
-        return self._services.hooks.stopping(self.text, self._cancel, active=sent_back > 0)
+        return hooks.stopping(self.text, self._cancel, active=sent_back > 0)
 
     # ------------------------------------------------------------ requests
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.compaction import Compactor
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.tool_search import Offer
     from yume_shim.types.blocks import Message
     from yume_shim.types.errors import Failure, TokenLimits
     from yume_shim.types.models import ModelSpec, ToolSpec, Usage
@@ -39,6 +40,10 @@ MIN_WINDOW = 1_024
 FRAME_ADVICE = (
     "the system prompt and the tools take about {frame} of {window} tokens: offer fewer tools (--tools), or give the "
     "server a larger context"
+)
+DEFERRED = (
+    "{deferred} of {total} tools are deferred: {model} is not offered so many at once. It finds them with the tool "
+    "ToolSearch."
 )
 OVERFLOW_SHARE = 0.7
 """A request that was refused as too long is sent again without a summary only if trimming brings it down to this part
@@ -348,7 +353,21 @@ class Requests:
         return min(self._services.settings.model.max_output_tokens or most, most)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        return self._services.toolbox.specs()
+        toolbox = self._services.toolbox
+        offer = toolbox.offer(self._spec, self._services.settings.env)
+        if offer is None:
+            return toolbox.specs()
+        if offer.deferred:
+            self._announce_deferred(offer)
+        return offer.specs
+
+    def _announce_deferred(self, offer: Offer) -> None:
+        """Say once per model that some tools are found by search only."""
+        once = f"tools_deferred {self._spec.origin}"
+        if once not in self._conversation.notices_given:
+            self._conversation.notices_given.add(once)
+            text = DEFERRED.format(deferred=offer.deferred, total=offer.total, model=self._spec.id)
+            self._services.emit(Notice("tools_deferred", text))
 
 
 def _kind_of(note: str) -> str:

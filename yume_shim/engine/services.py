@@ -44,6 +44,10 @@ def _no_advice(failure: Failure, spec: ModelSpec) -> Failure:
     return failure
 
 
+def _no_hooks() -> Hooks | None:
+    return None
+
+
 @value
 class EngineServices:
     """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
@@ -70,8 +74,8 @@ class EngineServices:
     """The provider's own count of a request's tokens; None if it has none. Never raises."""
     advise: Callable[[Failure, ModelSpec], Failure] = _no_advice
     """A failure that ends a turn, with what the user can do about it."""
-    hooks: Hooks | None = None
-    """None = no hooks, and none can be added."""
+    hooks: Callable[[], Hooks | None] = _no_hooks
+    """The hooks as they are now: a host may register some later. None = there are none."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None

@@ -8,7 +8,6 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
 from yume_shim.types.blocks import Message, Text
-from yume_shim.types.calls import PromptVerdict
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, ToolFailed
 from yume_shim.types.events import (
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Block
+    from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Hooks
 
 MAX_KNOWN_UUIDS = 10_000
 """How many prompt uuids are remembered to recognise a repeated one."""
@@ -74,7 +73,7 @@ class Session:
         self._running = False
         self._known_uuids: dict[str, None] = {}
         self._leaving = False
-        self._seams = None if services.hooks is None else _seams(services.hooks, self._conversation)
+        self._seams: HookSeams | None = None
         self.last_end: TurnEnded | None = None
         self.compact_failed = False
         """The host's last `compact` failed, and no turn followed it."""
@@ -259,8 +258,8 @@ class Session:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
         fresh = self._register(prompt)
         if fresh:
-            if self._seams is not None:
-                self._seams.begin(self._begin_work())
+            if (seams := self._hook_seams()) is not None:
+                seams.begin(self._begin_work())
             self.compact_failed = False
             self._report_state("running")
             self.last_end = self._local().run(command, prompt, self._begin_work(), lambda: self._reason)
@@ -280,16 +279,17 @@ class Session:
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
-        verdict = PromptVerdict() if self._seams is None else self._seams.ask(fresh, self._begin_work())
+        seams = self._hook_seams()
+        verdict = None if seams is None else seams.ask(fresh, self._begin_work())
         info = self.info()
         self.compact_failed = False
         self._report_state("running")
-        if verdict.blocked is not None:
+        if verdict is not None and verdict.blocked is not None:
             self._block(fresh, uuids, info, verdict)
             return True
         self._conversation.history.append(self._announce(fresh))  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids))
-        self._add_notes(verdict.notes)
+        self._add_notes(() if verdict is None else verdict.notes)
         self._attach(fresh)
         if fresh[0].should_query:
             self.last_end = self._run_turn(info, uuids)
@@ -325,8 +325,9 @@ class Session:
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
-        if self._services.hooks is not None:
-            self._services.hooks.turn_ended()
+        hooks = self._services.hooks()
+        if hooks is not None:
+            hooks.turn_ended()
 
     def _announce(self, prompts: Sequence[UserInput]) -> Message:
         """Announce each prompt under its own uuid; returns all of them joined into one message."""
@@ -356,6 +357,15 @@ class Session:
             self._services.emit(NoteAdded(note, counts=False))
             prompt = self._conversation.history[-1]
             self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, Text(note)))
+
+    def _hook_seams(self) -> HookSeams | None:
+        """The seams for hooks, from the moment there are hooks."""
+        hooks = self._services.hooks()
+        if hooks is not None and self._seams is None:
+            from yume_shim.engine.hook_seams import HookSeams
+
+            self._seams = HookSeams(self._services.hooks, self._conversation)
+        return self._seams
 
     def _block(
         self, prompts: Sequence[UserInput], uuids: tuple[str, ...], info: SessionInfo, verdict: PromptVerdict
@@ -396,12 +406,6 @@ class Session:
         if len(self._known_uuids) > MAX_KNOWN_UUIDS:
             self._known_uuids.pop(next(iter(self._known_uuids)))
         return True
-
-
-def _seams(hooks: Hooks, conversation: Conversation) -> HookSeams:
-    from yume_shim.engine.hook_seams import HookSeams
-
-    return HookSeams(hooks, conversation)
 
 
 def _append_blocks(blocks: list[Block], more: tuple[Block, ...]) -> None:

@@ -7,11 +7,12 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from yume_shim.engine.tool_search import Offer, ToolSearch
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
-    from yume_shim.types.models import ToolSpec
+    from yume_shim.types.models import ModelSpec, ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
     from yume_shim.types.ports import ToolSource
 
@@ -20,9 +21,14 @@ class Toolbox:
     """If two sources offer the same name, the earlier source wins. `only` limits it to some names (a child's tools).
     It caches nothing, so a source may change what it offers between two requests."""
 
-    def __init__(self, sources: Sequence[ToolSource], only: frozenset[str] | None = None) -> None:
+    def __init__(
+        self, sources: Sequence[ToolSource], only: frozenset[str] | None = None, found: list[str] | None = None
+    ) -> None:
         self._sources = tuple(sources)
         self._only = only
+        self.found: list[str] = [] if found is None else found
+        """Deferred tools that were found or called (`engine/tool_search.py`)."""
+        self._search: ToolSearch | None = None
 
     def add(self, source: ToolSource) -> None:
         """Offer the tools of one more source from now on. Safe from any thread: the sources are replaced as a whole."""
@@ -30,7 +36,7 @@ class Toolbox:
 
     def with_source(self, source: ToolSource) -> Toolbox:
         """The same tools and those of one more source."""
-        return Toolbox((*self._sources, source), self._only)
+        return Toolbox((*self._sources, source), self._only, self.found)
 
     def limited_to(self, names: Sequence[str]) -> Toolbox:
         """Only the tools with these names or aliases."""
@@ -47,6 +53,18 @@ class Toolbox:
                 if self._only is None or spec.name in self._only:
                     found.setdefault(spec.name, spec)
         return tuple(found.values())
+
+    def offer(self, model: ModelSpec, env: Mapping[str, str]) -> Offer | None:
+        """What a request to this model offers, if not simply `specs`: tools are deferred if its endpoint or the
+        context has no room for all."""
+        specs, limit = self.specs(), model.endpoint.quirks.max_tools
+        if (not limit or len(specs) <= limit) and not any(spec.source == "mcp" for spec in specs):
+            return None
+        if self._search is None:
+            from yume_shim.engine.tool_search import ToolSearch
+
+            self._search = ToolSearch(self.found)
+        return self._search.offer(specs, model, env)
 
     def names(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self.specs())
@@ -77,6 +95,8 @@ class Toolbox:
         if found is None:
             raise self._missing(call.name)
         source, spec = found
+        if self._search is not None:
+            self._search.note_call(spec.name)
         if not source.own_schemas:
             check_foreign_input(call, spec)
         return source.prepare(call, spec)
@@ -90,7 +110,8 @@ class Toolbox:
             spec = source.find(name)
             if spec is not None and (self._only is None or spec.name in self._only):
                 return source, spec
-        return None
+        spec = None if self._search is None else self._search.find(name)
+        return None if spec is None or self._search is None else (self._search, spec)
 
     def _missing(self, name: str) -> ToolFailed:
         text = f"Error: No such tool available: {name}"

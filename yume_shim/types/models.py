@@ -171,6 +171,9 @@ class Quirks:
     """How many pages all PDFs of a request may have; 0 = no limit. Longer ones are sent as text."""
     pdf_pages_large: int = 0
     """The same for models whose window holds a million tokens; 0 = the same limit."""
+    max_tools: int = 0
+    """How many tools a request may offer; 0 = no limit. The others are deferred: the model finds them with
+    ToolSearch."""
 
 
 @value

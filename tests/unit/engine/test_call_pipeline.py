@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.engine_fakes import Bench, FunctionTools, ScriptedAsker, ScriptedProvider, TableGate
-from yume_shim.app.lazy_hooks import LazyHooks
+from tests.helpers.engine_fakes import Bench, FunctionTools, NoHooks, ScriptedAsker, ScriptedProvider, TableGate
 from yume_shim.engine.calls import CallRunner
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.types.blocks import ToolCall
@@ -15,11 +14,9 @@ from yume_shim.types.calls import AfterCall, BeforeCall
 from yume_shim.types.errors import Cancelled, ToolFailed
 from yume_shim.types.events import CallDenied, NoteAdded, ToolFinished, ToolStarted
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
-from yume_shim.types.settings import HookSettings
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
-    from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import Cancel
@@ -37,15 +34,10 @@ class CountingGate(TableGate):
         return super().decide(call, spec)
 
 
-def no_services() -> HookServices:
-    raise AssertionError("no hook is configured")
-
-
-class Hooks(LazyHooks):
+class Hooks(NoHooks):
     """Fixed answers; records what it was shown."""
 
     def __init__(self, before: BeforeCall | None = None, output: ToolOutput | None = None, note: str = "") -> None:
-        super().__init__(HookSettings(), no_services)
         self._before, self._output, self._note = before or BeforeCall(), output, note
         self.seen: list[tuple[str, Any]] = []
 
@@ -68,7 +60,7 @@ def run(
     bench: Bench, *calls: ToolCall, hooks: Hooks | None = None, cancel: CancelSignal | None = None
 ) -> list[ToolFinished]:
     done: list[ToolFinished] = []
-    CallRunner(replace(bench.services, hooks=hooks), cancel or CancelSignal()).run_all(calls, done)
+    CallRunner(replace(bench.services, hooks=lambda: hooks), cancel or CancelSignal()).run_all(calls, done)
     return done
 
 
