@@ -112,7 +112,8 @@ class Combined:
     @property
     def verdict(self) -> Verdict:
         found = {"deny" if answer.blocks else answer.verdict for answer in self.answers}
-        return next((verdict for verdict in ("deny", "ask", "allow") if verdict in found), "")
+        strongest: tuple[Verdict, ...] = ("deny", "ask", "allow")
+        return next((verdict for verdict in strongest if verdict in found), "")
 
     @property
     def reason(self) -> str:
