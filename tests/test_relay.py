@@ -67,7 +67,10 @@ class Place:
         ended = child.run([*form, *argv], script, cwd=self.cwd, env=self.env)
         lines = [codec.loads(line) for line in ended.stdout.splitlines()]
         warned = [line["content"] for line in lines if line.get("tag") == "text_tools"]
-        assert [line.partition("] warning ")[2] for line in ended.stderr.decode().splitlines()] == warned
+        said = [line.partition("] warning ")[2] for line in ended.stderr.decode().splitlines()]
+        dropped = [line for line in said if "reasoning blocks left out" in line]  # another model's cannot be sent
+        assert [line for line in said if line not in dropped] == warned
+        assert len(dropped) <= 1
         return lines
 
 

@@ -82,7 +82,9 @@ class ControlRequests:
             append if isinstance(append, str) else None,
             schema if isinstance(schema, dict) else None,
         )
-        return initialize_body(self._session.info(), self._models, self._version)
+        parts = self._mcp.parts
+        commands = parts.told_commands() if parts is not None else ()
+        return initialize_body(self._session.info(), self._models, self._version, commands)
 
     def _start_host_servers(self, body: Json) -> None:
         """MCP servers in the host's process: those it names here, and those of `--mcp-config`."""

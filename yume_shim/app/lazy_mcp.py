@@ -38,6 +38,16 @@ class LazyMcp:
         """The servers for init lines."""
         return self.parts.servers.summary() if self.parts is not None else ()
 
+    def commands(self) -> tuple[Json, ...]:
+        """Prompts of the servers, as slash commands."""
+        return self.parts.commands() if self.parts is not None else ()
+
+    def expand(self, name: str, arguments: str, cancel: Cancel) -> str | None:
+        """The text of a prompt; None if there is none of this name. Raises ToolFailed or Cancelled."""
+        if self.parts is None or not name.startswith("mcp__"):
+            return None
+        return self.parts.expand(name, arguments, cancel)
+
     def close(self) -> None:
         if self.parts is not None:
             self.parts.close()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
+from yume_shim.app.start import LOCAL_COMMANDS
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
+from yume_shim.host.control import described
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.events import ElicitationAsked, ServersChanged
+from yume_shim.types.events import CommandsChanged, ElicitationAsked, ServersChanged
 from yume_shim.types.settings import McpServer
 
 TYPE_CHECKING = False
@@ -41,6 +45,9 @@ class McpParts:
         """Set when the program ends."""
         self.env, self.connect_s = settings.env, settings.mcp.connect_s
         self._tool_names = tool_names
+        self._telling = threading.Lock()
+        self._told: tuple[Json, ...] | None = None
+        """The commands that the host knows; None = it has not asked for them."""
         self.servers = McpServers(
             settings.mcp.servers,
             McpServices(
@@ -72,14 +79,43 @@ class McpParts:
             if self.servers.get(name) is None:
                 self.servers.add(McpServer(name=name, kind="sdk", source="sdk", waited_for=True))
 
+    def commands(self) -> tuple[Json, ...]:
+        """Prompts of the servers as slash commands, with descriptions and hints for arguments."""
+        if not self._settings.host.slash_commands or not any(server.prompts for server in self.servers.all()):
+            return ()
+        from yume_shim.extensions.mcp.prompts import commands
+
+        return commands(self.servers.all())
+
+    def told_commands(self) -> tuple[Json, ...]:
+        """The same for the answer to `initialize`: from now on changes are announced."""
+        with self._telling:
+            self._told = self.commands()
+            return self._told
+
+    def expand(self, name: str, arguments: str, cancel: Cancel) -> str | None:
+        """The text of a prompt; None if there is none of this name. Raises ToolFailed or Cancelled."""
+        from yume_shim.extensions.mcp.prompts import prompt_text
+
+        return prompt_text(self.servers.all(), name, arguments, cancel)
+
     def close(self) -> None:
         """End all servers."""
         self.servers.close()
         self.lifetime.set()
 
     def _on_change(self) -> None:
-        if self._tool_names is not None and not self.lifetime.is_set():
-            self._emit(ServersChanged(self.servers.summary(), self._tool_names()))
+        if self.lifetime.is_set():
+            return
+        if self._tool_names is not None:
+            names = tuple(str(command["name"]) for command in self.commands())
+            self._emit(ServersChanged(self.servers.summary(), self._tool_names(), names))
+            return
+        with self._telling:
+            now = self.commands()
+            changed, self._told = self._told not in (None, now), self._told if self._told is None else now
+            if changed:
+                self._emit(CommandsChanged((*(described(name) for name in LOCAL_COMMANDS), *now)))
 
     def _elicit(self, server: str, params: Json, cancel: Cancel) -> Json:
         """Pass a server's question to the host; without a host that answers it is declined."""

@@ -21,6 +21,7 @@ from yume_shim.host.imports import one_at_a_time
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
 from yume_shim.types.folders import home_folder
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class Program:
             refine=self._providers.refine,
             advise=startup.models.advise,
             await_tools=self._mcp.wait,
+            expand=self._mcp.expand,
             hooks=self._hooks.get,
             learned=self._providers.learned,
             count=self._providers.count,
@@ -227,7 +229,11 @@ class Program:
 
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
-        return self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+        info = self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+        commands = self._mcp.commands()
+        if not commands:
+            return info
+        return replace(info, slash_commands=(*info.slash_commands, *(str(command["name"]) for command in commands)))
 
     def _open_asker(self) -> Asker:
         """Who answers permission questions: a tool of an MCP server, or the host."""

@@ -36,6 +36,7 @@ from yume_shim.types.events import (
     BlockStarted,
     CallDenied,
     CommandRefused,
+    CommandsChanged,
     Compacted,
     CompactEnded,
     Compacting,
@@ -193,6 +194,7 @@ class FlatDialect:
                 | CompactEnded()
                 | EntriesWritten()
                 | ResumeFailed()
+                | CommandsChanged()
             ):
                 return []
 

@@ -108,7 +108,8 @@ def system_line(event: SystemEvent) -> Json:
         case Compacted():
             return CompactBoundaryLine(trigger=event.trigger, pre_tokens=event.before, post_tokens=event.after)
         case ServersChanged():
-            return McpLine(servers=list(event.servers), tools=list(event.tools))
+            commands = list(event.commands) or None
+            return McpLine(servers=list(event.servers), tools=list(event.tools), commands=commands)
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
 

@@ -40,6 +40,7 @@ from yume_shim.types.events import (
     BlockStarted,
     CallDenied,
     CommandRefused,
+    CommandsChanged,
     Compacted,
     CompactEnded,
     Compacting,
@@ -170,13 +171,7 @@ class NestedDialect:
             case Compacted():
                 return self._compacted(event, tagged)
             case LocalCommandDone():
-                if event.failure is not None:
-                    from yume_shim.dialects.results import compaction_error
-
-                    return [self._messages.synthetic(compaction_error(event.failure), tagged)]
-                if event.failed:
-                    return [self._messages.synthetic(event.text, tagged)]
-                return [self._messages.command_output(event.text, tagged)]
+                return [self._command_done(event, tagged)]
             case PromptWithdrawn():
                 return [self._lifecycle(event.uuid, "cancelled")]
             case ApprovalAsked():
@@ -199,6 +194,11 @@ class NestedDialect:
                 from yume_shim.dialects.hook_lines import nested_hook_line
 
                 return [nested_hook_line(event, tagged.parent_call_id, self._messages.session_id, tagged.uuid)]
+            case CommandsChanged():
+                from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
+
+                session = self._messages.session_id
+                return [CommandsChangedLine(commands=list(event.commands), session_id=session, uuid=tagged.uuid)]
             case Pong():
                 return [PongLine()]
             case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
@@ -221,6 +221,15 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _command_done(self, event: LocalCommandDone, tagged: Tagged) -> Json:
+        if event.failure is not None:
+            from yume_shim.dialects.results import compaction_error
+
+            return self._messages.synthetic(compaction_error(event.failure), tagged)
+        if event.failed:
+            return self._messages.synthetic(event.text, tagged)
+        return self._messages.command_output(event.text, tagged)
 
     def _system(
         self,

@@ -8,6 +8,10 @@ from __future__ import annotations
 import errno
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 CHUNK = 1 << 20
 PIPES = ("/dev/fd/", "/proc/self/fd/")
 """What `<(command)` in a shell becomes. A person wrote it, so it may be read although it is a pipe."""
@@ -52,10 +56,12 @@ def read_whole(path: str, limit: int, *, pipes: bool = False) -> bytes:
     return data
 
 
-def read_handle(handle: int, limit: int) -> bytes:
-    """Up to `limit` bytes from an open file."""
+def read_handle(handle: int, limit: int, check: Callable[[], None] | None = None) -> bytes:
+    """Up to `limit` bytes from an open file. `check` is called between reads and may raise."""
     parts: list[bytes] = []
     while limit > 0:
+        if check is not None:
+            check()
         part = os.read(handle, min(CHUNK, limit))
         if not part:
             break

@@ -68,6 +68,9 @@ class EngineServices:
     """The model with the limits that its endpoint reports, asked for when a turn begins; never raises."""
     await_tools: Callable[[Cancel], None] | None = None
     """Waits before a turn until sources that start slowly offer their tools, within their limits; never raises."""
+    expand: Callable[[str, str, Cancel], str | None] | None = None
+    """(command, arguments) → what a slash command of a source adds for the model; None = there is no such command.
+    Raises ToolFailed or Cancelled."""
     learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
     """The model with the limits that refusals have named in this process; asked for before each request."""
     count: Callable[[Request, Cancel], int | None] = _not_counted

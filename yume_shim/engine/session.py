@@ -9,7 +9,7 @@ from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
-from yume_shim.types.errors import BadInvocation, ToolFailed
+from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
     ModelChanged,
@@ -252,7 +252,29 @@ class Session:
         return self._locals
 
     def _is_plain(self, prompt: UserInput) -> bool:
-        return self._command_of(prompt) is None
+        return self._command_of(prompt) is None and not self._calls_command(prompt)
+
+    def _calls_command(self, prompt: UserInput) -> bool:
+        """Whether the prompt may be a slash command that a source offers."""
+        first = prompt.blocks[0] if prompt.blocks else None
+        commands = self._services.settings.host.slash_commands and self._services.expand is not None
+        return commands and isinstance(first, Text) and first.text.lstrip().startswith("/mcp__")
+
+    def _expand(self, prompts: Sequence[UserInput], verdict: PromptVerdict | None) -> PromptVerdict | None:
+        """The verdict with what slash commands add for the model; a command that fails blocks the prompt."""
+        if (verdict is not None and verdict.blocked is not None) or not any(map(self._calls_command, prompts)):
+            return verdict
+        from yume_shim.engine.prompt_commands import command_texts
+        from yume_shim.types.calls import PromptVerdict
+
+        try:
+            texts = command_texts(self._services, prompts, self._begin_work())
+        except ToolFailed as failed:
+            return PromptVerdict(f"Error: {failed.message}")
+        except Cancelled:
+            return verdict  # the turn ends at once: it looks at the same signal
+        verdict = verdict or PromptVerdict()
+        return replace(verdict, notes=(*texts, *verdict.notes))
 
     def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
@@ -281,6 +303,7 @@ class Session:
             self._services.await_tools(self._begin_work())
         seams = self._hook_seams()
         verdict = None if seams is None else seams.ask(fresh, self._begin_work())
+        verdict = self._expand(fresh, verdict)
         info = self.info()
         self.compact_failed = False
         self._report_state("running")

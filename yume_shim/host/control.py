@@ -89,13 +89,21 @@ class ControlResponder:
             self._log("error", f"control request {subtype} failed after its answer: {error!r}")
 
 
-def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str) -> Json:
+def described(name: str) -> Json:
+    """A command of this program in a list of commands."""
+    return {"name": name, "description": "", "argumentHint": ""}
+
+
+def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str, commands: tuple[Json, ...] = ()) -> Json:
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
-    `version` is the version of the Claude CLI whose protocol this program speaks.
+    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are those of MCP servers,
+    with descriptions.
     """
+    others = {command["name"] for command in commands}
+    own = [described(name) for name in info.slash_commands if name not in others]
     return {
-        "commands": [{"name": name, "description": "", "argumentHint": ""} for name in info.slash_commands],
+        "commands": [*own, *commands],
         "agents": [{"name": name, "description": ""} for name in info.agents],
         "output_style": "default",
         "available_output_styles": ["default"],

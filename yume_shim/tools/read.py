@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.disk.bounded import CHUNK, read_handle
 from yume_shim.text.codec import loads
 from yume_shim.tools.files import media, text_files
 from yume_shim.types.errors import ToolFailed
@@ -34,7 +35,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         os.lseek(handle, 0, os.SEEK_SET)
         kind = media.kind_of(head)
         if kind:
-            data = text_files.read_handle(handle, media.limit_of(kind) + 1, context.cancel)
+            data = read_handle(handle, media.limit_of(kind) + 1, context.cancel.check)
             return media.show(shown, kind, data, facts.st_size, given.get("pages", ""))
         if _is_binary(head):
             raise ToolFailed(
@@ -43,7 +44,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
                 before_run=True,
             )
         if shown.lower().endswith(".ipynb") and facts.st_size <= text_files.MAX_TEXT_BYTES:
-            data = text_files.read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel)
+            data = read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel.check)
             cells = _notebook_cells(data)
             if cells is not None:
                 from yume_shim.tools.files import notebook_cells
@@ -71,7 +72,7 @@ def _text(
         raise ToolFailed("`limit` must be at least 1.", before_run=True)
     if facts.st_size <= text_files.MAX_TEXT_BYTES:
         # Some files, such as those below /proc, report no size: what is read counts.
-        data = text_files.read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel)
+        data = read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel.check)
         if not ranged and len(data) > most:
             raise _too_large(len(data), most)
         lines = text_files.plain(text_files.decode(data).text).replace("\r\n", "\n").split("\n")
@@ -120,7 +121,7 @@ def _pick_lines(handle: int, first: int, count: int | None, most: int, cancel: C
     parts: list[bytes] = []
     while True:
         cancel.check()
-        chunk = os.read(handle, text_files.CHUNK)
+        chunk = os.read(handle, CHUNK)
         if not chunk:
             break
         ends = chunk.count(b"\n")

@@ -26,6 +26,7 @@ from yume_shim.types.model_events import ResponseEnded as ResponseEnded
 from yume_shim.types.model_events import ResponseFailed as ResponseFailed
 from yume_shim.types.model_events import ResponseStarted as ResponseStarted
 from yume_shim.types.models import Usage
+from yume_shim.types.side_events import CommandsChanged as CommandsChanged
 from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
@@ -364,6 +365,7 @@ EngineEvent = (
     | ServerMessage
     | ElicitationAsked
     | ServersChanged
+    | CommandsChanged
     | HookAsked
     | QuestionWithdrawn
     | HookStarted

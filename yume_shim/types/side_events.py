@@ -137,6 +137,15 @@ class ServersChanged:
 
     servers: tuple[Json, ...]
     tools: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    """Their prompts, as slash commands."""
+
+
+@value
+class CommandsChanged:
+    """All slash commands as they are now, after the host was given another list."""
+
+    commands: tuple[Json, ...]
 
 
 @value

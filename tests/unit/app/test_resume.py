@@ -114,10 +114,16 @@ def test_continue_without_any_session_starts_a_new_one(home: Home) -> None:
     assert opened == OpenedSession("new-1", str(home.path("new-1")), notes=(NOTHING_TO_CONTINUE,))
 
 
-@pytest.mark.parametrize("name", [MISSING, "no such title"])
-def test_a_session_that_is_not_found(home: Home, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (MISSING, f"No conversation found with session ID: {MISSING}"),
+        ("no such title", "requires a valid session ID or session title"),
+    ],
+)
+def test_a_session_that_is_not_found(home: Home, name: str, message: str) -> None:
     home.store(ONE)
-    with pytest.raises(NoConversation, match=f"No conversation found with session ID: {name}") as caught:
+    with pytest.raises(NoConversation, match=message) as caught:
         home.open(resume=name)
     assert (caught.value.session_id, caught.value.kind) == (name, "not_found")
 

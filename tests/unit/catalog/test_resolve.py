@@ -234,7 +234,8 @@ def test_unknown_models_get_what_the_document_says() -> None:
     rows = re.findall(r"^\| (.+?) \| ([\d,]+) \| ([\d,]+) \|$", table, re.MULTILINE)
     assert len(rows) > 15
     for name, window, most in rows:
-        model = {"`o` and a digit": "o9-x", "anything else": "zeta-1"}.get(name) or name.strip("`") + "-zz"
+        special = {"`o` and a digit": "o9-x", "anything else": "zeta-1"}
+        model = special.get(str(name)) or f"{str(name).strip('`')}-zz"
         spec = catalog(provider="openrouter").resolve(model)
         expected = (int(window.replace(",", "")), int(most.replace(",", "")))
         assert (spec.window, spec.max_output, spec.known) == (*expected, False), name

@@ -91,5 +91,6 @@ def test_initialize_body() -> None:
         "pid": os.getpid(),
         "claude_code_version": "2.1.325",
         "current_permission_mode": "plan",
+        "hook_on_failure_supported": True,
         "capabilities": [],
     }

@@ -172,12 +172,14 @@ class InitLine(FlatLine):
 
 @record
 class McpLine(FlatLine):
-    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session."""
+    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session,
+    `commands` the prompts of servers: a prompt `/NAME words` runs one."""
 
     type: Literal["system"] = "system"
     subtype: Literal["mcp"] = "mcp"
     servers: list[Json]
     tools: list[str]
+    commands: list[str] | None = ABSENT
 
 
 @record

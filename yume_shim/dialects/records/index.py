@@ -55,6 +55,7 @@ NESTED: tuple[type[Record], ...] = (
     nested_system_records.HookStartedLine,
     nested_system_records.HookResponseLine,
     nested_system_records.SessionStateLine,
+    nested_system_records.CommandsChangedLine,
     nested_system_records.CompactBoundaryLine,
     nested_records.AssistantLine,
     nested_records.ApiErrorLine,

@@ -185,6 +185,15 @@ class SessionStateLine(SystemLine):
 
 
 @record
+class CommandsChangedLine(SystemLine):
+    """The prompts of MCP servers changed after the answer to `initialize`: `commands` are all slash commands now."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["commands_changed"] = "commands_changed"
+    commands: list[Json]
+
+
+@record
 class CompactBoundaryLine(SystemLine):
     """The history was compacted: the model no longer sees the messages before this line. `logical_parent_uuid` is the
     last of them."""

@@ -112,8 +112,11 @@ class Combined:
     @property
     def verdict(self) -> Verdict:
         found = {"deny" if answer.blocks else answer.verdict for answer in self.answers}
-        strongest: tuple[Verdict, ...] = ("deny", "ask", "allow")
-        return next((verdict for verdict in strongest if verdict in found), "")
+        if "deny" in found:
+            return "deny"
+        if "ask" in found:
+            return "ask"
+        return "allow" if "allow" in found else ""
 
     @property
     def reason(self) -> str:

@@ -73,7 +73,9 @@ class StdioChannel:
         self._why = ""
         self.last_words = ""
         """The last line of its stderr, for the message when it does not start."""
-        for work in (self._write, self._read, self._read_errors):
+        self._error_reader = threading.Thread(target=self._read_errors, name="mcp-stdio", daemon=True)
+        self._error_reader.start()
+        for work in (self._write, self._read):
             threading.Thread(target=work, name="mcp-stdio", daemon=True).start()
 
     # ------------------------------------------------------------ Channel
@@ -179,6 +181,7 @@ class StdioChannel:
         process.wait()
         if self._watcher is not None:
             self._watcher.remove(process.pid)
+        self._error_reader.join(STDIN_GRACE_S)  # its last words say why it ended
         self._ended.set()
         self._gone(self._why or CLOSED)
 

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 
+from yume_shim.disk.bounded import read_handle
 from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.disk.resolve import resolve
 from yume_shim.types.errors import ToolFailed
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from yume_shim.disk.resolve import Resolved
     from yume_shim.types.ports import Cancel
 
-CHUNK = 1 << 20
 MAX_TEXT_BYTES = 16 << 20
 """The largest file that is taken into memory to be read whole or edited."""
 MAX_NEIGHBOURS = 2_000
@@ -106,25 +106,11 @@ def open_file(path: str, shown: str, cwd: str, judged: str = "") -> tuple[int, o
     raise ToolFailed(f"Not a regular file: {shown}")
 
 
-def read_handle(handle: int, limit: int, cancel: Cancel) -> bytes:
-    """Up to `limit` bytes from an open file; stops early when cancelled."""
-    parts: list[bytes] = []
-    left = limit
-    while left > 0:
-        cancel.check()
-        part = os.read(handle, min(CHUNK, left))
-        if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
-
-
 def read_whole(path: str, shown: str, cwd: str, cancel: Cancel, judged: str = "") -> tuple[bytes, os.stat_result]:
     """A whole file for editing; refuses those too big to hold."""
     handle, facts = open_file(path, shown, cwd, judged)
     try:
-        data = read_handle(handle, MAX_TEXT_BYTES + 1, cancel)
+        data = read_handle(handle, MAX_TEXT_BYTES + 1, cancel.check)
     except OSError as error:
         raise os_failure(error, "read", shown) from None
     finally:

@@ -470,7 +470,8 @@ def test_a_missing_model_is_reported_with_a_hint(tmp_path: Path) -> None:
         lines, code = run(server.url, tmp_path)
     (error,) = [line for line in lines if line["type"] == "error"]
     assert (code, error["code"]) == (1, "not_found")
-    assert error["message"] == "model 'm' not found; get it with `ollama pull m`"
+    hint = "get it with `ollama pull m`; `yume-shim models` lists the known ones"
+    assert error["message"] == f"model 'm' not found; {hint}"
 
 
 def test_a_server_that_does_not_run_is_reported_with_a_hint(tmp_path: Path) -> None:
