@@ -2,8 +2,8 @@
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
-docs/protocol/flat.md from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py; the
-protected names from yume_shim/types/protected_names.py.
+docs/protocol/flat.md from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
+yume_shim/config/claude_settings.py; the protected names from yume_shim/types/protected_names.py.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> int:
             "lines out": flat_tables.lines_out(),
             "objects": flat_tables.objects(),
         },
-        os.path.join("docs", "settings.md"): {"settings": settings()},
+        os.path.join("docs", "settings.md"): {"settings": settings(), "keys of settings.json": settings_keys()},
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
         os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
         os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
@@ -185,6 +185,17 @@ def settings() -> str:
         lines.append(f"| `{each.key}` | {KINDS[each.kind][0]} | {each.default} | {over} | {each.meaning} |")
     lines += ["", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {meaning} |" for name, meaning in sorted(OTHER_VARIABLES.items())]
+    return "\n".join(lines) + "\n\n"
+
+
+def settings_keys() -> str:
+    """Every key of the Claude CLI's settings files: honoured, or ignored and why."""
+    from yume_shim.config.claude_settings import HONOURED, IGNORED
+
+    rows = [(key, "honoured", note) for key, note in HONOURED.items()]
+    rows += [(key, "ignored", reason) for key, reason in IGNORED.items()]
+    lines = ["", "| key | here | notes |", "|---|---|---|"]
+    lines += [f"| `{key}` | {state} | {note} |" for key, state, note in sorted(rows, key=lambda row: row[0].lower())]
     return "\n".join(lines) + "\n\n"
 
 

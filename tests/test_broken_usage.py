@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import child
 from tests.helpers.api_facts import FACTS
 from tests.helpers.fake_server import FakeServer
-from tests.helpers.scripted_model import ModelServer, cut, hold, say
+from tests.helpers.scripted_model import ModelServer, cut, hold, say, wire_of
 from tests.helpers.wire_writers import INPUT_TOKENS, OUTPUT_TOKENS
 
 if TYPE_CHECKING:
@@ -116,6 +116,50 @@ def test_figures_that_come_with_the_failure_are_used_as_they_are(api: str, tmp_p
     assert result["usage"] == usage
     assert "cost_estimated" not in result
     assert result["total_cost_usd"] == pytest.approx(49 / 1_000_000)
+
+
+@pytest.mark.parametrize("api", FAILED)
+def test_figures_of_an_answer_that_is_requested_again_are_added(api: str, tmp_path: Path) -> None:
+    with FakeServer(api, [FAILED[api], wire_of(api, [say("Done.")])]) as server:
+        result = run(api, server, tmp_path, "--max-retries", "1", "--on-cut", "restart")
+    assert result["result"] == "Done."
+    counted = [result["usage"][name] for name in ("input_tokens", "output_tokens", "cache_read_input_tokens")]
+    assert counted == [30 + INPUT_TOKENS, 9 + OUTPUT_TOKENS, 10]
+    assert result["modelUsage"]["m"]["inputTokens"] == 30 + INPUT_TOKENS
+
+
+def failed_at_once(code: str, message: str) -> list[Json]:
+    usage = {"input_tokens": 40, "input_tokens_details": {"cached_tokens": 10}, "output_tokens": 9}
+    response = {"id": "r1", "status": "failed", "error": {"code": code, "message": message}, "usage": usage}
+    return [{"type": "response.failed", "response": response}]
+
+
+TOO_LONG = failed_at_once(
+    "invalid_request_error",
+    "Invalid 'max_output_tokens': integer above maximum. Expected a value <= 2000, but got 8192.",
+)
+LIMITED = failed_at_once("rate_limit_exceeded", "Rate limit reached for requests")
+
+
+@pytest.mark.parametrize("failed", [TOO_LONG, LIMITED], ids=["adapted", "next key"])
+def test_figures_of_a_request_that_is_sent_again_at_once_are_added(failed: list[Json], tmp_path: Path) -> None:
+    """The request is adapted, or the next key takes over. The size of the conversation is that of the answer."""
+    api, done = "openai-responses", [say("Done.")]
+    (tmp_path / ".yume").mkdir()
+    with FakeServer(api, [failed, wire_of(api, done), wire_of(api, done)]) as server:
+        config = f'keys.acme = ["one-1111", "two-2222"]\n[endpoints.acme]\napi = "{api}"\nbase_url = "{server.url}"\n'
+        (tmp_path / ".yume" / "config.toml").write_text(config)
+        argv = ["--output-format", "flat", "--model", "acme/m", "--price", "1,1", "--max-retries", "0"]
+        hello = {"type": "user", "content": "Hello"}
+        env = child.clean_environment(tmp_path)
+        ended = child.run(argv, [hello, {"!after": "result"}, hello], cwd=tmp_path, env=env)
+        assert len(server.requests) == 3, ended.stderr
+    first, second = (line for line in ended.lines if line["type"] == "result")
+    counted = [first["usage"][name] for name in ("input_tokens", "output_tokens", "cache_read_input_tokens")]
+    assert counted == [30 + INPUT_TOKENS, 9 + OUTPUT_TOKENS, 10]
+    assert "cost_estimated" not in first
+    assert [line["input_tokens"] for line in ended.lines if line["type"] == "usage"] == [INPUT_TOKENS] * 2
+    assert second["usage"]["input_tokens"] == INPUT_TOKENS
 
 
 def test_figures_that_lag_are_completed_by_the_estimate(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_settings_files(tmp_path: Path, name: str, kind: str) -> None:
 
     def read() -> object:
         report = FileReport(lambda _, text: warnings.append(text))
-        return read_layers(("project", "local"), None, str(tmp_path), env, report)
+        return read_layers(("project", "local"), None, str(tmp_path), env, report, lambda: False)
 
     assert promptly(read) == []
     [warning] = warnings

@@ -139,6 +139,44 @@ def test_the_next_process_sends_what_fits_at_once(tmp_path: Path, api: str) -> N
     assert sent[0] > 2_000
 
 
+OLD_VERSION = "models/m is not found for API version v1, or is not supported for generateContent."
+NO_SYSTEM = 'Invalid JSON payload received. Unknown name "systemInstruction": Cannot find field.'
+
+
+@pytest.mark.parametrize(("message", "base"), [(OLD_VERSION, ""), (NO_SYSTEM, "/proxy/v1")])
+def test_the_next_process_asks_gemini_on_v1beta_at_once(tmp_path: Path, message: str, base: str) -> None:
+    status, word = (404, "NOT_FOUND") if message == OLD_VERSION else (400, "INVALID_ARGUMENT")
+    refused = [{"!status": status, "body": {"error": {"code": status, "message": message, "status": word}}}]
+    with FakeServer("google-genai", [refused, gemini(), gemini()]) as server:
+        for _ in range(2):
+            ended = start(tmp_path, "google-genai", server.url + base)
+            assert (ended.code, ended.stdout) == (0, b"Hi.\n"), ended.stderr
+        versions = [received.path.partition("/models")[0].rpartition("/")[2] for received in server.requests]
+    assert versions == ["v1", "v1beta", "v1beta"]
+
+
+def test_a_version_that_helped_nothing_is_not_kept(tmp_path: Path) -> None:
+    body = {"error": {"code": 404, "message": OLD_VERSION, "status": "NOT_FOUND"}}
+    with FakeServer("google-genai", [[{"!status": 404, "body": body}]]) as server:
+        assert start(tmp_path, "google-genai", server.url).code == 1
+    assert not (tmp_path / ".yume" / "facts.json").exists()
+
+
+def test_a_version_in_the_file_of_facts_is_checked(tmp_path: Path) -> None:
+    """Anyone may write the file; the version becomes a part of addresses."""
+    with FakeServer("google-genai", [gemini()]) as server:
+        (tmp_path / ".yume").mkdir()
+        now = int(time.time())
+        fact = {"at": now, "until": now + 9_999, "value": {"api_version": "../v1beta?x="}}
+        (tmp_path / ".yume" / "facts.json").write_text(json.dumps({f"{server.url} m": {"learned": fact}}))
+        assert start(tmp_path, "google-genai", server.url).code == 0
+        assert [received.path.partition("/models")[0] for received in server.requests] == ["/v1"]
+        fact["value"] = {"api_version": "v1alpha"}
+        (tmp_path / ".yume" / "facts.json").write_text(json.dumps({f"{server.url} m": {"learned": fact}}))
+        assert start(tmp_path, "google-genai", server.url).code == 0
+        assert server.requests[-1].path.startswith("/v1alpha/models")
+
+
 def test_a_learned_limit_is_forgotten_after_a_week(tmp_path: Path) -> None:
     with FakeServer("openai-chat", [refusal(OUTPUT), chat(), chat()]) as server:
         start(tmp_path, "openai-chat", server.url)

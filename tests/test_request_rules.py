@@ -297,7 +297,7 @@ def _worn(history: tuple[Message, ...], chance: random.Random) -> tuple[Message,
         step = plan_step(history, 100_000, 10, caps=(200, 50))
         return history if step is None else apply_trim(history, step.plan)
     if fate < 0.35:
-        cut = choose_cut(history, 50)
+        cut = choose_cut(history, 50, 1_000_000)
         return history if cut is None else (rejoin("All was well.", history[:cut], TOOLS), *history[cut:])
     return history
 

@@ -75,6 +75,17 @@ NOT_BEFORE_FIRST_LINE = [
     "uuid",
 ]
 """Besides: what may be loaded while waiting for the model's answer."""
+CONFIGURED_ONLY = [
+    "yume_shim.app.trust_question",
+    "yume_shim.config.claude_settings",
+    "yume_shim.config.hook_settings",
+    "yume_shim.config.managed_settings",
+    "yume_shim.config.mcp_admission",
+    "yume_shim.config.mcp_settings",
+    "yume_shim.config.settings_check",
+    "yume_shim.config.trust",
+    "yume_shim.extensions",
+]
 FORMS = {
     "flat": ("--output-format", "flat"),
     "nested": ("-p", "Hello", "--output-format", "stream-json", "--verbose"),
@@ -113,6 +124,20 @@ def test_nothing_heavy_is_loaded_before_the_answer(form: str, tmp_path: Path) ->
     assert set(moments) == {"first", "delta"}
     assert hits(moments["first"], NOT_BEFORE_FIRST_LINE) == set()
     assert hits(moments["delta"], NEVER) == set()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_about_trust_is_loaded_without_files(form: str, tmp_path: Path) -> None:
+    """No hooks, no servers, no settings files: none of their modules."""
+    report = tmp_path / "modules"
+    with FakeServer("anthropic-messages", [WIRE]) as server:
+        watched = listening_shim.modules_reported(report)
+        program = child.start(FORMS[form], cwd=tmp_path, env=environment(tmp_path, server), program=watched)
+        if form == "flat":
+            program.send({"type": "user", "content": "Hello"})
+        assert program.end().code == 0
+    names = loaded(report)["delta"]
+    assert hits(names, CONFIGURED_ONLY) == set()
 
 
 def test_the_version_is_printed_without_loading_the_program(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ LONG_NAMES = {
     "session_dir": ("session", "folder"),
 }
 """Fields whose own name says too little without their group."""
-OWN = ("cwd", "env", "config_file", "setting_sources")
+OWN = ("cwd", "env", "config_file", "setting_sources", "left_out")
 """Fields of Settings itself."""
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.types.blocks import Json
@@ -13,14 +16,16 @@ if TYPE_CHECKING:
 
 
 class LazyHooks:
-    """`register` runs on the stdin reader's thread, `get` on those of loops and calls; the hooks are replaced as a
-    whole."""
+    """`register` runs on the stdin reader's thread, `get` and `add_sources` on those of loops and calls. The hooks are
+    replaced as a whole; the lock makes sure that none of two changes is lost."""
 
     def __init__(self, settings: HookSettings, services: Callable[[], HookServices]) -> None:
-        self._settings, self._services = settings, services
+        self._services = services
+        self._sources, self._lock = settings.sources, threading.Lock()
+        self._host_table: Json | None = None
         self._hooks: Hooks | None = None
         if settings.sources:
-            self._load(None)
+            self._load()
 
     def get(self) -> Hooks | None:
         """The hooks; None if there are none."""
@@ -29,16 +34,25 @@ class LazyHooks:
     def register(self, table: Json) -> None:
         """Add the hooks of `initialize`; those of an earlier one are replaced."""
         if table:
-            self._load(table)
+            with self._lock:
+                self._host_table = table
+                self._load()
 
-    def _load(self, table: Json | None) -> None:
+    def add_sources(self, sources: tuple[tuple[str, Mapping[str, Any]], ...]) -> None:
+        """Add hooks of settings files that were held back."""
+        if sources:
+            with self._lock:
+                self._sources += sources
+                self._load()
+
+    def _load(self) -> None:
         from yume_shim.extensions.hooks.runner import HookRunner
         from yume_shim.extensions.hooks.session_hooks import SessionHooks
         from yume_shim.extensions.hooks.specs import EVENTS, MAX_HOOKS, hooks_of_host, hooks_of_settings
 
         services = self._services()
-        found = [hook for name, data in self._settings.sources for hook in hooks_of_settings(data, name)]
-        found += hooks_of_host(table) if table is not None else ()
+        found = [hook for name, data in self._sources for hook in hooks_of_settings(data, name)]
+        found += hooks_of_host(self._host_table) if self._host_table is not None else ()
         for hook in found:
             if hook.event not in EVENTS:
                 services.log("warning", f"hooks of the event {hook.event!r} are not run: there is no such event here")

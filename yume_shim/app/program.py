@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
+    from yume_shim.app.trust_question import TrustQuestion
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Asker, ChildOutput
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput
 
 STDIN = 0
 
@@ -78,6 +79,7 @@ class Program:
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
             self._mcp.open()
+        self._trust_question = self._open_trust_question()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
         self._session = self._open_session()
@@ -99,7 +101,7 @@ class Program:
             secrets=startup.keys.secrets,
             refine=self._providers.refine,
             advise=startup.models.advise,
-            await_tools=self._mcp.wait,
+            await_tools=self._await_tools,
             expand=self._mcp.expand,
             hooks=self._hooks.get,
             learned=self._providers.learned,
@@ -234,6 +236,20 @@ class Program:
         if not commands:
             return info
         return replace(info, slash_commands=(*info.slash_commands, *(str(command["name"]) for command in commands)))
+
+    def _await_tools(self, cancel: Cancel) -> None:
+        """Before a turn: what waits for the host's trust in the folder, then the servers."""
+        if self._trust_question is not None:
+            self._trust_question.settle(cancel)
+        self._mcp.wait(cancel)
+
+    def _open_trust_question(self) -> TrustQuestion | None:
+        """The question about the folder, if something waits for its answer."""
+        if not self._settings.hooks.asked and not self._settings.mcp.asked:
+            return None
+        from yume_shim.app.trust_question import TrustQuestion
+
+        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp)
 
     def _open_asker(self) -> Asker:
         """Who answers permission questions: a tool of an MCP server, or the host."""

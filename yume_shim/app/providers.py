@@ -75,6 +75,9 @@ class Providers:
         """The model with the limits that its endpoint reports, if the catalogue does not know it and the endpoint can
         be asked, else with the window of the price table; and with those that its refusals named, in this process or
         in an earlier one."""
+        recalls = self._limits is not None or os.path.exists(self._facts_path())  # nearly always nothing was learned
+        if recalls:  # first: the question below goes to the address that answered before
+            spec = self._limits_cache().recall(spec)
         if not spec.known:
             from yume_shim.catalog.cost import with_listed_window
 
@@ -82,9 +85,7 @@ class Providers:
             credential = self._keys.get(spec.endpoint, cancel) if spec.endpoint.tells_limits else None
             if credential is not None:
                 spec = self._limits_cache().refine(spec, credential, cancel)
-        if self._limits is None and not os.path.exists(self._facts_path()):  # nearly always: nothing was ever learned
-            return spec
-        return self._limits_cache().recall(spec)
+        return self._limits_cache().recall(spec) if recalls else spec
 
     def learned(self, spec: ModelSpec) -> ModelSpec:
         """The model with what its refusals named, if anything was asked or learned in this process."""

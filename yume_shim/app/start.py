@@ -89,6 +89,8 @@ class Startup:
 
     def __init__(self, settings: Settings, flat: bool, listeners: Sequence[Listener] = ()) -> None:
         self.settings, self.flat = settings, flat
+        self.left_out = settings.left_out
+        """What init lines name as not used; the host's answer about the folder changes it."""
         env = settings.env
         counted = bool(env.get("YUME_TEST_IDS"))
         self.ids: Ids = CountedIds() if counted else RandomIds()
@@ -161,6 +163,7 @@ class Startup:
             tools=tools,
             api_key_source=credential.source if credential is not None and credential.kind == "key" else "none",
             mcp_servers=self._waiting_servers() if mcp_servers is None else mcp_servers,
+            left_out=tuple(entry.line() for entry in self.left_out),
             additional_directories=folders,
             slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,

@@ -134,6 +134,10 @@ FLAGS: tuple[Flag, ...] = (
     _value("--add-dir", "dirs", "Additional folders that tools may use", kind="variadic"),
     _value("--settings", "file-or-json", "An additional settings layer"),
     _value("--setting-sources", "sources", "Settings files to read: user, project, local"),
+    _value("--managed-settings", "file-or-json", "Settings that override all others"),
+    _switch(
+        "--trust", "Trust the working folder: its settings may allow calls, its hooks and servers start", ours=True
+    ),
     # --- session
     _value("--session-id", "uuid", "Id of the new session"),
     _value("--session-dir", "dir", "Folder for transcripts", ours=True),
@@ -172,7 +176,6 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--restricted", "No commands, no settings files; file tools stay in the working folders"),
     _value("--task-budget", "n", "Task budget of the upstream request", "accepted"),
     _switch("--await-initialize", "Wait for initialize", "accepted"),
-    _value("--managed-settings", "json", "Managed settings", "accepted"),
     _value("--project-config-root", "dir", "Project configuration root", "accepted"),
     _value("--resume-drops-turn", "uuid", "Resume option of the SDKs", "accepted"),
     # --- refused

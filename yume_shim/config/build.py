@@ -42,6 +42,7 @@ def build_settings(sources: SettingSources) -> Settings:
         session=session_settings(sources),
         mcp=_mcp_settings(sources),
         hooks=_hook_settings(sources),
+        left_out=tuple(sources.left_out),  # the last: the other groups add to it
     )
 
 

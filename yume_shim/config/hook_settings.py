@@ -1,11 +1,10 @@
-"""Collects the hooks of the settings files.
-
-Hooks of a folder that is not trusted run in the Claude forms, as in the Claude CLI; the flat dialect only names them.
-"""
+"""Collects the hooks of the settings files, and names those that are not run: hooks of a folder that is not trusted,
+and hooks that the managed settings do not admit."""
 
 from __future__ import annotations
 
-from yume_shim.types.settings import HookSettings
+from yume_shim.config.settings_files import MANAGED, PROJECT_LAYERS
+from yume_shim.types.settings import HookSettings, LeftOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,29 +12,50 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.config.settings_files import Layer
+
+    Source = tuple[str, Mapping[str, Any]]
 
 FAIL_CLOSED = "failClosed"
-PROJECT_LAYERS = ("project", "local")
 
 
 def hook_settings(sources: SettingSources) -> HookSettings:
-    """The group of settings. `disableAllHooks` of a trusted layer switches all of them off."""
-    show_all = sources.on("include-hook-events")
-    if any(layer.trusted and layer.data.get("disableAllHooks") is True for layer in sources.layers):
-        return HookSettings(show_all=show_all)
-    found: list[tuple[str, Mapping[str, Any]]] = []
+    """The group of settings. `disableAllHooks` of a trusted layer switches hooks off, but managed ones only if managed
+    settings say so."""
+    found: list[Source] = []
+    asked: list[Source] = []
     left_out: list[str] = []
     closed = False
     for layer in sources.layers:
         table = layer.data.get("hooks")
-        if not isinstance(table, dict) or not table:
+        if not isinstance(table, dict) or not table or _switched_off(layer, sources):
             continue
-        if sources.flat and layer.name in PROJECT_LAYERS and not layer.trusted:
+        events = {event: groups for event, groups in table.items() if event != FAIL_CLOSED}
+        if sources.managed("allowManagedHooksOnly") and layer.name != MANAGED:
+            _leave_out(events, layer, "managed", sources)
+            sources.log("warning", f"managed settings admit only their own hooks: those of {layer.name} are not run")
+            continue
+        if layer.name in PROJECT_LAYERS and not sources.trust.starts:
+            asks = sources.trust.asks
+            _leave_out(events, layer, "asking" if asks else "untrusted", sources)
             left_out.append(layer.name)
+            if asks:
+                asked.append((layer.name, events))
             continue
         closed = closed or table.get(FAIL_CLOSED) is True
-        found.append((layer.name, {event: groups for event, groups in table.items() if event != FAIL_CLOSED}))
+        found.append((layer.name, events))
     if left_out:
         names = " and ".join(left_out)
-        sources.log("warning", f"this folder is not trusted: hooks of its {names} settings are not run")
-    return HookSettings(tuple(found), tuple(left_out), closed, show_all)
+        unless = sources.trust.unless
+        sources.log("warning", f"this folder is not trusted: hooks of its {names} settings are not run{unless}")
+    return HookSettings(tuple(found), tuple(asked), closed, sources.on("include-hook-events"))
+
+
+def _switched_off(layer: Layer, sources: SettingSources) -> bool:
+    by = [other for other in sources.layers if other.trusted and other.data.get("disableAllHooks") is True]
+    return any(other.name == MANAGED for other in by) if layer.name == MANAGED else bool(by)
+
+
+def _leave_out(events: Mapping[str, Any], layer: Layer, reason: str, sources: SettingSources) -> None:
+    for event in events:
+        sources.leave_out(LeftOut("hooks", str(event), layer.name, reason))  # type: ignore[arg-type]  # the callers' words

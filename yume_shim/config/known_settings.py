@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from yume_shim.text.nearest import did_you_mean
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.settings import TRUST_MODES
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -47,6 +48,8 @@ KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
         "a list of whole numbers of at least 1",
         lambda item: isinstance(item, list) and bool(item) and all(type(one) is int and one >= 1 for one in item),
     ),
+    "trust": ("`strict`, `as-claude` or `ask`", lambda item: item in TRUST_MODES),
+    "folder trust": ("`always`, `strict`, `as-claude` or `ask`", lambda item: item in ("always", *TRUST_MODES)),
     "checked": ("", lambda item: True),
 }
 """"checked": its own module checks it (profiles, endpoints, models)."""
@@ -153,6 +156,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("repeat_warn", "count", "The model gets a note after this many identical failing calls; 0 = never", "3"),
     Setting("repeat_stop", "count", "The turn ends after this many identical failing calls; 0 = never", "8"),
     Setting("sandbox", "text", "Bash on Linux: `workspace` or `workspace-nonet`", "", "", "YUME_SANDBOX"),
+    Setting(
+        "trust",
+        "trust",
+        "Hooks and servers of a folder that is not trusted: left out, started, or the host is asked",
+        "strict in flat, as-claude in the Claude forms",
+        "",
+        "YUME_TRUST",
+    ),
+    Setting("folders.*.trust", "folder trust", "The same for one folder and those below it; `always` trusts it"),
     Setting("web.allow_private", "texts", "Hosts that WebFetch may reach although their addresses are private"),
     Setting("unasked_env", "texts", "Variables that commands which run unasked may see"),
     Setting("repair_mojibake", "switch", "Repair wrongly decoded text in tool arguments", "false"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.config.settings_files import Layer
 
 MIN_COMPACT_TOKENS = 1_000
 REPEATS = ("repeat_warn", "repeat_stop")
@@ -74,10 +75,23 @@ def _auto_compact(sources: SettingSources) -> bool:
     return sources.config.get("auto_compact", in_layers[-1] if in_layers else True) is not False
 
 
+def _window_of_files(sources: SettingSources) -> int | None:
+    """`autoCompactWindow` of the strongest trusted file: a number of tokens, or "auto"."""
+    given = [layer.data["autoCompactWindow"] for layer in sources.layers if _sets_window(layer)]
+    return given[-1] if given and type(given[-1]) is int else None
+
+
+def _sets_window(layer: Layer) -> bool:
+    given = layer.data.get("autoCompactWindow")
+    return layer.trusted and (given == "auto" or (type(given) is int and given >= MIN_COMPACT_TOKENS))
+
+
 def _compact_tokens(sources: SettingSources) -> int | None:
     """`--autocompact`: "auto", or a size such as 200000 or 200k."""
     raw = sources.text("autocompact")
-    if raw is None or raw == "auto":
+    if raw is None:
+        return _window_of_files(sources)
+    if raw == "auto":
         return None
     factor = {"k": 1_000, "m": 1_000_000}.get(raw[-1:].lower(), 1)
     digits = raw if factor == 1 else raw[:-1]

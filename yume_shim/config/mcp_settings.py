@@ -1,8 +1,8 @@
 """Finds the configured MCP servers: `--mcp-config`, the user's ~/.claude.json, the folder's .mcp.json.
 
 Of two servers with one name the first of these wins: command line, this folder's entry in ~/.claude.json, .mcp.json,
-the user's list. Servers of a folder that is not trusted are started in the Claude forms, as the Claude CLI does, and
-only named in the flat dialect.
+the user's list. Servers that a folder which is not trusted must not start, and those that managed settings do not
+admit, are only named.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import re
 
 from yume_shim.config.extensions import json_or_file
 from yume_shim.config.setting_sources import strings
-from yume_shim.config.settings_files import folder_trusted
 from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import home_folder
-from yume_shim.types.settings import McpServer, McpSettings
+from yume_shim.types.settings import LeftOut, McpServer, McpSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,30 +28,48 @@ if TYPE_CHECKING:
 KINDS = ("stdio", "http", "sse", "sdk")
 KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http"}
 MAX_FILE_BYTES = 16 << 20
+MAX_NAMED = 20
+"""Servers that a warning names."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 def mcp_settings(sources: SettingSources) -> McpSettings:
     """The group of settings; raises BadInvocation for a wrong `--mcp-config`."""
     found: dict[str, McpServer] = {}
-    left_out: list[str] = []
+    asked: dict[str, McpServer] = {}
     for text in sources.many("mcp-config"):
         for name, table in _given(text, sources.cwd).items():
             found[name] = _server(name, table, "dynamic", sources, waited_for=True)
     if not sources.on("strict-mcp-config") and not sources.on("restricted"):
-        _add_files(found, left_out, sources)
+        _add_files(found, asked, sources)
+    _keep_admitted(found, sources)
+    _keep_admitted(asked, sources)
     connect, call = sources.env.get("MCP_TIMEOUT"), sources.env.get("MCP_TOOL_TIMEOUT")
     default = McpSettings()
     return McpSettings(
         servers=tuple(found.values()),
-        left_out=tuple(left_out),
+        asked=tuple(asked.values()),
         connect_s=_milliseconds(connect) or default.connect_s,
         call_s=_milliseconds(call) or default.call_s,
         output_tokens=_count(sources.env.get("MAX_MCP_OUTPUT_TOKENS")) or default.output_tokens,
     )
 
 
-def _add_files(found: dict[str, McpServer], left_out: list[str], sources: SettingSources) -> None:
+def _keep_admitted(found: dict[str, McpServer], sources: SettingSources) -> None:
+    """Remove and name the servers that `deniedMcpServers` and `allowedMcpServers` do not admit."""
+    if not any("deniedMcpServers" in layer.data or "allowedMcpServers" in layer.data for layer in sources.layers):
+        return
+    from yume_shim.config.mcp_admission import refusal
+
+    for name, server in list(found.items()):
+        problem = refusal(server, sources)
+        if problem:
+            del found[name]
+            sources.leave_out(LeftOut("mcp_server", name, server.source, "managed"))
+            sources.log("warning", f"MCP server {name} is not started: {problem}")
+
+
+def _add_files(found: dict[str, McpServer], asked: dict[str, McpServer], sources: SettingSources) -> None:
     home = home_folder(sources.env)
     user: Mapping[str, Any] = {}
     own: Mapping[str, Any] = {}
@@ -67,13 +84,24 @@ def _add_files(found: dict[str, McpServer], left_out: list[str], sources: Settin
         project = _tables(_read_object(os.path.join(sources.cwd, ".mcp.json"), sources).get("mcpServers"))
         disabled = {name for layer in sources.layers for name in strings(layer.data.get("disabledMcpjsonServers"))}
         project = {name: table for name, table in project.items() if name not in disabled}
-        if project and sources.flat and not folder_trusted(sources.cwd, home):
-            left_out += [name for name in project if name not in found]
-            names = ", ".join(left_out)
-            sources.log("warning", f"this folder is not trusted: servers of its .mcp.json are not started ({names})")
+        if project and not sources.trust.starts:
+            _hold_back({name: table for name, table in project.items() if name not in found}, asked, sources)
         else:
             _add(found, project, "project", sources)
     _add(found, user, "user", sources)
+
+
+def _hold_back(project: Mapping[str, Any], asked: dict[str, McpServer], sources: SettingSources) -> None:
+    """Servers of an untrusted folder: named, and kept for the host's answer if it is asked."""
+    asks = sources.trust.asks
+    for name in project:
+        sources.leave_out(LeftOut("mcp_server", name, "project", "asking" if asks else "untrusted"))
+    if asks:
+        _add(asked, project, "project", sources)
+    if project:
+        names = ", ".join(list(project)[:MAX_NAMED])
+        what = f"servers of its .mcp.json are not started{sources.trust.unless} ({names})"
+        sources.log("warning", f"this folder is not trusted: {what}")
 
 
 def _add(found: dict[str, McpServer], tables: Mapping[str, Any], source: str, sources: SettingSources) -> None:

@@ -30,7 +30,7 @@ def model_settings(sources: SettingSources) -> ModelSettings:
         aliases=sources.table("aliases"),
         fallback=text("fallback-model") or ",".join(sources.conf_texts("fallback")),
         effort=_effort(sources),  # type: ignore[arg-type]  # checked there
-        thinking=text("thinking") or "default",  # type: ignore[arg-type]  # the flag table checked the choice
+        thinking=text("thinking") or _thinking(sources),  # type: ignore[arg-type]  # the flag table checked the choice
         thinking_budget=sources.whole("max-thinking-tokens", "MAX_THINKING_TOKENS"),
         thinking_display=text("thinking-display") or "",
         max_output_tokens=sources.whole("", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", least=1),
@@ -67,14 +67,25 @@ def _models(sources: SettingSources) -> tuple[str, str]:
     return own, theirs if isinstance(theirs, str) else ""
 
 
+def _thinking(sources: SettingSources) -> str:
+    """`alwaysThinkingEnabled: false` of the strongest trusted file switches thinking off."""
+    given = [layer.data.get("alwaysThinkingEnabled") for layer in sources.layers if layer.trusted]
+    chosen = [switch for switch in given if isinstance(switch, bool)]
+    return "disabled" if chosen and not chosen[-1] else "default"
+
+
 def _effort(sources: SettingSources) -> str | None:
     asked = sources.text("effort")
+    place = "--effort"
+    for layer in sources.layers:
+        if sources.text("effort") is None and layer.trusted and "effortLevel" in layer.data:
+            asked, place = str(layer.data["effortLevel"]), f"effortLevel of the {layer.name} settings"
     if asked is None:
         return None
     from yume_shim.types.effort import EFFORTS
 
     if asked not in EFFORTS:
-        sources.log("warning", f"--effort '{asked}' is not one of {', '.join(EFFORTS)}: the default is used")
+        sources.log("warning", f"{place} '{asked}' is not one of {', '.join(EFFORTS)}: the default is used")
         return None
     return asked
 

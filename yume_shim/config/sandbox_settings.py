@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.config.setting_sources import strings
+from yume_shim.config.settings_files import MANAGED
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_folder, home_folder
 from yume_shim.types.settings import SandboxSettings
@@ -31,9 +32,8 @@ IGNORED = {
     "network.socksProxyPort": "there is no SOCKS proxy here: programs use the HTTP proxy or have no network",
     "network.allowUnixSockets": "Linux cannot allow single sockets: use network.allowAllUnixSockets",
     "network.allowLocalBinding": "a sandbox has its own loopback here, on which programs may always listen",
-    "network.allowManagedDomainsOnly": "there are no managed settings here",
     "filesystem.allowRead": "what denyRead hides stays hidden",
-    "filesystem.allowManagedReadPathsOnly": "there are no managed settings here",
+    "filesystem.allowManagedReadPathsOnly": "what denyRead hides stays hidden",
     "enableWeakerNestedSandbox": "the sandbox is never weakened",
     "enableWeakerNetworkIsolation": "the sandbox is never weakened",
     "ignoreViolations": "violations are not reported one by one",
@@ -46,19 +46,23 @@ def sandbox_settings(sources: SettingSources) -> SandboxSettings:
     switches: dict[str, bool] = {}
     lists: dict[str, list[str]] = {}
     port = 0
+    managed = [layer for layer in sources.layers if layer.name == MANAGED]
+    managed_domains_only = any(_flat(layer).get("network.allowManagedDomainsOnly") is True for layer in managed)
     for layer in sources.layers:
         for key, given in _flat(layer).items():
             if not layer.trusted and key not in NARROWING:
                 continue
+            if key == "network.allowedDomains" and managed_domains_only and layer.name != MANAGED:
+                continue
             if key in IGNORED:
                 sources.log("warning", f"sandbox.{key} is ignored: {IGNORED[key]}")
             elif isinstance(given, bool):
-                switches[key] = given
+                switches[key] = given  # of several layers the strongest decides, and managed ones are the strongest
             elif isinstance(given, int):
                 port = given
             else:
                 lists.setdefault(key, []).extend(_based(key, given, layer, sources))
-    allowed, denied = _rule_domains(sources)
+    allowed, denied = _rule_domains(sources, managed_domains_only)
     return SandboxSettings(
         enabled=switches.get("enabled", False),
         auto_allow=switches.get("autoAllowBashIfSandboxed", True),
@@ -130,14 +134,18 @@ def _based(key: str, given: Any, layer: Layer, sources: SettingSources) -> list[
     return made
 
 
-def _rule_domains(sources: SettingSources) -> tuple[list[str], list[str]]:
+def _rule_domains(sources: SettingSources, managed_only: bool) -> tuple[list[str], list[str]]:
     """The hosts of `WebFetch(domain:…)` rules: they count for the sandbox too."""
     found: dict[str, list[str]] = {"allow": [], "deny": []}
     for layer in sources.layers:
         permissions = layer.data.get("permissions")
         for kind, hosts in found.items():
-            if isinstance(permissions, dict) and (layer.trusted or kind == "deny"):
+            if isinstance(permissions, dict) and (kind == "deny" or _may_allow(layer, managed_only)):
                 for rule in strings(permissions.get(kind)):
                     if rule.startswith("WebFetch(domain:") and rule.endswith(")"):
                         hosts.append(rule[len("WebFetch(domain:") : -1].strip())
     return found["allow"], found["deny"]
+
+
+def _may_allow(layer: Layer, managed_only: bool) -> bool:
+    return layer.trusted and (layer.name == MANAGED or not managed_only)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 
 from yume_shim.config.file_report import FileReport
-from yume_shim.config.settings_files import read_config, read_layers
+from yume_shim.config.settings_files import MANAGED, PROJECT_LAYERS, managed_folder, read_config, read_layers
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import yume_folder
-from yume_shim.types.settings import SETTING_SOURCES
+from yume_shim.types.settings import SETTING_SOURCES, LeftOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.settings_files import Layer
+    from yume_shim.config.trust import Trust
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
@@ -29,6 +30,10 @@ _NEVER_FROM_PROJECTS = (
     *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # folders in which keys are looked up
 )
 """Endings of variables that redirect requests or change keys: project files may not set them, trusted or not."""
+
+
+MAX_LEFT_OUT = 100
+"""Entries about what is not used; a hostile folder could configure any number."""
 
 
 class SettingSources:
@@ -43,8 +48,9 @@ class SettingSources:
         env: Mapping[str, str],
         cwd: str,
         log: Callable[[str, str], None],
+        managed: str = "",
     ) -> None:
-        """Read the files. Raises BadInvocation."""
+        """Read the files; `managed` replaces the system's folder of managed settings. Raises BadInvocation."""
         self.values, self.words, self.flat, self.cwd, self.log = values, words, flat, cwd, log
         named = self.text("config") or env.get("YUME_CONFIG", "")
         self.config_path: str = named or os.path.join(yume_folder(env), "config.toml")
@@ -56,8 +62,58 @@ class SettingSources:
             for warning in check_config(self.config, self.config_path):
                 self.report.warn(warning)
         self.layer_names = self._layer_names()
-        self.layers = read_layers(self.layer_names, self.text("settings"), cwd, env, self.report)
+        self._given_env, self._trust = env, None
+        self.left_out: list[LeftOut] = []
+        """What is configured and not used; init lines name it."""
+        self.layers = read_layers(
+            self.layer_names, self.text("settings"), cwd, env, self.report, lambda: self.trust.trusted
+        )
+        self._name_grants()
+        self.layers += self._managed_layers(managed or managed_folder())
         self.env: Mapping[str, str] = merged_env(env, self.layers, self.table("env"))
+
+    _trust: Trust | None
+
+    @property
+    def trust(self) -> Trust:
+        """Is the working folder trusted? Decided when a file of the folder raises the question."""
+        if self._trust is None:
+            from yume_shim.config.trust import decide
+
+            flag = self.on("trust")
+            self._trust = decide(self.cwd, self._given_env, self.config, by_flag=flag, flat=self.flat)
+        return self._trust
+
+    def leave_out(self, entry: LeftOut) -> None:
+        """Name something as not used."""
+        if len(self.left_out) < MAX_LEFT_OUT:
+            self.left_out.append(entry)
+
+    def _name_grants(self) -> None:
+        """Name what the files of an untrusted folder try to grant."""
+        from yume_shim.config.settings_files import grants_of
+
+        names: dict[str, None] = {}
+        for layer in self.layers:
+            if layer.name in PROJECT_LAYERS and not layer.trusted:
+                for name in grants_of(layer.data):
+                    names[name] = None
+                    self.leave_out(LeftOut("setting", name, layer.name, "untrusted"))
+        if names:
+            listed = ", ".join(names)
+            self.report.warn(f"this folder is not trusted: {listed} of its .claude/settings files is ignored")
+
+    def _managed_layers(self, folder: str) -> list[Layer]:
+        given = self.text("managed-settings")
+        if given is None and not os.path.isdir(folder):
+            return []
+        from yume_shim.config.managed_settings import managed_layers
+
+        return managed_layers(folder, given, self.report)
+
+    def managed(self, key: str) -> bool:
+        """Do managed settings switch this on? Anything but `false` does: a policy that is written wrongly holds."""
+        return any(layer.name == MANAGED and layer.data.get(key, False) is not False for layer in self.layers)
 
     def _layer_names(self) -> tuple[str, ...]:
         if self.on("restricted"):

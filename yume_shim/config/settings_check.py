@@ -5,6 +5,7 @@ Loaded only if there is such a file.
 
 from __future__ import annotations
 
+from yume_shim.config.claude_settings import KEYS
 from yume_shim.text.nearest import did_you_mean
 from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, MODE_ALIASES
 
@@ -13,25 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-KEYS = (
-    *(
-        "$schema",
-        "agent",
-        "alwaysThinkingEnabled",
-        "apiKeyHelper",
-        "attribution",
-        "autoCompactEnabled",
-        "autoMemoryEnabled",
-    ),
-    *("autoUpdatesChannel", "availableModels", "awsAuthRefresh", "awsCredentialExport", "cleanupPeriodDays"),
-    *("companyAnnouncements", "disableAllHooks", "disabledMcpjsonServers", "effortLevel", "enableAllProjectMcpServers"),
-    *("enabledMcpjsonServers", "enabledPlugins", "env", "extraKnownMarketplaces", "fastMode", "fileSuggestion"),
-    *("forceLoginMethod", "forceLoginOrgUUID", "gcpAuthRefresh", "hooks", "includeCoAuthoredBy", "language", "model"),
-    *("modelOverrides", "otelHeadersHelper", "outputStyle", "permissions", "plansDirectory", "respectGitignore"),
-    *("sandbox", "showThinkingSummaries", "skipWebFetchPreflight", "spinnerTipsEnabled", "spinnerVerbs", "statusLine"),
-    *("teammateMode", "terminalProgressBarEnabled", "theme", "verbose", "voiceEnabled"),
-)
-"""Keys that the Claude CLI knows. It gets new ones, so an unknown key is reported only if it is like one of these."""
 PERMISSIONS = ("allow", "ask", "deny", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode")
 RULES = ("allow", "ask", "deny", "additionalDirectories")
 

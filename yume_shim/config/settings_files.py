@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.folders import claude_folder, home_folder
+from yume_shim.types.folders import claude_folder
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
 MAX_SETTINGS_BYTES = 4 << 20
 FLAG_LAYER = "--settings"
 """The layer that is given by flag."""
-MAX_STATE_BYTES = 64 << 20
-"""The Claude CLI's own file has data of all projects."""
+MANAGED = "managed"
+"""The name of the layers that an administrator wrote; no other layer, flag or answer lifts what they forbid."""
+HOST_MANAGED = "--managed-settings"
+"""What the host passed where an administrator's file exists: it may forbid, but it is not the administrator's word."""
+PROJECT_LAYERS = ("project", "local")
+GRANTS = ("env", "apiKeyHelper", "effortLevel", "disableAllHooks")
+PERMISSION_GRANTS = ("allow", "defaultMode", "additionalDirectories")
+"""Keys of a project's files that count only in a trusted folder."""
 USERS_OWN = ("provider", "fallback", "fallbackModel", "endpoints", "aliases", "api_base", "apiBase")
 """Keys that would choose another vendor or address; no settings file of a project is asked for them."""
 
@@ -54,12 +61,17 @@ def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -
 
 
 def read_layers(
-    sources: tuple[str, ...], extra: str | None, cwd: str, env: Mapping[str, str], report: FileReport
+    sources: tuple[str, ...],
+    extra: str | None,
+    cwd: str,
+    env: Mapping[str, str],
+    report: FileReport,
+    is_trusted: Callable[[], bool],
 ) -> list[Layer]:
-    """The settings.json layers, weakest first: user, project, local, then `--settings`.
+    """The settings.json layers below the managed ones, weakest first: user, project, local, then `--settings`.
 
-    Project files come with the code that is being worked on. Unless the folder is trusted (`hasTrustDialogAccepted` in
-    ~/.claude.json) they may deny but not allow tool calls, and may not set environment variables.
+    Project files come with the code that is being worked on. Unless the folder is trusted they may deny but not allow
+    tool calls, and may not set environment variables.
     """
     layers: list[Layer] = []
     if "user" in sources:
@@ -70,9 +82,7 @@ def read_layers(
     if "local" in sources:
         project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), report, trusted=False)
     if project:
-        trusted = folder_trusted(cwd, home_folder(env))
-        if not trusted and any(_allows(layer.data) for layer in project):
-            report.warn("this folder is not trusted: allow rules and env of its .claude/settings files are ignored")
+        trusted = is_trusted()
         for layer in project:
             ignored = ", ".join(name for name in USERS_OWN if name in layer.data)
             if ignored:
@@ -123,15 +133,17 @@ def _extra_settings(text: str, report: FileReport) -> dict[str, Any]:
     return data
 
 
-def _allows(data: Mapping[str, Any]) -> bool:
+def grants_of(data: Mapping[str, Any]) -> list[str]:
+    """The keys of a project's file that have no effect in a folder that is not trusted."""
     permissions = data.get("permissions")
-    return bool(data.get("env") or (isinstance(permissions, dict) and permissions.get("allow")))
+    permissions = permissions if isinstance(permissions, dict) else {}
+    return [f"permissions.{key}" for key in PERMISSION_GRANTS if permissions.get(key)] + [
+        key for key in GRANTS if data.get(key)
+    ]
 
 
-def folder_trusted(cwd: str, home: str) -> bool:
-    """Has the user accepted this folder in the Claude CLI?"""
-    try:
-        data = codec.loads(read_whole(os.path.join(home, ".claude.json"), MAX_STATE_BYTES))
-        return data["projects"][cwd]["hasTrustDialogAccepted"] is True
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+def managed_folder() -> str:
+    """Where an administrator puts settings for everyone on this machine, as for the Claude CLI."""
+    if sys.platform == "darwin":
+        return "/Library/Application Support/ClaudeCode"
+    return r"C:\Program Files\ClaudeCode" if sys.platform == "win32" else "/etc/claude-code"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from yume_shim.config.setting_sources import strings
-from yume_shim.config.settings_files import FLAG_LAYER
+from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.folders import home_folder
 from yume_shim.types.settings import (
     AUTO_MODE,
     CLAUDE_MODES,
@@ -21,11 +23,16 @@ from yume_shim.types.settings import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from yume_shim.config.setting_sources import SettingSources
     from yume_shim.config.settings_files import Layer
 
 CLAUDE_CONCURRENCY = 8
 """Read-only calls that may run side by side in the Claude formats; the flat dialect runs one after another."""
+MANAGED_RULES_ONLY = "allowManagedPermissionRulesOnly"
+"""Only managed settings may allow calls. Ask and deny rules of others hold: they cannot weaken a policy."""
 COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
 
 
@@ -70,20 +77,36 @@ def _sandbox(sources: SettingSources) -> str:
 
 def permission_settings(sources: SettingSources) -> PermissionSettings:
     """Raises BadInvocation."""
-    mode = _mode(sources)
+    no_bypass = any(_table(layer).get("disableBypassPermissionsMode") == "disable" for layer in sources.layers)
+    mode = _mode(sources, no_bypass)
+    wants_bypass = mode == "bypassPermissions" or sources.on("allow-dangerously-skip-permissions")
     return PermissionSettings(
         mode=mode,
-        allow_bypass=mode == "bypassPermissions" or sources.on("allow-dangerously-skip-permissions"),
+        allow_bypass=wants_bypass and not no_bypass,
+        no_bypass=no_bypass,
         prompt_tool=sources.text("permission-prompt-tool") or "",
         never_ask=sources.text("permission-prompts") == "none",
         rules=_rules(sources),
-        add_dirs=tuple(os.path.normpath(os.path.join(sources.cwd, path)) for path in sources.many("add-dir") if path),
+        managed=_managed_rules(sources),
+        managed_only=sources.managed(MANAGED_RULES_ONLY),
+        add_dirs=_folders(sources),
         confined=sources.on("restricted"),
         files_damaged=sources.report.damaged,
     )
 
 
-def _mode(sources: SettingSources) -> str:
+def _folders(sources: SettingSources) -> tuple[str, ...]:
+    """`--add-dir`, and `additionalDirectories` of trusted layers; a damaged file may have meant others."""
+    given = list(sources.many("add-dir"))
+    for layer in sources.layers:
+        if layer.trusted and (layer.name == FLAG_LAYER or not sources.report.damaged):
+            given += strings(_table(layer).get("additionalDirectories"))
+    home = home_folder(sources.env)
+    full = (home + path[1:] if path == "~" or path.startswith("~/") else path for path in given if path)
+    return tuple(dict.fromkeys(os.path.normpath(os.path.join(sources.cwd, path)) for path in full))
+
+
+def _mode(sources: SettingSources, no_bypass: bool) -> str:
     """The mode to start in: the flag, else the strongest trusted layer's `defaultMode`."""
     asked = sources.text("permission-mode")
     if asked is None:
@@ -98,6 +121,9 @@ def _mode(sources: SettingSources) -> str:
         asked = "bypassPermissions" if sources.flat else "acceptEdits"
         if not sources.flat:
             sources.log("info", "permission mode auto has no classifier here: it behaves as acceptEdits")
+    if asked == "bypassPermissions" and no_bypass:
+        sources.log("warning", "the settings disable bypassPermissions: the session starts in the mode default")
+        asked = "default"
     if asked == "bypassPermissions" and _is_root() and sources.env.get("IS_SANDBOX") != "1":
         raise BadInvocation(
             "--dangerously-skip-permissions cannot be used with root privileges "
@@ -107,9 +133,13 @@ def _mode(sources: SettingSources) -> str:
 
 
 def _default_mode(layer: Layer) -> str:
-    permissions = layer.data.get("permissions")
-    mode = permissions.get("defaultMode", "") if isinstance(permissions, dict) else ""
+    mode = _table(layer).get("defaultMode", "")
     return mode if mode in CLAUDE_MODES else ""
+
+
+def _table(layer: Layer) -> Mapping[str, Any]:
+    permissions = layer.data.get("permissions")
+    return permissions if isinstance(permissions, dict) else NOTHING
 
 
 def _is_root() -> bool:
@@ -117,19 +147,26 @@ def _is_root() -> bool:
 
 
 def _rules(sources: SettingSources) -> Rules:
-    allow, ask = _split_rules(sources.many("allowedTools")), []
+    managed_only = sources.managed(MANAGED_RULES_ONLY)
+    allow, ask = [] if managed_only else _split_rules(sources.many("allowedTools")), []
     deny = _split_rules(sources.many("disallowedTools"))
     for layer in sources.layers:
-        permissions = layer.data.get("permissions")
-        if not isinstance(permissions, dict):
-            continue
-        if layer.trusted and (layer.name == FLAG_LAYER or not sources.report.damaged):
+        permissions = _table(layer)
+        may_allow = layer.trusted and (layer.name in (FLAG_LAYER, MANAGED) or not sources.report.damaged)
+        if may_allow and (layer.name == MANAGED or not managed_only):
             allow += strings(permissions.get("allow"))
         ask += strings(permissions.get("ask"))
         deny += strings(permissions.get("deny"))
     if sources.on("restricted"):
         deny += COMMAND_TOOLS
     return Rules(tuple(allow), tuple(ask), tuple(deny))
+
+
+def _managed_rules(sources: SettingSources) -> Rules:
+    """What no answer of the host may remove."""
+    tables = [_table(layer) for layer in sources.layers if layer.name in (MANAGED, HOST_MANAGED)]
+    ask, deny = ([rule for table in tables for rule in strings(table.get(kind))] for kind in ("ask", "deny"))
+    return Rules((), tuple(ask), tuple(deny))
 
 
 def _split_rules(words: tuple[str, ...]) -> list[str]:

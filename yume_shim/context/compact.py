@@ -78,13 +78,16 @@ def legal_cuts(messages: Sequence[Message]) -> list[int]:
     return cuts[::-1]
 
 
-def choose_cut(messages: Sequence[Message], keep_tokens: int) -> int | None:
+def choose_cut(messages: Sequence[Message], keep_tokens: int, most_tokens: int) -> int | None:
     """Where to cut so that about `keep_tokens` of the newest messages stay, but never more than half of the history.
-    The last message always stays (it needs an answer), with the calls that it answers. None if too little would be left
-    to summarise."""
+    The last message stays (it needs an answer), with the calls that it answers. Results of calls are summarised with
+    all the rest if nothing else is left to summarise, or if they alone have more than `most_tokens`: the tool chain
+    then goes on from the summary. None if too little would be left to summarise. `most_tokens` is what the window has
+    for messages; without any, no summary helps."""
+    whole = len(messages) if most_tokens > 0 and len(messages) > MIN_HEAD and _has_results(messages[-1]) else None
     cuts = [cut for cut in legal_cuts(messages) if MIN_HEAD <= cut < len(messages)]
     if not cuts:
-        return None
+        return whole
     sizes = [size_of((message,)) for message in messages]
     keep = min(keep_tokens, sum(sizes) // 2)
     best = cuts[-1]
@@ -95,7 +98,11 @@ def choose_cut(messages: Sequence[Message], keep_tokens: int) -> int | None:
         if kept > keep:
             break
         best = cut
-    return best
+    return whole if whole is not None and sum(sizes[best:]) > most_tokens else best
+
+
+def _has_results(message: Message) -> bool:
+    return any(isinstance(block, ToolResult) for block in message.blocks)
 
 
 # ---------------------------------------------------------------- how to ask

@@ -78,6 +78,7 @@ from yume_shim.types.events import (
     ToolFinished,
     ToolProgress,
     ToolStarted,
+    TrustAsked,
     TurnEnded,
     TurnFailed,
     TurnStarted,
@@ -172,7 +173,7 @@ class FlatDialect:
                 return [ControlCancel(request_id=event.ask_id)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
-            case ServerMessage() | ElicitationAsked() | HookAsked():
+            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]

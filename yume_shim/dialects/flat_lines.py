@@ -69,6 +69,7 @@ def init_line(info: SessionInfo, version: str) -> Json:
         permissionMode=info.permission_mode,
         tools=list(info.tools),
         mcp_servers=list(info.mcp_servers),
+        left_out=list(info.left_out) or None,  # type: ignore[arg-type]  # LeftOut.line makes them
         version=version,
         resumed=info.resumed,
     )

@@ -7,7 +7,7 @@ from yume_shim.dialects.records.shared_records import ControlFailure, ControlRes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import ControlAnswered, ElicitationAsked, HookAsked, ServerMessage
+    from yume_shim.types.events import ControlAnswered, ElicitationAsked, HookAsked, ServerMessage, TrustAsked
 
 
 def control_response(event: ControlAnswered) -> Json:
@@ -19,10 +19,20 @@ def control_response(event: ControlAnswered) -> Json:
     return ControlResponse(response=ControlSuccess(request_id=event.request_id, response=event.body))
 
 
-def question_line(event: ServerMessage | ElicitationAsked | HookAsked) -> Json:
-    """A control request of a hook or an MCP server."""
-    from yume_shim.dialects.records.nested_records import ControlRequest, Elicitation, HookCallback, McpMessage
-    from yume_shim.types.events import HookAsked, ServerMessage
+def question_line(event: ServerMessage | ElicitationAsked | HookAsked | TrustAsked) -> Json:
+    """A control request of a hook or an MCP server, or about the trust in a folder."""
+    from yume_shim.dialects.records.nested_records import (
+        ControlRequest,
+        Elicitation,
+        HookCallback,
+        McpMessage,
+        TrustFolder,
+    )
+    from yume_shim.types.events import HookAsked, ServerMessage, TrustAsked
+
+    if isinstance(event, TrustAsked):
+        question = TrustFolder(cwd=event.cwd, left_out=list(event.left_out))  # type: ignore[arg-type]  # LeftOut.line
+        return ControlRequest(request_id=event.ask_id, request=question)
 
     if isinstance(event, HookAsked):
         callback = HookCallback(callback_id=event.callback_id, input=event.input, tool_use_id=event.call_id)

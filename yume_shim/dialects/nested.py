@@ -82,6 +82,7 @@ from yume_shim.types.events import (
     ToolFinished,
     ToolProgress,
     ToolStarted,
+    TrustAsked,
     TurnEnded,
     TurnFailed,
     TurnStarted,
@@ -176,7 +177,7 @@ class NestedDialect:
                 return [self._lifecycle(event.uuid, "cancelled")]
             case ApprovalAsked():
                 return [ask_line(event)]
-            case ServerMessage() | ElicitationAsked() | HookAsked():
+            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
                 return [question_line(event)]
             case ApprovalWithdrawn() | QuestionWithdrawn():
                 return [ControlCancel(request_id=event.ask_id)]

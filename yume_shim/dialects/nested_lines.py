@@ -59,6 +59,7 @@ def init_line(info: SessionInfo, version: str, user_uuids: tuple[str, ...], uuid
         session_id=info.session_id,
         tools=list(info.tools),
         mcp_servers=list(info.mcp_servers),
+        left_out=list(info.left_out) or None,  # type: ignore[arg-type]  # LeftOut.line makes them
         model=info.model,
         permissionMode=info.permission_mode,
         slash_commands=list(info.slash_commands),

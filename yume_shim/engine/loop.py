@@ -99,6 +99,8 @@ class Loop:
         if self._structured is not None and only_structured:
             self._requests.forced_tool = self._structured.spec.name
         self._fed_back = 0
+        self._used_up = False
+        """The limit of turns was hit."""
         self._answer = AnswerText()
         self._open_note: Message | None = None
         """Our last note to the model, while it is not answered."""
@@ -111,8 +113,8 @@ class Loop:
 
     @property
     def num_turns(self) -> int:
-        """Turns as the Claude CLI counts them."""
-        return 1 + self._fed_back + self._requests.compactions
+        """Turns as the Claude CLI counts them: after `--max-turns` the requests, else the messages."""
+        return 1 + (self.requests if self._used_up else self._fed_back + self._requests.compactions)
 
     @property
     def api_seconds(self) -> float:
@@ -284,6 +286,7 @@ class Loop:
         if self._call_runner.repeats.reason:
             return LoopEnd("execution_error", self._call_runner.repeats.reason)
         if self._max_turns and self.requests >= self._max_turns:
+            self._used_up = True
             return LoopEnd("max_turns", str(self._max_turns))
         return None
 

@@ -244,9 +244,11 @@ class ModelClient:
                 if not event.usage_given:
                     event = replace(event, usage=_estimated(request, attempt))
                 attempt.ended = event
+                self._lost = self._lost + event.lost
                 emit(event)
-            case ResponseFailed(failure, usage, given):
+            case ResponseFailed(failure, usage, given, lost):
                 attempt.failure = failure
+                self._lost = self._lost + lost
                 if usage != Usage():
                     attempt.usage, attempt.usage_given = usage, given
             case Notice():
@@ -282,7 +284,11 @@ class ModelClient:
             self._services.log("debug", retry_entry(failure, self._retries, backoff, wait))
         if wait is None:
             raise GaveUp(failure, shown=attempt.visible(), blocks=self._keep_shown(attempt))
-        kept = self._cut(attempt) if attempt.visible() else None
+        kept = None
+        if attempt.visible():
+            kept = self._cut(attempt)
+        else:
+            self._count_lost(attempt)
         self._retries += 1
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
@@ -297,6 +303,10 @@ class ModelClient:
             self._services.clock.wait(self._cancel, seconds)
         except Cancelled:
             raise Stopped((), Usage(), None) from None
+
+    def _count_lost(self, attempt: Attempt) -> None:
+        """Nothing of the answer was shown: only its usage is left of it."""
+        self._lost = self._lost + attempt.usage
 
     def _cut(self, attempt: Attempt) -> ModelAnswer | None:
         """A stream cut after something was shown: keep it and ask for the rest, or (None) start over."""
@@ -355,7 +365,7 @@ class ModelClient:
 
     def _drop(self, attempt: Attempt, from_index: int) -> None:
         if from_index == 0:
-            self._lost = self._lost + attempt.usage
+            self._count_lost(attempt)
         if attempt.started:
             self._emit(ResponseDropped(from_index, attempt.open_index, interrupted=False, usage=attempt.usage))
 

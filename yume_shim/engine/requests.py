@@ -228,7 +228,8 @@ class Requests:
         from yume_shim.context.compact import choose_cut
         from yume_shim.engine.compaction import CompactionFailed
 
-        cut = choose_cut(self._conversation.history, round(self._spec.window * KEEP_SHARE))
+        most = self._compact_limit() - frame_size(self._conversation.system, self._tools())
+        cut = choose_cut(self._conversation.history, round(self._spec.window * KEEP_SHARE), most)
         if cut is None:
             self._stuck = True
             self._services.log("info", "history: too little to summarise")

@@ -71,6 +71,7 @@ class Permissions:
         if settings.permissions.files_damaged:
             self._sandbox = replace(self._sandbox, auto_allow=False)
         self._rules = settings.permissions.rules
+        self._limits = settings.permissions
         self._rulebook: RuleBook | None = None
         self._hidden_files: HiddenFiles | None = None
         self._lock = threading.RLock()
@@ -100,6 +101,8 @@ class Permissions:
         known = self._known(mode)
         if known is None:
             raise BadLine(f"unknown permission mode '{mode}' (one of {self._mode_names()})", code="invalid_mode")
+        if self._bypasses(known) and self._limits.no_bypass:
+            raise BadLine(f"cannot switch to {mode}: the settings disable it", code="bypass_disabled")
         if self._bypasses(known) and not self._may_bypass:
             raise BadLine(
                 f"cannot switch to {mode}: the program was not started with --allow-dangerously-skip-permissions",
@@ -259,11 +262,21 @@ class Permissions:
         if behaviour is None:
             raise BadLine(f"unknown behavior {update.get('behavior')!r}")
         rules = _rules(update.get("rules"))
+        if behaviour == "allow" and kind != "removeRules" and self._limits.managed_only:
+            raise BadLine("managed settings admit only their own allow rules")
+        if kind == "removeRules" and any(rule in self._managed(behaviour) for rule in rules):
+            raise BadLine("it would remove a rule of the managed settings")
         if kind == "replaceRules":
             self._book.replace(behaviour, rules)
             return
         for rule in rules:
             (self._book.add if kind == "addRules" else self._book.remove)(behaviour, rule)
+
+    def _managed(self, behaviour: str) -> list[Rule | None]:
+        from yume_shim.gate.rules import parse_rule
+
+        written = {"deny": self._limits.managed.deny, "ask": self._limits.managed.ask}
+        return [parse_rule(text) for text in written.get(behaviour, ())]
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The permission update that allows exactly this call for the rest of the session."""

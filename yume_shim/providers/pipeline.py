@@ -130,6 +130,7 @@ class ApiProvider:
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
+        lost = Usage()
         while True:
             begun = False
             failed: ResponseFailed | None = None
@@ -139,22 +140,24 @@ class ApiProvider:
                     yield event
                     continue
                 if isinstance(event, ResponseFailed):
-                    failed = ResponseFailed(event.failure, *exchange.reported())
+                    failed = ResponseFailed(event.failure, *exchange.reported(), lost)
                     break
                 begun = begun or not isinstance(event, Notice)
                 if isinstance(event, ResponseEnded):
                     self._note(request, exchange, None, "")
                     self._preparer.succeeded(request)
-                    yield event
+                    yield replace(event, lost=lost)
                     return
                 yield event
             if failed is None:
-                failed = ResponseFailed(failure_protocol(self._name, "the decoder ended without a terminal event"))
+                message = "the decoder ended without a terminal event"
+                failed = ResponseFailed(failure_protocol(self._name, message), lost=lost)
             failure = self._preparer.judge(request, exchange.named(failed.failure))
             change = None if begun else self._preparer.adapt(request, failure)
             self._note(request, exchange, failure, change or "")
             if change is None:
                 break
+            lost = lost + failed.usage
             # what the request now lacks, people should know; media and tools left out have notices of their own
             lacks = change.startswith("without") and not change.endswith(NOTICED)
             level = "warning" if lacks else "info"

@@ -41,6 +41,7 @@ from yume_shim.types.side_events import ServerMessage as ServerMessage
 from yume_shim.types.side_events import ServersChanged as ServersChanged
 from yume_shim.types.side_events import TaskEnded as TaskEnded
 from yume_shim.types.side_events import TaskStarted as TaskStarted
+from yume_shim.types.side_events import TrustAsked as TrustAsked
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -85,6 +86,8 @@ class SessionInfo:
     api_key_source: str = "none"
     resumed: bool = False
     mcp_servers: tuple[Json, ...] = ()
+    left_out: tuple[Json, ...] = ()
+    """What is configured and not used, because the folder is not trusted or managed settings forbid it."""
     slash_commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
@@ -364,6 +367,7 @@ EngineEvent = (
     | TaskEnded
     | ServerMessage
     | ElicitationAsked
+    | TrustAsked
     | ServersChanged
     | CommandsChanged
     | HookAsked

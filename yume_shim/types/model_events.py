@@ -63,6 +63,8 @@ class ResponseEnded:
     stop_sequence: str | None = None
     detail: str = ""
     """Why the provider refused, in its own words."""
+    lost: Usage = Usage()
+    """What the provider reported for earlier tries of this request, which failed before the answer began."""
 
 
 @value
@@ -74,6 +76,8 @@ class ResponseFailed:
     failure: Failure
     usage: Usage = Usage()
     usage_given: bool = False
+    lost: Usage = Usage()
+    """As in `ResponseEnded`."""
 
 
 @value

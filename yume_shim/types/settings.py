@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SETTING_SOURCES = ("user", "project", "local")
 """The settings.json files, weakest first."""
+TRUST_MODES = ("strict", "as-claude", "ask")
+"""What happens to hooks and servers of a folder that is not trusted: left out, started, or the host is asked."""
 CLAUDE_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 """Permission modes that behave as in the Claude CLI; a settings file may name them."""
 AUTO_MODE = "auto"
@@ -284,17 +286,38 @@ class PermissionSettings:
 
     mode: str = "default"
     allow_bypass: bool = False
+    no_bypass: bool = False
+    """bypassPermissions cannot be switched on, by whomever (`disableBypassPermissionsMode`)."""
     prompt_tool: str = ""
     """"stdio" = ask the host; "" = ask no one."""
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()
+    managed: Rules = Rules()
+    """Those of `rules` that managed settings wrote: no answer of the host removes them."""
+    managed_only: bool = False
+    """No answer of the host adds an allow rule (`allowManagedPermissionRulesOnly`)."""
     add_dirs: tuple[str, ...] = ()
     confined: bool = False
     """File tools never leave the working folders, whatever mode and rules say (`--restricted`)."""
     files_damaged: bool = False
     """A settings file cannot be used, so rules that should guard may be missing: nothing but rules given by flag or by
     the host, and bypassPermissions, allows commands and edits without asking."""
+
+
+@value
+class LeftOut:
+    """Something that the settings configure and that is not used."""
+
+    kind: Literal["hooks", "mcp_server", "setting"]
+    name: str
+    source: str
+    reason: Literal["untrusted", "asking", "managed"]
+    """"asking" = the host is asked whether the folder is trusted."""
+
+    def line(self) -> dict[str, Any]:
+        """The object that init lines print."""
+        return {"kind": self.kind, "name": self.name, "source": self.source, "reason": self.reason}
 
 
 @value
@@ -324,8 +347,8 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    left_out: tuple[str, ...] = ()
-    """Layers of a folder that is not trusted: their hooks are named, not run."""
+    asked: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """More sources, used if the host trusts the folder."""
     fail_closed: bool = False
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
@@ -337,8 +360,8 @@ class McpSettings:
     """MCP servers and their limits."""
 
     servers: tuple[McpServer, ...] = ()
-    left_out: tuple[str, ...] = ()
-    """Servers of a folder that is not trusted: named, not started."""
+    asked: tuple[McpServer, ...] = ()
+    """More servers, started if the host trusts the folder."""
     connect_s: float = 30.0
     """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
     call_s: float = 600.0
@@ -390,3 +413,5 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
+    left_out: tuple[LeftOut, ...] = ()
+    """What init lines name as not used."""

@@ -82,6 +82,15 @@ class ElicitationAsked:
 
 
 @value
+class TrustAsked:
+    """May the hooks and servers of this folder start? `left_out` are those that wait for the answer."""
+
+    ask_id: str
+    cwd: str
+    left_out: tuple[Json, ...]
+
+
+@value
 class HookAsked:
     """A hook of the host is called. `call_id` is the tool call it is about, or a fresh id."""
 

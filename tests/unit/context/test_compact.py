@@ -54,20 +54,32 @@ def test_cuts_are_between_rounds() -> None:
 
 def test_recent_messages_stay_up_to_the_budget() -> None:
     history = (user("a" * 100), said("b" * 100), user("c" * 100), said("d" * 100), user("e" * 100))
-    assert choose_cut(history, 0) == 4
-    assert choose_cut(history, 60) == 3
-    assert choose_cut(history, 1_000_000) == 3  # never more than half
+    assert choose_cut(history, 0, 1_000_000) == 4
+    assert choose_cut(history, 60, 1_000_000) == 3
+    assert choose_cut(history, 1_000_000, 1_000_000) == 3  # never more than half
 
 
 def test_a_call_stays_with_the_last_result() -> None:
     history = (user("a"), said("b"), user("c"), *tool_round("1", "x" * 90_000))
-    assert choose_cut(history, 10) == 3
+    assert choose_cut(history, 10, 1_000_000) == 3
 
 
 def test_too_little_to_summarise() -> None:
-    assert choose_cut((), 10) is None
-    assert choose_cut((user("a"),), 10) is None
-    assert choose_cut((user("a"), *tool_round("1", "x")), 10) is None
+    assert choose_cut((), 10, 100) is None
+    assert choose_cut((user("a"),), 10, 100) is None
+    assert choose_cut((user("a"), *tool_round("1", "x")[:1]), 10, 100) is None
+
+
+def test_results_are_summarised_too_if_nothing_else_can_be() -> None:
+    short = (user("a"), *tool_round("1", "x"))
+    assert choose_cut(short, 10, 100) == 3
+    assert choose_cut(short, 10, 0) is None  # the system prompt alone fills the window: no summary helps
+    long = (user("a"), *tool_round("1", "x"), *tool_round("2", "y " * 5_000))
+    assert choose_cut(long, 10, 100_000) == 3
+    assert choose_cut(long, 10, 1_000) == 5  # the newest results alone would not fit
+    assert (
+        choose_cut((*short, *tool_round("2", "y"), user("b " * 5_000)), 10, 1_000) == 5
+    )  # a prompt is never summarised
 
 
 @given(conversations())
@@ -88,7 +100,7 @@ def test_a_cut_makes_no_new_orphans_in_any_history(history: tuple[Message, ...])
 def test_the_chosen_cut_makes_the_history_smaller_and_keeps_the_last_message(
     history: tuple[Message, ...], keep: int
 ) -> None:
-    cut = choose_cut(history, keep)
+    cut = choose_cut(history, keep, 1_000_000)
     if cut is not None:
         assert cut in legal_cuts(history)
         assert MIN_HEAD <= cut < len(history)

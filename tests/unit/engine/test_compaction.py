@@ -316,7 +316,69 @@ def test_a_long_tool_chain_is_compacted_in_its_middle() -> None:
     assert bench.of(TurnEnded)[0].text == "done"
 
 
+def chain(bench: Bench) -> list[list[str]]:
+    """The calls whose results each request carries."""
+    asked = bench.provider.requests
+    return [[b.call_id for m in request.messages for b in m.blocks if isinstance(b, ToolResult)] for request in asked]
+
+
+def test_a_chain_of_one_round_goes_on_from_a_summary_of_everything() -> None:
+    """As in the Claude CLI: the pending result is part of the summary, and the model goes on with the next call."""
+    tools = FunctionTools(Read=lambda given, _: "r " * 1_800)
+    big = answer(
+        calls("c1", "Read", file_path="f1"), calls("c2", "Read", index=1, file_path="f2"), usage=Usage(9_000, 9)
+    )
+    more = answer(calls("c3", "Read", file_path="f3"), usage=Usage(3_000, 9))
+    bench = Bench(ScriptedProvider(big, SUMMARY, more, answer(says("done"))), tools)
+    run(bench, "first", "second")
+    assert chain(bench) == [[], ["c1", "c2"], [], ["c3"], ["c3"]]
+    assert ["SHORT" in texts(request)[0] for request in bench.provider.requests] == [False, False, True, True, True]
+    [done] = bench.of(Compacted)
+    assert (done.trigger, done.kept) == ("auto", ())
+    first = bench.of(TurnEnded)[0]
+    assert (first.outcome, first.num_turns) == ("success", 5)
+
+
+def test_results_that_are_too_large_for_the_window_are_summarised() -> None:
+    tools = FunctionTools(Read=lambda given, _: "r " * (15_000 if given["file_path"] == "huge" else 10))
+    rounds = [answer(calls(f"c{n}", "Read", file_path=name)) for n, name in enumerate(("a", "b", "huge"))]
+    bench = Bench(ScriptedProvider(*rounds, SUMMARY, answer(says("done"))), tools)
+    run(bench, "first")
+    assert chain(bench) == [[], ["c0"], ["c0", "c1"], ["c0", "c1", "c2"], []]
+    assert size_of(bench.provider.requests[3].messages) < SMALL.window
+    assert [(end.outcome, end.num_turns) for end in bench.of(TurnEnded)] == [("success", 5)]
+
+
+def test_after_the_limit_of_turns_num_turns_counts_requests() -> None:
+    """As in the Claude CLI: neither calls side by side nor a compaction count then."""
+    tools = FunctionTools(Read=lambda given, _: "ok")
+    first = answer(
+        calls("c1", "Read", file_path="f"), calls("c2", "Read", index=1, file_path="g"), usage=Usage(9_000, 9)
+    )
+    more = answer(calls("c3", "Read", file_path="f"), calls("c4", "Read", index=1, file_path="g"))
+    bench = Bench(ScriptedProvider(first, SUMMARY, more), tools, max_turns=2)
+    run(bench, "first")
+    assert [(end.outcome, end.num_turns) for end in bench.of(TurnEnded)] == [("max_turns", 3)]
+    assert len(bench.of(Compacted)) == 1
+
+
 # ---------------------------------------------------------------- overflow
+
+
+def test_an_overflow_after_the_first_round_is_answered_with_a_summary() -> None:
+    tools = FunctionTools(Read=lambda given, _: "r " * 1_800)
+    overflow = fails(kind="context_length", retryable=False)
+    script = ScriptedProvider(
+        answer(calls("c1", "Read", file_path="f")),
+        overflow,
+        SUMMARY,
+        answer(calls("c2", "Read", file_path="g")),
+        answer(says("done")),
+    )
+    bench = Bench(script, tools)
+    run(bench, "first")
+    assert chain(bench) == [[], ["c1"], ["c1"], [], ["c2"]]
+    assert [(end.outcome, end.text, end.num_turns) for end in bench.of(TurnEnded)] == [("success", "done", 4)]
 
 
 def test_an_overflow_is_answered_with_a_summary_and_one_more_try() -> None:

@@ -20,6 +20,7 @@ from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.outputs import Decision
+from yume_shim.types.settings import Rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -531,3 +532,45 @@ def test_every_plain_compound_of_allowed_commands_is_allowed(space: Path, parts:
     # the grammar takes the word after "a | b | c<newline>" for an argument of c: the gate notices and asks
     misread = re.search(r"\|[^\n]*\|[^\n]*\n", text) is not None
     assert bash(guard, text).verdict in (("allow", "ask") if misread else ("allow",))
+
+
+# ---------------------------------------------------------------- managed settings
+
+
+def managed_gate(space: Path, logged: list[str], **limits: Any) -> Permissions:
+    rules = Rules(("Bash(make:*)",), ("Bash(git push:*)",), ("Bash(rm:*)", "Bash(curl:*)"))
+    managed = Rules((), ("Bash(git push:*)",), ("Bash(rm:*)",))
+    given = settings_with(rules=rules, managed=managed, **limits)
+    return Permissions(given, str(space), "/home/nobody-here", True, lambda level, text: logged.append(text))
+
+
+@pytest.mark.parametrize(("behaviour", "rule"), [("deny", "rm:*"), ("ask", "git push:*")])
+def test_the_host_cannot_remove_rules_of_managed_settings(space: Path, behaviour: str, rule: str) -> None:
+    logged: list[str] = []
+    guard = managed_gate(space, logged)
+    command = f"{rule.removesuffix(':*')} x"
+    for kind in ("removeRules", "replaceRules"):
+        guard.apply((rules_update(kind, rule, behavior=behaviour),))
+        guard.apply((rules_update(kind, behavior=behaviour),))
+    assert bash(guard, command).verdict == behaviour
+    assert logged == ["a permission update was not applied: it would remove a rule of the managed settings"]
+    guard.apply((rules_update("removeRules", "curl:*", behavior="deny"),))
+    assert bash(guard, "curl x").verdict == "ask"
+
+
+def test_the_host_cannot_add_allow_rules_where_only_managed_ones_count(space: Path) -> None:
+    logged: list[str] = []
+    guard = managed_gate(space, logged, managed_only=True)
+    for kind in ("addRules", "replaceRules"):
+        guard.apply((rules_update(kind, "touch:*"),))
+    assert bash(guard, "touch x").verdict == "ask"
+    assert bash(guard, "make x").verdict == "allow"
+    assert logged == ["a permission update was not applied: managed settings admit only their own allow rules"] * 2
+
+
+@pytest.mark.parametrize("mode", ["bypassPermissions", "auto"])
+def test_a_disabled_bypass_cannot_be_switched_on(space: Path, mode: str) -> None:
+    guard = managed_gate(space, [], no_bypass=True, allow_bypass=True)
+    with pytest.raises(BadLine, match="the settings disable it"):
+        guard.set_mode(mode)
+    assert guard.mode() == "default"

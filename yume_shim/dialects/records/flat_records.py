@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
@@ -165,6 +165,7 @@ class InitLine(FlatLine):
     permissionMode: str
     tools: list[str]
     mcp_servers: list[Json]
+    left_out: list[LeftOut] | None = ABSENT
     protocol: Literal["flat/1"] = "flat/1"
     version: str
     resumed: bool

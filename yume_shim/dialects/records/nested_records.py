@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.shared_records import ErrorCategory
+    from yume_shim.dialects.records.shared_records import ErrorCategory, LeftOut
     from yume_shim.dialects.records.stream_records import (
         ContentBlockDelta,
         ContentBlockStart,
@@ -155,7 +155,7 @@ class ControlRequest(Record):
 
     type: Literal["control_request"] = "control_request"
     request_id: str
-    request: CanUseTool | HookCallback | McpMessage | Elicitation
+    request: CanUseTool | HookCallback | McpMessage | Elicitation | TrustFolder
 
 
 @record
@@ -203,6 +203,15 @@ class Elicitation(Record):
     url: str | None = ABSENT
     elicitation_id: str | None = ABSENT
     requested_schema: Json | None = ABSENT
+
+
+@record
+class TrustFolder(Record):
+    """May what is listed start? It comes from files of this folder. The answer is `{trusted: true | false}`."""
+
+    subtype: Literal["trust_folder"] = "trust_folder"
+    cwd: str
+    left_out: list[LeftOut]
 
 
 @record

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from yume_shim.dialects.records.shared_records import ErrorCategory
+    from yume_shim.dialects.records.shared_records import ErrorCategory, LeftOut
     from yume_shim.types.blocks import Json
 
 
@@ -39,6 +39,7 @@ class InitLine(Record):
     session_id: str
     tools: list[str]
     mcp_servers: list[Json]
+    left_out: list[LeftOut] | None = ABSENT
     model: str
     permissionMode: str
     slash_commands: list[str]

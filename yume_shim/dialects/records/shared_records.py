@@ -45,6 +45,17 @@ class Pong(Record):
 
 
 @record
+class LeftOut(Record):
+    """Something that is configured and not used: hooks of an event, an MCP server, a key of a settings file. `source`
+    is the settings layer. Reasons: the folder is not trusted; the host is being asked; managed settings forbid it."""
+
+    kind: Literal["hooks", "mcp_server", "setting"]
+    name: str
+    source: str
+    reason: Literal["untrusted", "asking", "managed"]
+
+
+@record
 class ControlResponse(Record):
     """Answers a control request of the host."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.providers.discovery.limits import ask_limits, load_asker, valid_limits, with_limits
+from yume_shim.providers.wire.google_version import is_version
 from yume_shim.text import codec
 from yume_shim.text.redact import shown_address
 from yume_shim.types.value import replace
@@ -139,11 +140,14 @@ def _valid(facts: Json) -> Json:
     keywords = facts.get("schema_drop")
     if isinstance(keywords, list | tuple) and all(isinstance(name, str) for name in keywords):
         good["schema_drop"] = list(keywords)[:MAX_KEYWORDS]
+    if is_version(facts.get("api_version")):
+        good["api_version"] = facts["api_version"]
     return good
 
 
 def _with_learned(spec: ModelSpec, learned: Json, configured: Collection[str]) -> ModelSpec:
     changes: dict[str, Any] = {}
+    quirks: dict[str, Any] = {}
     if "window" in learned and "window" not in configured and learned["window"] != spec.window:
         spec = spec.with_window(learned["window"])
     if "max_output" in learned and "max_output" not in configured:
@@ -151,6 +155,9 @@ def _with_learned(spec: ModelSpec, learned: Json, configured: Collection[str]) -
     dropped = spec.endpoint.quirks.schema_drop
     new = tuple(name for name in learned.get("schema_drop", ()) if name not in dropped)
     if new:
-        quirks = replace(spec.endpoint.quirks, schema_drop=(*dropped, *new))
-        changes["endpoint"] = replace(spec.endpoint, quirks=quirks)
+        quirks["schema_drop"] = (*dropped, *new)
+    if "api_version" in learned and not spec.endpoint.quirks.api_version:
+        quirks["api_version"] = learned["api_version"]
+    if quirks:
+        changes["endpoint"] = replace(spec.endpoint, quirks=replace(spec.endpoint.quirks, **quirks))
     return replace(spec, **changes) if changes else spec

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     Log = Callable[[str, str], None]
     Learn = Callable[[ModelSpec, Json], None]
-    """(model, facts): `window`, `max_output`, `schema_drop`."""
+    """(model, facts): `window`, `max_output`, and the quirks of `KEPT_QUIRKS`."""
+
+KEPT_QUIRKS = ("schema_drop", "api_version")
+"""Quirks that a refusal can change and that later processes should know."""
 
 
 @value
@@ -114,9 +117,11 @@ class Preparer:
         if limits is not None:
             window = limits.window if limits.window != request.model.window else 0
             new = {name: size for name, size in (("window", window), ("max_output", limits.max_output)) if size}
-        dropped = self._adaptation.apply(request).model.endpoint.quirks.schema_drop
-        if dropped != request.model.endpoint.quirks.schema_drop:
-            new["schema_drop"] = list(dropped)
+        before, quirks = request.model.endpoint.quirks, self._adaptation.apply(request).model.endpoint.quirks
+        for name in KEPT_QUIRKS:
+            now = getattr(quirks, name)
+            if now != getattr(before, name):
+                new[name] = list(now) if isinstance(now, tuple) else now
         self._unproven = {**self._unproven, **new}
 
     def succeeded(self, request: Request) -> None:

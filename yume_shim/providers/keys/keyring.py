@@ -17,7 +17,8 @@ from yume_shim.providers.wire.failures import (
     failure_setup,
 )
 from yume_shim.types.errors import BadInvocation, Cancelled
-from yume_shim.types.events import Notice, ResponseFailed
+from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.models import Usage
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -76,13 +77,14 @@ class KeyringProvider:
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response, from the first key that works."""
+        lost = Usage()
         tried: set[int] = set()
         """Numbers of the keys that failed in this request; negative: the source of that key was read again."""
         while True:
             slot = self._pick(tried)
             yield from self._notices()
             if slot is None:
-                yield ResponseFailed(self._none_left())
+                yield ResponseFailed(self._none_left(), lost=lost)
                 return
             begun, failure, failed = False, None, None
             try:
@@ -96,14 +98,17 @@ class KeyringProvider:
                         failure, failed = event.failure, event
                         break
                     begun = begun or not isinstance(event, Notice)
-                    yield event
+                    yield replace(event, lost=event.lost + lost) if isinstance(event, ResponseEnded) else event
             if failure is None:
                 self._worked(slot)
                 return
             outcome = self._judge(slot, failure, tried, cancel, begun=begun)
             if outcome is not None:
-                yield ResponseFailed(outcome) if failed is None else replace(failed, failure=outcome)
+                failed = ResponseFailed(outcome) if failed is None else replace(failed, failure=outcome)
+                yield replace(failed, lost=failed.lost + lost)
                 return
+            if failed is not None:
+                lost = lost + failed.lost + failed.usage
 
     def close(self) -> None:
         """Close the connections of all keys."""

@@ -12,6 +12,11 @@ DEFAULT_VERSION = "v1"
 _VERSION = re.compile(r"v\d+((alpha|beta)\d*)?")
 
 
+def is_version(text: object) -> bool:
+    """Is this a version as it may stand in an address?"""
+    return isinstance(text, str) and _VERSION.fullmatch(text) is not None
+
+
 def versioned(endpoint: Endpoint, path: str) -> tuple[str, str]:
     """(base URL to use instead of the endpoint's, or ""; path). A version in the base URL is kept, unless the quirk
     `api_version` names another; without either it is v1."""
@@ -19,7 +24,7 @@ def versioned(endpoint: Endpoint, path: str) -> tuple[str, str]:
     address, mark, query = endpoint.base_url.partition("?")
     scheme, slashes, rest = address.partition("://")
     steps = rest.split("/")
-    place = next((place for place, step in enumerate(steps) if place and _VERSION.fullmatch(step)), 0)
+    place = next((place for place, step in enumerate(steps) if place and is_version(step)), 0)
     if not place:
         return "", f"/{wanted or DEFAULT_VERSION}{path}"
     if not wanted or steps[place] == wanted:

@@ -128,6 +128,18 @@ def test_the_first_key_is_used_while_it_works() -> None:
     assert ring.closed == ["a"]
 
 
+def test_what_the_failed_keys_used_up_is_reported_with_the_answer() -> None:
+    half: list[ModelEvent] = [ResponseFailed(limited(30), Usage(5, 1), usage_given=True, lost=Usage(2, 1))]
+    ring = Ring(Source("a"), Source("b"), a=[half], b=[GOOD])
+    *_, last = ring.ask()
+    assert isinstance(last, ResponseEnded)
+    assert (last.lost, last.usage) == (Usage(7, 2), GOOD[-1].usage if isinstance(GOOD[-1], ResponseEnded) else None)
+    ring = Ring(Source("a"), Source("b"), a=[half], b=[half])
+    *_, last = ring.ask()
+    assert isinstance(last, ResponseFailed)
+    assert last.lost + last.usage == Usage(14, 4)
+
+
 def test_a_limited_key_is_not_used_for_as_long_as_the_server_said() -> None:
     ring = Ring(Source("a"), Source("b"), a=[limited(30), GOOD], b=[GOOD])
     assert ring.ask() == [rotated(1, "a", "is at its limit", 2, "b", 2), *GOOD]

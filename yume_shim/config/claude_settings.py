@@ -1,0 +1,88 @@
+"""Every key of the Claude CLI's settings.json that we know of, and what it does here.
+
+The check of these files and the table in docs/settings.md come from here. Loaded only if there is such a file.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HONOURED: Mapping[str, str] = {
+    "allowManagedHooksOnly": "managed settings only: hooks of other files are not run; those of the host are",
+    "allowManagedMcpServersOnly": "managed settings only: `allowedMcpServers` of other files does not count",
+    "allowManagedPermissionRulesOnly": (
+        "managed settings only: no other file, flag or answer allows calls; ask and deny rules of others hold"
+    ),
+    "allowedMcpServers": "servers that may start, by name, command or address; not from untrusted folders",
+    "alwaysThinkingEnabled": "`false` switches thinking off; `--thinking` overrides it; not from untrusted folders",
+    "apiKeyHelper": "a command that prints the key; not from untrusted folders",
+    "autoCompactEnabled": "also `auto_compact` in config.toml",
+    "autoCompactWindow": "the size in tokens at which the history is compacted; `--autocompact` overrides it",
+    "deniedMcpServers": "servers that never start, by name, command or address",
+    "disableAllHooks": "not from untrusted folders; managed hooks are switched off by managed settings only",
+    "disabledMcpjsonServers": "servers of `.mcp.json` that do not start",
+    "effortLevel": "`--effort` overrides it; not from untrusted folders",
+    "env": "not from untrusted folders; a project's never redirects requests or changes keys",
+    "hooks": "see docs/security.md for untrusted folders; `hooks.failClosed` is ours",
+    "model": "flags, environment and config.toml override it; an untrusted folder's counts at the user's provider only",
+    "permissions": (
+        "`allow`, `ask`, `deny`, `defaultMode`, `additionalDirectories`, `disableBypassPermissionsMode`; "
+        "untrusted folders only ask, deny and disable"
+    ),
+    "sandbox": "see docs/security.md",
+}
+NO_TERMINAL = "there is no terminal interface here"
+NOT_YET = "not supported yet"
+VENDOR = "it is about an account or a service of Anthropic"
+CLOUD = "cloud credentials come from the environment and the cloud's own files"
+UPDATES = "this program does not update itself"
+NO_PLUGINS = "there are no plugins here"
+_IGNORED: Mapping[str, tuple[str, ...]] = {
+    NO_TERMINAL: (
+        *("autoScrollEnabled", "awaySummaryEnabled", "companyAnnouncements", "editorMode", "externalEditorContext"),
+        *("feedbackSurveyRate", "fileSuggestion", "footerLinksRegexes", "prUrlTemplate", "preferredNotifChannel"),
+        *("prefersReducedMotion", "promptSuggestionEnabled", "respectGitignore", "showClearContextOnPlanAccept"),
+        *("showThinkingSummaries", "showTurnDuration", "skipAutoPermissionPrompt", "skipDangerousModePermissionPrompt"),
+        *("spinnerTipsEnabled", "spinnerTipsOverride", "spinnerVerbs", "statusLine", "subagentStatusLine"),
+        *("syntaxHighlightingDisabled", "teammateMode", "terminalProgressBarEnabled", "terminalTitleFromRename"),
+        *("theme", "tui", "useAutoModeDuringPlan", "verbose", "viewMode", "voice", "voiceEnabled"),
+    ),
+    VENDOR: (
+        *("allowAllClaudeAiMcps", "channelsEnabled", "allowedChannelPlugins", "disableClaudeAiConnectors"),
+        *("disableDeepLinkRegistration", "disableRemoteControl", "fastMode", "fastModePerSessionOptIn"),
+        *("forceLoginMethod", "forceLoginOrgUUID", "forceRemoteSettingsRefresh", "otelHeadersHelper", "remote"),
+        *("skipWebFetchPreflight", "sshConfigs"),
+    ),
+    CLOUD: ("awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh"),
+    UPDATES: ("autoUpdatesChannel", "minimumVersion", "requiredMinimumVersion", "requiredMaximumVersion"),
+    NO_PLUGINS: (
+        *("blockedMarketplaces", "enabledPlugins", "extraKnownMarketplaces", "pluginConfigs", "pluginTrustMessage"),
+        *("strictKnownMarketplaces", "strictPluginOnlyCustomization"),
+    ),
+    NOT_YET: (
+        *("advisorModel", "agent", "availableModels", "claudeMd", "claudeMdExcludes"),
+        *("disableSkillShellExecution", "disableWorkflows", "enforceAvailableModels", "fallbackModel", "language"),
+        *("maxSkillDescriptionChars", "modelOverrides", "outputStyle", "plansDirectory", "skillListingBudgetFraction"),
+        *("skillOverrides", "workflows", "worktree"),
+    ),
+    "the model is not asked to sign commits": ("attribution", "includeCoAuthoredBy", "includeGitInstructions"),
+    "transcripts are never deleted": ("cleanupPeriodDays",),
+    "there is no classifier here": ("autoMode", "classifierPermissionsEnabled", "disableAutoMode"),
+    "hooks of the type `http` are not run: one that guards calls refuses them": (
+        "allowedHttpHookUrls",
+        "httpHookAllowedEnvVars",
+    ),
+    "servers of `.mcp.json` need no approval headless; trust decides": (
+        "enableAllProjectMcpServers",
+        "enabledMcpjsonServers",
+    ),
+    "commands run in bash": ("defaultShell",),
+    "there is no automatic memory here": ("autoDreamEnabled", "autoMemoryDirectory", "autoMemoryEnabled"),
+    "the host's settings are always merged: they may forbid more, and allow no more": ("parentSettingsBehavior",),
+    "for editors": ("$schema",),
+}
+IGNORED: Mapping[str, str] = {key: reason for reason, keys in _IGNORED.items() for key in keys}
+KEYS = (*HONOURED, *IGNORED)
+"""The Claude CLI gets new keys, so an unknown one is reported only if it is like one of these."""
