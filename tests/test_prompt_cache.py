@@ -147,6 +147,56 @@ def test_a_conversation_keeps_its_prefix(tmp_path: Path, api: str) -> None:
         assert {codec.loads(raw)["prompt_cache_key"] for raw in bodies} == {SESSION}
 
 
+HOOK = "echo '{answer}'"
+CONTEXT = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "Mind the gap."}}
+BLOCK = {"decision": "block", "reason": "Look again."}
+
+
+@posix
+@pytest.mark.parametrize("api", MODELS)
+def test_hooks_keep_the_prefix(tmp_path: Path, api: str) -> None:
+    """Text of hooks at the session's start, at each prompt, before and after calls, stays where it was first sent, also
+    after the session was resumed in another process."""
+    answers = {
+        "PreToolUse": CONTEXT,
+        "PostToolUse": BLOCK,
+        "SessionStart": "Today is quiet.",
+        "UserPromptSubmit": "Hm.",
+    }
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": HOOK.format(answer=_shown(answer))}]}]
+        for event, answer in answers.items()
+    }
+    script: list[Answer] = [
+        [think("Two."), call("Read", file_path="a.txt"), call("Glob", pattern="*.txt")],
+        [call("Read", file_path="missing.txt")],
+        [say("Seen.")],
+        [call("Read", file_path="a.txt")],
+        [say("Bye.")],
+    ]
+    with ModelServer(*script) as server:
+        place = VendorPlace(tmp_path, server)
+        (place.cwd / "a.txt").write_text("alpha\n", "utf-8")
+        settings = codec.dumps({"hooks": hooks}).decode()
+        for flag in ("--session-id", "--resume"):
+            argv = (flag, SESSION, "--model", MODELS[api], "--settings", settings)
+            place.run(*argv, lines=[{"type": "user", "content": "Look."}], form=FLAT)
+        bodies = [
+            request.body for request in server.requests if request.method == "POST" and "/show" not in request.path
+        ]
+        assert server.left == 0
+    assert len(bodies) == len(script)
+    check_prefixes(api, bodies)
+    for text, count in (("Mind the gap.", 4), ("Look again.", 3), ("Today is quiet.", 2), ("hook success: Hm.", 2)):
+        assert bodies[-1].count(text.encode()) == count
+    if api == "anthropic-messages":
+        check_marks(bodies)
+
+
+def _shown(answer: Any) -> str:
+    return answer if isinstance(answer, str) else codec.dumps(answer).decode()
+
+
 @posix
 def test_the_cache_key_goes_where_it_is_understood(tmp_path: Path) -> None:
     """OpenAI itself takes it in both of its APIs; a server that only speaks one of them is not sent it."""

@@ -264,6 +264,9 @@ class NoHooks:
     def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
         return ()
 
+    def for_agent(self, agent_id: str, agent_type: str) -> NoHooks:
+        return self
+
     def turn_ended(self) -> None:
         pass
 

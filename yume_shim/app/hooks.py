@@ -27,7 +27,6 @@ def hook_services(
             "transcript_path": opened.transcript,
             "cwd": tools.shell_folder(),
             "permission_mode": gate.mode(),
-            "prompt_id": startup.ids.uuid(),
         }
 
     env = {**tools.environment, "CLAUDE_PROJECT_DIR": settings.cwd}
@@ -40,4 +39,5 @@ def hook_services(
         log=startup.log,
         shows_all=settings.hooks.show_all or startup.flat,
         fail_closed=settings.hooks.fail_closed,
+        add_variables=tools.add_variables,
     )

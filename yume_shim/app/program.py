@@ -245,7 +245,7 @@ class Program:
 
     def _open_trust_question(self) -> TrustQuestion | None:
         """The question about the folder, if something waits for its answer."""
-        if not self._settings.hooks.asked and not self._settings.mcp.asked:
+        if not self._settings.hooks.sources_if_trusted and not self._settings.mcp.servers_if_trusted:
             return None
         from yume_shim.app.trust_question import TrustQuestion
 

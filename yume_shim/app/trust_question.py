@@ -47,10 +47,10 @@ class TrustQuestion:
             )
             return
         startup.left_out = tuple(entry for entry in startup.left_out if entry.reason != "asking")
-        self._hooks.add_sources(settings.hooks.asked)
-        if settings.mcp.asked:
+        self._hooks.add_sources(settings.hooks.sources_if_trusted)
+        if settings.mcp.servers_if_trusted:
             servers = self._mcp.open().servers
-            for server in settings.mcp.asked:
+            for server in settings.mcp.servers_if_trusted:
                 servers.add(server)
             servers.start(sdk=False)
 

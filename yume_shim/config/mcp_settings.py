@@ -48,7 +48,7 @@ def mcp_settings(sources: SettingSources) -> McpSettings:
     default = McpSettings()
     return McpSettings(
         servers=tuple(found.values()),
-        asked=tuple(asked.values()),
+        servers_if_trusted=tuple(asked.values()),
         connect_s=_milliseconds(connect) or default.connect_s,
         call_s=_milliseconds(call) or default.call_s,
         output_tokens=_count(sources.env.get("MAX_MCP_OUTPUT_TOKENS")) or default.output_tokens,

@@ -175,33 +175,23 @@ class NestedDialect:
                 return [self._command_done(event, tagged)]
             case PromptWithdrawn():
                 return [self._lifecycle(event.uuid, "cancelled")]
-            case ApprovalAsked():
-                return [ask_line(event)]
-            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
-                return [question_line(event)]
-            case ApprovalWithdrawn() | QuestionWithdrawn():
-                return [ControlCancel(request_id=event.ask_id)]
-            case ControlAnswered():
-                return [control_response(event)]
-            case LineEchoed():
-                return [echo(event.line)]
-            case EntriesWritten():
-                return [TranscriptMirrorLine(filePath=event.path, entries=list(event.entries))]
-            case ResumeFailed():
-                from yume_shim.dialects.nested_results import resume_failed_line
-
-                return [resume_failed_line(event, tagged.uuid)]
-            case HookStarted() | HookEnded() | HookNotice():
-                from yume_shim.dialects.hook_lines import nested_hook_line
-
-                return [nested_hook_line(event, tagged.parent_call_id, self._messages.session_id, tagged.uuid)]
-            case CommandsChanged():
-                from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
-
-                session = self._messages.session_id
-                return [CommandsChangedLine(commands=list(event.commands), session_id=session, uuid=tagged.uuid)]
-            case Pong():
-                return [PongLine()]
+            case (
+                ApprovalAsked()
+                | ServerMessage()
+                | ElicitationAsked()
+                | HookAsked()
+                | TrustAsked()
+                | ApprovalWithdrawn()
+                | QuestionWithdrawn()
+                | ControlAnswered()
+                | LineEchoed()
+                | EntriesWritten()
+                | ResumeFailed()
+                | Pong()
+            ):
+                return [self._host_line(event, tagged)]
+            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+                return [self._extension_line(event, tagged)]
             case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
@@ -222,6 +212,53 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _host_line(
+        self,
+        event: ApprovalAsked
+        | ServerMessage
+        | ElicitationAsked
+        | HookAsked
+        | TrustAsked
+        | ApprovalWithdrawn
+        | QuestionWithdrawn
+        | ControlAnswered
+        | LineEchoed
+        | EntriesWritten
+        | ResumeFailed
+        | Pong,
+        tagged: Tagged,
+    ) -> Json:
+        """A question or an answer to the host."""
+        match event:
+            case ApprovalAsked():
+                return ask_line(event)
+            case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
+                return question_line(event)
+            case ApprovalWithdrawn() | QuestionWithdrawn():
+                return ControlCancel(request_id=event.ask_id)
+            case ControlAnswered():
+                return control_response(event)
+            case LineEchoed():
+                return echo(event.line)
+            case EntriesWritten():
+                return TranscriptMirrorLine(filePath=event.path, entries=list(event.entries))
+            case ResumeFailed():
+                from yume_shim.dialects.nested_results import resume_failed_line
+
+                return resume_failed_line(event, tagged.uuid)
+            case Pong():
+                return PongLine()
+
+    def _extension_line(self, event: HookStarted | HookEnded | HookNotice | CommandsChanged, tagged: Tagged) -> Json:
+        session = self._messages.session_id
+        if isinstance(event, CommandsChanged):
+            from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
+
+            return CommandsChangedLine(commands=list(event.commands), session_id=session, uuid=tagged.uuid)
+        from yume_shim.dialects.hook_lines import nested_hook_line
+
+        return nested_hook_line(event, tagged.parent_call_id, session, tagged.uuid)
 
     def _command_done(self, event: LocalCommandDone, tagged: Tagged) -> Json:
         if event.failure is not None:

@@ -159,7 +159,7 @@ class CallPipeline:
         if hooks is not None:
             decision = hooks.permission(prepared, decision, self._cancel) or decision
         if decision.verdict == "allow":
-            return prepared
+            return self._allowed(prepared, decision)
         call = prepared.call
         if decision.verdict == "ask" and self._services.asker.can_ask():
             try:
@@ -180,16 +180,37 @@ class CallPipeline:
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)
-        gate, mode = services.gate, services.gate.mode()
-        gate.apply(answer.updates)
+        self._update(answer.updates)
         if answer.remember:
-            gate.apply((gate.exact_rule_for(call, prepared.spec),))
-        if gate.mode() != mode:
-            services.emit(ModeChanged(gate.mode()))
-        unchanged = answer.input is None or answer.input == call.input
-        if unchanged:
+            self._update((services.gate.exact_rule_for(call, prepared.spec),))
+        return self._with_input(prepared, answer.input)
+
+    def _allowed(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
+        """The call that gate or hooks allow; what a hook wants besides is done."""
+        if decision.updates:
+            self._update(decision.updates)
+        if decision.input is None:
             return prepared
-        return replace(self._prepare_again(call, answer.input or {}), confinement=prepared.confinement)
+        try:
+            prepared = self._with_input(prepared, decision.input)
+        except ToolFailed as failed:  # the hook's input does not fit the tool
+            return failed_result(prepared.call, failed)
+        again = self._services.gate.decide(prepared.call, prepared.spec)
+        if again.verdict == "deny":  # a rule beats a hook, also for the input that the hook chose
+            self._services.emit(CallDenied(prepared.call, again.message, again.reason_type, again.reason))
+            return denied_result(prepared.call, again.message)
+        return prepared.at(again.judged)
+
+    def _update(self, updates: tuple[Json, ...]) -> None:
+        gate, mode = self._services.gate, self._services.gate.mode()
+        gate.apply(updates)
+        if gate.mode() != mode:
+            self._services.emit(ModeChanged(gate.mode()))
+
+    def _with_input(self, prepared: PreparedCall, given: Json | None) -> PreparedCall:
+        if given is None or given == prepared.call.input:
+            return prepared
+        return replace(self._prepare_again(prepared.call, given), confinement=prepared.confinement)
 
     def _report_state(self, state: Literal["running", "requires_action"]) -> None:
         if self._services.settings.host.session_states:

@@ -18,11 +18,13 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.children import ChildRequest
     from yume_shim.types.events import Denial
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Cancel
+    from yume_shim.types.ports import Cancel, Hooks
 
 MAX_DEPTH = 3
 """How deep children may start children."""
@@ -52,7 +54,8 @@ def run_child(
     output = services.open_child(child)
     try:
         toolbox = services.toolbox if request.tools is None else services.toolbox.limited_to(request.tools)
-        services = replace(services, emit=output.emit, toolbox=toolbox, agent_id=agent_id)
+        hooks = _hooks_for(services.hooks, agent_id, request.agent_type)
+        services = replace(services, emit=output.emit, toolbox=toolbox, agent_id=agent_id, hooks=hooks)
         conversation = _conversation(services, parent, request, spec)
         own_cancel = CancelSignal()
         loop = Loop(
@@ -81,6 +84,16 @@ def run_child(
         failure=end.failure,
         limit=end.limit,
     )
+
+
+def _hooks_for(hooks: Callable[[], Hooks | None], agent_id: str, agent_type: str) -> Callable[[], Hooks | None]:
+    """The hooks as they are at each moment, with the child's name in what they are given."""
+
+    def get() -> Hooks | None:
+        found = hooks()
+        return None if found is None else found.for_agent(agent_id, agent_type)
+
+    return get
 
 
 def _conversation(

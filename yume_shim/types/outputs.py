@@ -63,6 +63,10 @@ class Decision:
     """Of a call of a file tool: the resolved path that was decided on."""
     confinement: Confinement | None = None
     """How the command must be confined if it runs; None if a rule or a person allowed it as it is."""
+    updates: tuple[Json, ...] = ()
+    """Of a hook that allows the call: permission updates in the Claude shape, as the host's in `Answer`."""
+    input: Json | None = None
+    """Of a hook that allows the call: the input to run it with."""
 
 
 @value

@@ -165,6 +165,10 @@ class Hooks(Protocol):
         """After a compaction; returns text for the model."""
         ...
 
+    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
+        """The same hooks for the calls of a child."""
+        ...
+
     def turn_ended(self) -> None:
         """After each turn: what hooks have left running is ended."""
         ...

@@ -347,7 +347,7 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    asked: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """More sources, used if the host trusts the folder."""
     fail_closed: bool = False
     """A guard that fails refuses the call (`hooks.failClosed`)."""
@@ -360,7 +360,7 @@ class McpSettings:
     """MCP servers and their limits."""
 
     servers: tuple[McpServer, ...] = ()
-    asked: tuple[McpServer, ...] = ()
+    servers_if_trusted: tuple[McpServer, ...] = ()
     """More servers, started if the host trusts the folder."""
     connect_s: float = 30.0
     """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""

@@ -143,7 +143,7 @@ def test_a_wrong_file_is_a_warning(desk: Desk) -> None:
 def test_a_folder_that_is_not_trusted_starts_nothing_in_flat(desk: Desk) -> None:
     desk.project_file(a={"command": "x"})
     settings = desk.build(flat=True)
-    assert (settings.servers, settings.asked) == ((), ())
+    assert (settings.servers, settings.servers_if_trusted) == ((), ())
     assert "not trusted" in desk.logged[0]
     desk.user_file(projects={str(desk.cwd): {"hasTrustDialogAccepted": True}})
     assert named(desk.build(flat=True)) == [("a", "project", "x")]

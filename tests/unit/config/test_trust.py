@@ -195,10 +195,17 @@ def test_ask_holds_back_what_the_answer_decides(desk: Desk) -> None:
     desk.project(hooks=HOOKS)
     settings = desk.build(YUME_TRUST="ask")
     assert (started(settings), settings.left_out) == (NOTHING, left_out("asking"))
-    assert (settings.hooks.asked, settings.mcp.asked[0].name) == ((("project", HOOKS),), "words")
+    assert (settings.hooks.sources_if_trusted, settings.mcp.servers_if_trusted[0].name) == (
+        (("project", HOOKS),),
+        "words",
+    )
     remember(str(desk.cwd), desk.env, False)
     settings = desk.build(YUME_TRUST="ask")
-    assert (settings.hooks.asked, settings.mcp.asked, settings.left_out) == ((), (), left_out("untrusted"))
+    assert (settings.hooks.sources_if_trusted, settings.mcp.servers_if_trusted, settings.left_out) == (
+        (),
+        (),
+        left_out("untrusted"),
+    )
     remember(str(desk.cwd), desk.env, True)
     assert started(desk.build(YUME_TRUST="ask")) == STARTED
     assert started(desk.build(YUME_TRUST="strict")) == NOTHING  # the answer was given to the mode that asks

@@ -58,7 +58,7 @@ def test_where_a_path_leads(base: Path, path: str, real: str, is_link: bool, is_
 
 
 def test_the_root_has_no_parent() -> None:
-    assert resolve("/../../..").real == "/"
+    assert resolve("/" + "../" * 3).real == "/"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from tests.helpers.engine_fakes import (
     SPEC,
     Bench,
     FunctionTools,
+    NoHooks,
     ScriptedAsker,
     ScriptedProvider,
     TableGate,
@@ -37,6 +38,7 @@ from yume_shim.store.entries import Entries
 from yume_shim.store.jsonl import JsonlStore
 from yume_shim.text.codec import loads
 from yume_shim.types.blocks import Message, Text, ToolResult
+from yume_shim.types.calls import BeforeCall
 from yume_shim.types.children import ChildRequest
 from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.errors import ToolFailed
@@ -48,16 +50,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.calls import PreparedCall
     from yume_shim.types.children import ChildResult
     from yume_shim.types.events import Event, Tagged
     from yume_shim.types.outputs import ToolContext
-    from yume_shim.types.ports import Dialect
+    from yume_shim.types.ports import Cancel, Dialect
 
 
 class World:
     """A session on scripted streams with a real output, a real transcript, and a tool that starts children."""
 
-    def __init__(self, folder: Path, dialect: Dialect, *scripts: list[Any], **more: Any) -> None:
+    def __init__(
+        self, folder: Path, dialect: Dialect, *scripts: list[Any], hooks: NoHooks | None = None, **more: Any
+    ) -> None:
         self.folder = folder
         self.requested: list[ChildRequest] = [ChildRequest("look around", system_prompt="You look.")]
         self.results: list[ChildResult] = []
@@ -79,6 +84,7 @@ class World:
             self.bench.services,
             emit=self.emit,
             open_child=lambda child: open_child(child, self.output, self.store),
+            hooks=lambda: hooks,
         )
         self.session = Session(services, SPEC, "s-1", lambda _: SPEC, info)
 
@@ -148,6 +154,28 @@ def test_the_claude_dialect_shows_a_child_below_its_call(tmp_path: Path) -> None
         "Looking.",
         "All seen.",
     ]  # the prompt of a child is shown, as the Claude CLI does it
+
+
+class AgentHooks(NoHooks):
+    """Notes for each call which agent made it."""
+
+    def __init__(self, seen: list[tuple[str, str, str]], agent: tuple[str, str] = ("", "")) -> None:
+        self.seen, self.agent = seen, agent
+
+    def for_agent(self, agent_id: str, agent_type: str) -> AgentHooks:
+        return AgentHooks(self.seen, (agent_id, agent_type))
+
+    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
+        self.seen.append((prepared.call.name, *self.agent))
+        return BeforeCall()
+
+
+def test_hooks_learn_which_agent_calls(tmp_path: Path) -> None:
+    hooks = AgentHooks([])
+    world = World(tmp_path, flat(), START, *CHILD, answer(says("Done.")), hooks=hooks)
+    world.requested = [ChildRequest("look around", system_prompt="You look.", agent_type="scout")]
+    world.run()
+    assert hooks.seen == [("Agent", "", ""), ("Look", world.results[0].agent_id, "scout")]
 
 
 def test_a_child_that_repeats_a_failing_call_ends_and_its_parent_goes_on(tmp_path: Path) -> None:

@@ -77,6 +77,13 @@ def read_answer(run: HookRun) -> HookAnswer:
     return _of_json(body) if body is not None else HookAnswer(text=run.stdout.strip()[:MAX_CONTEXT])
 
 
+def is_async(line: bytes) -> bool:
+    """Whether a command's first line says that it works on by itself and has no answer: `{"async": true}`."""
+    text = line.decode("utf-8", "replace").strip()
+    body = codec.loads_object(text) if text.startswith("{") else None
+    return body is not None and body.get("async") is True
+
+
 def _of_json(body: Mapping[str, Any]) -> HookAnswer:
     special = body.get("hookSpecificOutput")
     special = special if isinstance(special, dict) else {}

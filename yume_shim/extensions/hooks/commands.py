@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import threading
 
-from yume_shim.extensions.hooks.answers import HookRun
+from yume_shim.extensions.hooks.answers import HookRun, is_async
 from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from subprocess import Popen
     from typing import IO, Protocol
 
+    from yume_shim.extensions.hooks.env_file import EnvFile
     from yume_shim.extensions.hooks.specs import Hook
     from yume_shim.types.ports import Cancel
 
@@ -42,8 +43,15 @@ class HookCommands:
         self._cwd, self._env, self._watcher = cwd, env, watcher
         self._lock = threading.Lock()
         self._groups: set[int] = set()
+        self._detached: set[int] = set()
 
-    def run(self, hook: Hook, given: bytes, cancel: Cancel) -> HookRun:
+    def env_file(self) -> EnvFile:
+        """A new file for CLAUDE_ENV_FILE; raises OSError."""
+        from yume_shim.extensions.hooks.env_file import EnvFile
+
+        return EnvFile(self._env, self._cwd)
+
+    def run(self, hook: Hook, given: bytes, cancel: Cancel, env: Mapping[str, str]) -> HookRun:
         """Run it to its end, its time limit, or the cancel (raises Cancelled)."""
         import subprocess
 
@@ -54,7 +62,7 @@ class HookCommands:
                 hook.command,
                 shell=True,
                 cwd=self._cwd,
-                env=dict(self._env),
+                env={**self._env, **env},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -67,8 +75,14 @@ class HookCommands:
         return self._watch(process, hook, given, cancel)
 
     def _watch(self, process: Popen[bytes], hook: Hook, given: bytes, cancel: Cancel) -> HookRun:
-        woken = threading.Event()
-        out, err = _Stream(process.stdout), _Stream(process.stderr)
+        woken, detached = threading.Event(), threading.Event()
+
+        def on_first_line(line: bytes) -> None:
+            if is_async(line):
+                detached.set()
+                woken.set()
+
+        out, err = _Stream(process.stdout, on_first_line), _Stream(process.stderr)
         threading.Thread(target=_feed, args=(process.stdin, given), name="hook-stdin", daemon=True).start()
 
         def reap() -> None:
@@ -79,6 +93,9 @@ class HookCommands:
         with cancel.guard(woken.set):
             woken.wait(hook.seconds)
         ended = process.returncode is not None
+        if not ended and detached.is_set() and not cancel.is_set():
+            self._detach(process, hook.seconds)
+            return HookRun(hook, 0, out.text(), err.text())
         if not ended:
             self._kill(process)
             cancelled = cancel.is_set()
@@ -93,12 +110,38 @@ class HookCommands:
             self._forget(process.pid)
         return HookRun(hook, process.returncode, out.text(), err.text())
 
+    def _detach(self, process: Popen[bytes], seconds: float) -> None:
+        """The hook answered `{"async": true}`: it may work on after the turn, within its time limit."""
+        with self._lock:
+            self._groups.discard(process.pid)
+            self._detached.add(process.pid)
+
+        def limit() -> None:
+            try:
+                process.wait(seconds)
+            except Exception:  # its time is over
+                self._kill(process)
+            finally:
+                self._forget(process.pid)
+
+        threading.Thread(target=limit, name="hook-async", daemon=True).start()
+
     def end_turn(self) -> None:
-        """End what hooks have left running."""
+        """End what hooks have left running, except those that work on by their own word."""
         with self._lock:
             groups, self._groups = self._groups, set()
+        self._end(groups)
+
+    def end_session(self) -> None:
+        """End everything that hooks have left running."""
+        self.end_turn()
+        with self._lock:
+            groups, self._detached = self._detached, set()
+        self._end(groups)
+
+    def _end(self, groups: set[int]) -> None:
         for group in groups:
-            _signal(group)
+            end_group(group)
             if self._watcher is not None:
                 self._watcher.remove(group)
 
@@ -111,6 +154,7 @@ class HookCommands:
     def _forget(self, group: int) -> None:
         with self._lock:
             self._groups.discard(group)
+            self._detached.discard(group)
         if self._watcher is not None:
             self._watcher.remove(group)
 
@@ -118,7 +162,7 @@ class HookCommands:
         if os.name == "nt":
             process.kill()
         else:
-            _signal(process.pid)
+            end_group(process.pid)
         try:
             process.wait(REAP_S)
         except Exception:  # it cannot be killed (a dead file system): it is left to the watcher
@@ -139,9 +183,10 @@ class HookCommands:
 class _Stream:
     """Reads one stream to its end on a thread; keeps its beginning."""
 
-    def __init__(self, pipe: IO[bytes] | None) -> None:
+    def __init__(self, pipe: IO[bytes] | None, on_first_line: Callable[[bytes], None] | None = None) -> None:
         assert pipe is not None
         self._pipe, self._kept = pipe, bytearray()
+        self._on_first_line = on_first_line
         self._thread = threading.Thread(target=self._read, name="hook-output", daemon=True)
         self._thread.start()
 
@@ -150,6 +195,9 @@ class _Stream:
             try:
                 while data := os.read(self._pipe.fileno(), READ_BYTES):
                     self._kept += data[: MAX_OUTPUT - len(self._kept)]
+                    if self._on_first_line is not None and b"\n" in self._kept:
+                        tell, self._on_first_line = self._on_first_line, None
+                        tell(bytes(self._kept).partition(b"\n")[0])
             except OSError:
                 pass
 
@@ -173,7 +221,8 @@ def _feed(stdin: IO[bytes] | None, given: bytes) -> None:
             pass
 
 
-def _signal(group: int) -> None:
+def end_group(group: int) -> None:
+    """Kill a process group, if it still runs."""
     import signal
 
     try:

@@ -7,13 +7,14 @@ import threading
 from yume_shim.extensions.hooks.answers import Combined, HookAnswer, HookRun, read_answer
 from yume_shim.extensions.hooks.specs import GUARDS
 from yume_shim.text import codec
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, QuestionWithdrawn
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.extensions.hooks.commands import HookCommands
     from yume_shim.extensions.hooks.specs import Hook
@@ -41,6 +42,8 @@ class HookServices:
     """Report all hooks, not only those of SessionStart."""
     fail_closed: bool
     """A guard that fails refuses the call, where the Claude CLI lets it pass."""
+    add_variables: Callable[[Mapping[str, str]], None]
+    """Gives the commands of tools these variables from now on."""
 
 
 class HookRunner:
@@ -49,6 +52,7 @@ class HookRunner:
 
     def __init__(self, hooks: Sequence[Hook], services: HookServices) -> None:
         self._hooks, self.services = tuple(hooks), services
+        self._prompt_id = ""
 
     def add(self, hooks: Sequence[Hook]) -> None:
         """Add hooks that the host has registered."""
@@ -58,8 +62,20 @@ class HookRunner:
         """Whether any hook waits for this event."""
         return any(hook.event == event for hook in self._hooks)
 
-    def run(self, event: str, subject: str, fields: Json, cancel: Cancel, call_id: str = "") -> Combined:
-        """Run the hooks that match; raises Cancelled."""
+    def end_prompt(self) -> None:
+        """The hooks from now on belong to another prompt."""
+        self._prompt_id = ""
+
+    def run(
+        self,
+        event: str,
+        subject: str,
+        fields: Json,
+        cancel: Cancel,
+        call_id: str = "",
+        env: Mapping[str, str] = NOTHING,
+    ) -> Combined:
+        """Run the hooks that match, their commands with some more variables; raises Cancelled."""
         chosen: dict[tuple[str, str], Hook] = {}
         for hook in self._hooks:
             if hook.event == event and hook.matches(subject):
@@ -67,22 +83,25 @@ class HookRunner:
         if not chosen:
             return Combined()
         name = f"{event}:{subject}" if subject else event
-        given = {**self.services.facts(), "hook_event_name": event, **fields}
+        self._prompt_id = self._prompt_id or self.services.ids.uuid()
+        given = {**self.services.facts(), "prompt_id": self._prompt_id, "hook_event_name": event, **fields}
         hooks = list(chosen.values())[:MAX_SIDE_BY_SIDE]
-        runs = self._run_all(hooks, name, given, cancel, call_id)
+        runs = self._run_all(hooks, name, given, cancel, call_id, env)
         answers = tuple(self._answer(run, name, call_id) for run in runs)
         return Combined(answers)
 
     # ------------------------------------------------------------ running
 
-    def _run_all(self, hooks: list[Hook], name: str, given: Json, cancel: Cancel, call_id: str) -> list[HookRun]:
+    def _run_all(
+        self, hooks: list[Hook], name: str, given: Json, cancel: Cancel, call_id: str, env: Mapping[str, str]
+    ) -> list[HookRun]:
         if len(hooks) == 1:
-            return [self._run_one(hooks[0], name, given, cancel, call_id)]
+            return [self._run_one(hooks[0], name, given, cancel, call_id, env)]
         results: dict[int, HookRun | BaseException] = {}
 
         def work(place: int) -> None:
             try:
-                results[place] = self._run_one(hooks[place], name, given, cancel, call_id)
+                results[place] = self._run_one(hooks[place], name, given, cancel, call_id, env)
             except BaseException as error:  # handed to the caller's thread, which raises it
                 results[place] = error
 
@@ -101,7 +120,9 @@ class HookRunner:
             runs.append(found)
         return runs
 
-    def _run_one(self, hook: Hook, name: str, given: Json, cancel: Cancel, call_id: str) -> HookRun:
+    def _run_one(
+        self, hook: Hook, name: str, given: Json, cancel: Cancel, call_id: str, env: Mapping[str, str]
+    ) -> HookRun:
         if hook.problem:
             return HookRun(hook, failed=hook.problem)
         if hook.callback_id:
@@ -112,7 +133,7 @@ class HookRunner:
         if shown:
             services.emit(HookStarted(hook_id, name, hook.event))
         try:
-            run = services.commands.run(hook, codec.dumps(given) + b"\n", cancel)
+            run = services.commands.run(hook, codec.dumps(given) + b"\n", cancel, env)
         except Cancelled:
             if shown:
                 services.emit(HookEnded(hook_id, name, hook.event, "", "", None, "cancelled"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.calls import AfterCall, BeforeCall, PromptVerdict, StopVerdict
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import HookNotice
@@ -10,6 +13,8 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from yume_shim.extensions.hooks.answers import Combined
     from yume_shim.extensions.hooks.runner import HookRunner
     from yume_shim.types.blocks import Json
@@ -24,15 +29,30 @@ HOOK_DENIED = "hookDenied"
 class SessionHooks:
     """Implements `types.ports.Hooks`."""
 
-    def __init__(self, runner: HookRunner) -> None:
-        self._runner = runner
+    def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING) -> None:
+        """`agent`: the fields by which hooks know that a child calls them."""
+        self._runner, self._agent = runner, agent
+
+    def for_agent(self, agent_id: str, agent_type: str) -> SessionHooks:
+        return SessionHooks(self._runner, {"agent_id": agent_id, "agent_type": agent_type})
+
+    def _run(
+        self,
+        event: str,
+        subject: str,
+        fields: Json,
+        cancel: Cancel,
+        call_id: str = "",
+        env: Mapping[str, str] = NOTHING,
+    ) -> Combined:
+        return self._runner.run(event, subject, {**self._agent, **fields}, cancel, call_id, env)
 
     # ------------------------------------------------------------ calls
 
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         call = prepared.call
         fields = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
-        said = self._runner.run("PreToolUse", call.name, fields, cancel, call.id)
+        said = self._run("PreToolUse", call.name, fields, cancel, call.id)
         name = f"PreToolUse:{call.name}"
         decision: Decision | None = None
         match said.verdict:
@@ -57,7 +77,7 @@ class SessionHooks:
         else:
             fields |= {"tool_response": output.structured if output.structured is not None else _shown(output)}
             fields |= {"duration_ms": output.duration_ms}
-        said = self._runner.run(event, call.name, fields, cancel, call.id)
+        said = self._run(event, call.name, fields, cancel, call.id)
         name = f"{event}:{call.name}"
         notes = _contexts(said, f"{name} hook additional context")
         if said.blocked is not None:
@@ -73,7 +93,7 @@ class SessionHooks:
         call = prepared.call
         fields: Json = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
         fields["permission_suggestions"] = list(decision.suggestions)
-        said = self._runner.run("PermissionRequest", call.name, fields, cancel, call.id)
+        said = self._run("PermissionRequest", call.name, fields, cancel, call.id)
         name = f"PermissionRequest:{call.name}"
         if said.blocked is not None:
             return Decision("deny", f"{name} hook error: {said.blocked}", HOOK_DENIED, name)
@@ -82,15 +102,41 @@ class SessionHooks:
             if given.get("behavior") == "deny":
                 text = given.get("message")
                 return Decision("deny", text if isinstance(text, str) else decision.message, HOOK_DENIED, name)
-        if any((answer.permission or {}).get("behavior") == "allow" for answer in said.answers):
-            return Decision("allow", reason_type="hook", reason=name)
+        for answer in said.answers:
+            given = answer.permission or {}
+            if given.get("behavior") == "allow":
+                listed, changed = given.get("updatedPermissions"), given.get("updatedInput")
+                updates = listed if isinstance(listed, list) else []
+                return Decision(
+                    "allow",
+                    reason_type="hook",
+                    reason=name,
+                    updates=tuple(each for each in updates if isinstance(each, dict)),
+                    input=changed if isinstance(changed, dict) else None,
+                )
         return None
 
     # ------------------------------------------------------------ the session
 
     def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
-        said = self._quietly("SessionStart", source, {"source": source}, cancel)
+        said = self._start(source, cancel)
         return _contexts(said, "SessionStart hook additional context", "SessionStart hook success")
+
+    def _start(self, source: str, cancel: Cancel) -> Combined:
+        """Run the hooks, and give later commands the variables that they wrote to CLAUDE_ENV_FILE."""
+        services = self._runner.services
+        if not self._runner.has("SessionStart") or os.name == "nt":
+            return self._quietly("SessionStart", source, {"source": source}, cancel)
+        try:
+            file = services.commands.env_file()
+        except OSError as error:
+            services.log("warning", f"CLAUDE_ENV_FILE cannot be made: {error}")
+            return self._quietly("SessionStart", source, {"source": source}, cancel)
+        said = self._quietly("SessionStart", source, {"source": source}, cancel, {"CLAUDE_ENV_FILE": file.path})
+        variables = file.take(services.log)
+        if variables:
+            services.add_variables(variables)
+        return said
 
     def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
         said = self._quietly("UserPromptSubmit", "", {"prompt": text}, cancel)
@@ -115,7 +161,7 @@ class SessionHooks:
             "background_tasks": [],
             "session_crons": [],
         }
-        said = self._runner.run("Stop", "", fields, cancel)
+        said = self._run("Stop", "", fields, cancel)
         if said.stopped is not None:
             return StopVerdict(prevented=True)
         return StopVerdict("" if said.blocked is None else f"Stop hook feedback:\n{said.blocked}")
@@ -131,18 +177,21 @@ class SessionHooks:
         return notes
 
     def turn_ended(self) -> None:
+        self._runner.end_prompt()
         self._runner.services.commands.end_turn()
 
     def session_ended(self, reason: str, cancel: Cancel) -> None:
         self._quietly("SessionEnd", reason, {"reason": reason}, cancel)
-        self._runner.services.commands.end_turn()
+        self._runner.services.commands.end_session()
 
-    def _quietly(self, event: str, subject: str, fields: Json, cancel: Cancel) -> Combined:
+    def _quietly(
+        self, event: str, subject: str, fields: Json, cancel: Cancel, env: Mapping[str, str] = NOTHING
+    ) -> Combined:
         """Run hooks that an interrupt must not turn into a failure of the session."""
         from yume_shim.extensions.hooks.answers import Combined
 
         try:
-            return self._runner.run(event, subject, fields, cancel)
+            return self._run(event, subject, fields, cancel, env=env)
         except Cancelled:
             return Combined()
 

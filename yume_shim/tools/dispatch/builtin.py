@@ -97,6 +97,10 @@ class BuiltinTools:
         """The environment of the processes that tools start."""
         return self._state.env
 
+    def add_variables(self, variables: Mapping[str, str]) -> None:
+        """Give commands these variables from now on."""
+        self._state.add_variables(variables)
+
     @property
     def orphan_watcher(self) -> OrphanWatcher:
         """Ends processes that outlive this program."""

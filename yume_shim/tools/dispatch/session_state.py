@@ -163,6 +163,13 @@ class ToolState:
         """A setting from the environment; "" if there is none."""
         return self.session_env.get(name) or self.env.get(name) or ""
 
+    def add_variables(self, variables: Mapping[str, str]) -> None:
+        """Give the commands of the shell these variables from now on."""
+        with self._lock:
+            self.env = {**self.env, **variables}
+            if self._shells is not None:
+                self._shells.add_variables(variables)
+
     @property
     def orphan_watcher(self) -> OrphanWatcher:
         """Ends our commands if this program is killed; made on first use."""

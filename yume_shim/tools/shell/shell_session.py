@@ -95,6 +95,10 @@ class ShellSession:
         path = self._env.get("PATH", os.defpath)
         self.shell = find_program("bash", path, ".exe" if WINDOWS else "") or find_program("sh", path)
 
+    def add_variables(self, variables: Mapping[str, str]) -> None:
+        """Commands that start from now on get these too."""
+        self._env = {**self._env, **{name: text for name, text in variables.items() if name not in REMOVED_ENV}}
+
     def start(
         self, command: str, sink: OutputSink, cwd_file: str, confinement: Confinement | None = None
     ) -> ProcessGroup:

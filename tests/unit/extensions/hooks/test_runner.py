@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.engine_fakes import FunctionTools
 from tests.helpers.timing import set_when, wait_until
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.hooks.commands import HookCommands
 from yume_shim.extensions.hooks.runner import HookRunner, HookServices
+from yume_shim.extensions.hooks.session_hooks import SessionHooks
 from yume_shim.extensions.hooks.specs import Hook
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.ids import CountedIds
 from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.calls import PreparedCall
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, QuestionWithdrawn
 from yume_shim.types.host_reply import HostReply
+from yume_shim.types.models import ToolSpec
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -53,6 +58,7 @@ class Desk:
             log=lambda level, message: self.logged.append(message),
             shows_all=False,
             fail_closed=False,
+            add_variables=lambda _: None,
         )
 
     def emit(self, event: Event) -> str:
@@ -99,6 +105,7 @@ def test_a_command_reads_its_event_and_has_its_environment(desk: Desk) -> None:
     assert given == {
         "session_id": "s1",
         "cwd": str(desk.folder),
+        "prompt_id": "00000000-0000-4000-8000-000000000001",
         "hook_event_name": "PreToolUse",
         "tool_name": "Bash",
     }
@@ -262,3 +269,14 @@ def test_a_callback_that_fails_does_as_it_was_registered(desk: Desk, on_failure:
 def test_a_callback_of_a_host_that_is_gone_refuses(desk: Desk) -> None:
     desk.host.close()
     assert desk.run(callback()).verdict == "deny"
+
+
+def test_hooks_of_a_child_get_its_name(desk: Desk) -> None:
+    runner = HookRunner((guard("cat > given.json"),), desk.services)
+    SessionHooks(runner).for_agent("a1", "scout").before(prepared_call(), CancelSignal())
+    given = json.loads((desk.folder / "given.json").read_text())
+    assert (given["agent_id"], given["agent_type"], given["tool_name"]) == ("a1", "scout", "Bash")
+
+
+def prepared_call() -> PreparedCall:
+    return PreparedCall(ToolCall("c1", "Bash", {}), ToolSpec("Bash", "", {}), FunctionTools())
