@@ -10,7 +10,7 @@ from yume_shim.cli import mcp_words as words
 from yume_shim.cli.mcp_arguments import check_scope, spread, table_of, table_of_json
 from yume_shim.config.mcp_admission import refusal
 from yume_shim.config.mcp_files import McpFiles
-from yume_shim.config.mcp_settings import approved, server_of
+from yume_shim.config.mcp_settings import approved, configured_server
 from yume_shim.config.setting_sources import SettingSources, strings
 from yume_shim.types.errors import BadInvocation
 
@@ -130,7 +130,7 @@ class _Desk:
                 states[name] = ("pending-approval", "")
             else:
                 try:
-                    config = server_of(name, table, scope, sources.env)
+                    config = configured_server(name, table, scope, sources)
                 except BadInvocation as error:
                     states[name] = ("failed", error.message)
                     continue
@@ -224,7 +224,7 @@ class _Desk:
             known = ", ".join(sorted(found)) or "none"
             raise BadInvocation(f'No MCP server named "{name}". Configured servers: {known}')
         scope, table = found[name]
-        config = server_of(name, table, scope, sources.env)
+        config = configured_server(name, table, scope, sources)
         if config.kind not in ("http", "sse"):
             raise BadInvocation(
                 f"\"{name}\" doesn't support OAuth login — it's only available for HTTP and SSE servers."

@@ -39,7 +39,7 @@ def mcp_settings(sources: SettingSources) -> McpSettings:
     asked: dict[str, McpServer] = {}
     for text in sources.many("mcp-config"):
         for name, table in _given(text, sources.cwd).items():
-            found[name] = _server(name, table, "dynamic", sources, waited_for=True)
+            found[name] = configured_server(name, table, "dynamic", sources, waited_for=True)
     if not sources.on("strict-mcp-config") and not sources.on("restricted"):
         _add_files(found, asked, sources)
     _keep_admitted(found, sources)
@@ -127,7 +127,7 @@ def _add(found: dict[str, McpServer], tables: Mapping[str, Any], source: str, so
         if name in found:
             continue
         try:
-            found[name] = _server(name, table, source, sources)
+            found[name] = configured_server(name, table, source, sources)
         except BadInvocation as error:
             sources.log("warning", error.message)
 
@@ -143,8 +143,22 @@ def _given(text: str, cwd: str) -> Mapping[str, Any]:
     return servers
 
 
-def _server(name: str, table: Any, source: str, sources: SettingSources, *, waited_for: bool = False) -> McpServer:
-    return server_of(name, table, source, sources.env, sources.log, waited_for=waited_for)
+def configured_server(
+    name: str, table: Any, source: str, sources: SettingSources, *, waited_for: bool = False
+) -> McpServer:
+    """One server of a file or flag, with the variables that its source may name; raises BadInvocation."""
+    env = sources.env
+    if source == "project" and not sources.trust.trusted:
+        env = _keyless(sources)
+    return server_of(name, table, source, env, sources.log, waited_for=waited_for)
+
+
+def _keyless(sources: SettingSources) -> Mapping[str, str]:
+    """What `${NAME}` in a file of an untrusted folder may name: no key of a provider, which it could send anywhere."""
+    from yume_shim.config.credentials import without_keys
+    from yume_shim.config.model_settings import endpoint_settings
+
+    return without_keys(sources.env, endpoint_settings(sources), sources.table("profiles"), sources.config_path)
 
 
 def server_of(
