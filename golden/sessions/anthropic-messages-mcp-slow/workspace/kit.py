@@ -26,5 +26,5 @@ for line in sys.stdin:
             case "hang":
                 continue
             case _:
-                result = {"content": [{"type": "text", "text": "a flower"}]}
+                result = {"content": [], "structuredContent": {"meaning": "a flower"}}
     print(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}), flush=True)
