@@ -7,6 +7,7 @@ absolute path is private if it exists on the machine that runs the check, outsid
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
@@ -68,4 +69,5 @@ def _is_real_home(found: re.Match[str]) -> bool:
 
 
 def _exists(path: str) -> bool:
-    return path.split("/")[1] not in SYSTEM and os.path.lexists(path)
+    top = posixpath.normpath(path).split("/")[1]  # "" for `/../..`, which is the root of every machine
+    return top not in ("", *SYSTEM) and os.path.lexists(path)

@@ -350,9 +350,18 @@ SWAPPED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
+READING = ("Read", "Grep", "Glob", "LS")
+SWAPPED_BY_MODE = [
+    (mode, tool, given)
+    for mode in EVERY
+    for tool, given in SWAPPED
+    if tool in READING or mode in ("acceptEdits", "bypassPermissions")
+]
+"""Elsewhere a write is asked about, whatever its path is."""
+
+
 @pytest.mark.parametrize("when", ["before the decision", "after the decision"])
-@pytest.mark.parametrize(("tool", "given"), SWAPPED)
+@pytest.mark.parametrize(("mode", "tool", "given"), SWAPPED_BY_MODE)
 def test_a_folder_swapped_for_a_link(world: World, tool: str, given: dict[str, Any], when: str, mode: str) -> None:
     """A background program of the model may replace a folder by a link at any moment; two moments matter: between the
     preparation of a call and its decision, and between the decision and the access."""
@@ -411,21 +420,23 @@ def test_the_other_name_of_a_hard_link_keeps_its_content(
     assert (world.outside / "o.txt").read_text() == "OUTSIDE\n"
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "echo x > hard",
-        "echo x >> hard",
-        "echo x >| self/hard",
-        "cp a.txt hard",
-        "echo x > sub/../hard",
-        "echo x &> hard",
-    ],
-)
-def test_commands_that_write_through_a_hard_link_are_asked_about(world: World, command: str) -> None:
+HARD_LINK_COMMANDS = [
+    "echo x > hard",
+    "echo x >> hard",
+    "echo x >| self/hard",
+    "cp a.txt hard",
+    "echo x > sub/../hard",
+    "echo x &> hard",
+]
+
+
+@pytest.mark.parametrize("mode", EVERY)
+def test_commands_that_write_through_a_hard_link_are_asked_about(world: World, mode: str) -> None:
     os.link(world.outside / "o.txt", world.space / "hard")
-    assert call(world.runner("acceptEdits", Rules()), 1, "Bash", command=command).result.is_error
-    assert (world.outside / "o.txt").read_text() == "OUTSIDE\n"
+    runner = world.runner(mode, Rules(deny=("Edit(./hard)",)) if mode == "bypassPermissions" else Rules())
+    for number, command in enumerate(HARD_LINK_COMMANDS):
+        assert call(runner, number, "Bash", command=command).result.is_error, command
+        assert (world.outside / "o.txt").read_text() == "OUTSIDE\n", command
 
 
 # ---------------------------------------------------------------- random paths

@@ -87,11 +87,12 @@ REGISTRY, HERE = "the address of a package registry", "a folder of this machine"
         ("pip install yume_shim  # from PyPI", ""),
         ("see /data/builds/x or so", HERE),
         ("see /data/builds/y, /usr/bin/env, a/b/c and https://example.org/a/b", ""),
+        ("the root of every machine: '/../../..'", ""),
         ("nothing to see", ""),
     ],
 )
 def test_keys_and_machine_paths_are_noticed(line: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.path.lexists", lambda path: path == "/data/builds/x")
+    monkeypatch.setattr("os.path.lexists", lambda path: path in ("/data/builds/x", "/../../.."))
     assert [what for _, what in private_parts([line])] == ([found] if found else [])
 
 

@@ -5,6 +5,7 @@ Every trap makes the file `C` in the workspace appear, or shows one of the `MARK
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -97,9 +98,20 @@ class OpenWorld:
         after = tree(self._base)
         if after == self._before:
             return any(mark in done.stdout for mark in MARKS)
-        if after == {**self._before, "work/C": b""}:
-            (self._base / "work" / "C").unlink()
-        else:
-            shutil.rmtree(self._base)
-            shutil.copytree(self._kept, self._base, symlinks=True)
+        changed = {name for name in after.keys() | self._before.keys() if after.get(name) != self._before.get(name)}
+        for top in {os.path.join(*name.split(os.sep)[:2]) for name in changed}:
+            self._restore(top)
         return True
+
+    def _restore(self, name: str) -> None:
+        """Put back one file or folder of the template; a whole copy per row would take most of the time."""
+        path, kept = self._base / name, self._kept / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        if kept.is_dir() and not kept.is_symlink():
+            path.parent.mkdir(exist_ok=True)
+            shutil.copytree(kept, path, symlinks=True)
+        elif os.path.lexists(kept):
+            shutil.copy2(kept, path, follow_symlinks=False)

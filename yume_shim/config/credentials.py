@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.config.key_places import Learn
     from yume_shim.types.models import Endpoint
     from yume_shim.types.ports import KeySource
-    from yume_shim.types.settings import Settings
+    from yume_shim.types.settings import EndpointSettings, Settings
 
 
 def find_keys(
@@ -134,15 +134,23 @@ def tool_environment(settings: Settings) -> dict[str, str]:
     """The environment for tool processes: without keys, unless the config file allows them (`keys_for_tools`)."""
     if settings.credentials.keys_for_tools:
         return dict(settings.env)
-    kept = {name: value for name, value in settings.env.items() if not is_secret_name(name)}
-    kept.pop(settings.endpoint.api_key_env, None)
-    for row in settings.endpoint.rows.values():
-        for name in (*row.get("key_vars", ()), *row.get("token_vars", ())):
-            kept.pop(name, None)
-    if settings.credentials.profiles:
+    return without_keys(settings.env, settings.endpoint, settings.credentials.profiles, settings.config_file)
+
+
+def without_keys(
+    env: Mapping[str, str], endpoint: EndpointSettings, profiles: Mapping[str, Any], config_file: str
+) -> dict[str, str]:
+    """The environment without the variables that hold keys of providers."""
+    kept = {name: value for name, value in env.items() if not is_secret_name(name)}
+    kept.pop(endpoint.api_key_env, None)
+    tables = [row for row in endpoint.rows.values() if isinstance(row, dict)]  # they may not have been checked yet
+    for names in (row.get(field) for row in tables for field in ("key_vars", "token_vars")):
+        for name in names if isinstance(names, list | tuple) else ():
+            kept.pop(str(name), None)
+    if profiles:
         from yume_shim.config.profiles import key_variables
 
-        for name in key_variables(settings.credentials.profiles, settings.config_file):
+        for name in key_variables(profiles, config_file):
             kept.pop(name, None)
     return kept
 

@@ -126,7 +126,18 @@ def _given(text: str, cwd: str) -> Mapping[str, Any]:
 
 
 def _server(name: str, table: Any, source: str, sources: SettingSources, *, waited_for: bool = False) -> McpServer:
-    return server_of(name, table, source, sources.env, sources.log, waited_for=waited_for)
+    env = sources.env
+    if source == "project" and not sources.trust.trusted:
+        env = _keyless(sources)
+    return server_of(name, table, source, env, sources.log, waited_for=waited_for)
+
+
+def _keyless(sources: SettingSources) -> Mapping[str, str]:
+    """What `${NAME}` in a file of an untrusted folder may name: no key of a provider, which it could send anywhere."""
+    from yume_shim.config.credentials import without_keys
+    from yume_shim.config.model_settings import endpoint_settings
+
+    return without_keys(sources.env, endpoint_settings(sources), sources.table("profiles"), sources.config_path)
 
 
 def server_of(

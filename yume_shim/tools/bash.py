@@ -239,7 +239,7 @@ def _report_end(made: BackgroundCommand, state: ToolState, description: str, con
     words = {"stopped": "was stopped", "failed": f"failed with exit code {code}", "completed": "completed"}[status]
     summary = f'Background command "{description}" {words}'
     if context.confinement is not None:
-        made.running.silent.wait(DRAIN_S)
+        made.running.drain(DRAIN_S)
         note = state.wall.note_failure(
             made.command, context.confinement, code or 0, _saved_tail(made.running.sink.path)
         )

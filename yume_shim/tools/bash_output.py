@@ -26,7 +26,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     shell = find_shell(given["bash_id"], state)
     status = shell.status()
     if status != "running":
-        shell.running.silent.wait(DRAIN_S)
+        shell.running.drain(DRAIN_S)
     pattern = given.get("filter", "")
     if shell.running.sink.path:
         try:

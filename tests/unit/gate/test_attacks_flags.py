@@ -434,16 +434,17 @@ MERGING = [
 """Each writes outside or plants a protected name with some layout of the folders; asked about in acceptEdits too."""
 
 
-@pytest.mark.parametrize("command", [*WRITING, *LEAKING, *ASKED])
-def test_a_flag_is_not_hidden_in_a_value(space: Path, command: str) -> None:
+PROGRAMS = sorted({row.split()[0] for row in (*WRITING, *LEAKING, *ASKED, *MERGING)} - {"cd"} | {"file", "git"})
+DENIES = tuple(f"Bash({name}:*)" for name in PROGRAMS)
+"""What protects in bypassPermissions, where nothing is asked about."""
+
+
+@pytest.mark.parametrize("command", [*WRITING, *LEAKING, *ASKED, *MERGING])
+def test_a_command_that_does_more_than_it_seems_to_is_refused_in_every_mode(space: Path, command: str) -> None:
     for mode in ("default", "plan", "acceptEdits"):
         assert bash(gate(space, mode), command).verdict == "ask"
     assert bash(gate(space, "dontAsk"), command).verdict == "deny"
-
-
-@pytest.mark.parametrize("command", MERGING)
-def test_folders_are_not_merged_unasked(space: Path, command: str) -> None:
-    assert bash(gate(space, "acceptEdits"), command).verdict == "ask"
+    assert bash(gate(space, "bypassPermissions", deny=DENIES), command).verdict != "allow"
 
 
 def test_the_rows_really_write_and_leak(space: Path, tmp_path: Path) -> None:

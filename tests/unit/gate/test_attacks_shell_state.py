@@ -298,6 +298,9 @@ HIDDEN_CODE = [
     "echo ${x:=$(touch C)}",
     "trap 'touch C' DEBUG; true",
 ]
+EVIL_RULE = Rules(deny=("Bash(*evil*)",))
+OUTSIDE_RULE = Rules(deny=("Edit(//**/outside/**)", "Edit(//**/outside)"))
+DIGIT_RULE = Rules(deny=("Edit(./**)",))
 READ_RULE = Rules(deny=("Read(./hid/**)", "Read(./secret.txt)"))
 HIDDEN_FILES = [
     "time cat secret.txt",
@@ -371,18 +374,23 @@ LOCKED_FILES = [
     "time rm -r l*",
 ]
 
+CAREFUL = ("default", "plan", "dontAsk", "acceptEdits")
+EVERY = (*CAREFUL, "bypassPermissions")
 TABLES = {
-    "assigned": (ASSIGNED, Rules(), ("default", "plan", "dontAsk", "acceptEdits")),
-    "assigned by rule": (ASSIGNED_BY_RULE, BUILTIN_RULES, ("default", "plan", "dontAsk", "acceptEdits")),
-    "moved": (MOVED, Rules(), ("default", "plan", "dontAsk", "acceptEdits")),
-    "writes where it moved": (WRITES_WHERE_IT_MOVED, Rules(), ("default", "plan", "dontAsk", "acceptEdits")),
-    "digits": (ODD_DIGITS, Rules(), ("default", "plan", "dontAsk", "acceptEdits")),
-    "names": (MOVED_NAMES, Rules(), ("default", "plan", "dontAsk", "acceptEdits")),
-    "linked by rule": (LINKED_BY_RULE, MAKER_RULES, ("default", "plan", "dontAsk", "acceptEdits")),
-    "words": (WORD_BOUNDARIES, OK_RULE, ("default", "plan", "dontAsk", "acceptEdits")),
-    "hidden code": (HIDDEN_CODE, TOUCH_RULE, ("bypassPermissions", "default", "acceptEdits")),
-    "hidden files": (HIDDEN_FILES, READ_RULE, ("bypassPermissions", "default", "acceptEdits")),
-    "locked files": (LOCKED_FILES, LOCK_RULE, ("bypassPermissions", "default", "acceptEdits")),
+    "assigned": (ASSIGNED, Rules(), CAREFUL),
+    "assigned by rule": (ASSIGNED_BY_RULE, BUILTIN_RULES, CAREFUL),
+    "moved": (MOVED, Rules(), CAREFUL),
+    "writes where it moved": (WRITES_WHERE_IT_MOVED, Rules(), CAREFUL),
+    "writes where it moved, denied": (WRITES_WHERE_IT_MOVED, OUTSIDE_RULE, EVERY),
+    "digits": (ODD_DIGITS, Rules(), CAREFUL),
+    "digits, denied": (ODD_DIGITS, DIGIT_RULE, EVERY),
+    "names": (MOVED_NAMES, Rules(), CAREFUL),
+    "linked by rule": (LINKED_BY_RULE, MAKER_RULES, CAREFUL),
+    "words": (WORD_BOUNDARIES, OK_RULE, CAREFUL),
+    "words, denied": (WORD_BOUNDARIES, EVIL_RULE, EVERY),
+    "hidden code": (HIDDEN_CODE, TOUCH_RULE, EVERY),
+    "hidden files": (HIDDEN_FILES, READ_RULE, EVERY),
+    "locked files": (LOCKED_FILES, LOCK_RULE, EVERY),
 }
 """Rows, rules, and the modes in which each row must be refused."""
 
@@ -556,7 +564,7 @@ SLOW = {
 def test_a_command_that_takes_too_long_to_judge_is_asked_about(traps: Path, name: str) -> None:
     denies = ("Bash(touch:*)", "Bash(* rm * -rf * x)", "Read(./hid/**)", "Edit(./locked/**)")
     bash(gate(traps / "work"), "ls")  # loads the parser
-    for mode in ("bypassPermissions", "acceptEdits"):
+    for mode in ("bypassPermissions", CAREFUL[list(SLOW).index(name) % len(CAREFUL)]):  # each mode has its rows
         guard = gate(traps / "work", mode, deny=denies)
         with cheap(2.0, this_thread=True):
             verdict = bash(guard, SLOW[name]).verdict

@@ -121,19 +121,51 @@ class ProcessGroup:
         self.silent = threading.Event()
         """The pipe is closed: no process holds it any more."""
         self._wake = threading.Event()
-        threading.Thread(target=self._pump, args=(reader,), daemon=True).start()
+        self._reader = reader
+        self._taking = threading.Lock()
+        """Held from a read of the pipe until the sink has what was read."""
+        if not WINDOWS:
+            os.set_blocking(reader, False)
+        threading.Thread(target=self._pump, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def _pump(self, reader: int) -> None:
+    def _pump(self) -> None:
         try:
-            while data := os.read(reader, PIPE_READ):
-                self.sink.feed(data)
+            while _wait_readable(self._reader) and self._take():
+                pass
         except OSError:
             pass
         finally:
-            os.close(reader)
+            with self._taking:
+                os.close(self._reader)
+                self._reader = -1
             self.sink.finish()
             self.silent.set()
+
+    def _take(self) -> bool:
+        """Give the sink what is in the pipe; False at the pipe's end."""
+        with self._taking:
+            try:
+                data = os.read(self._reader, PIPE_READ)
+            except BlockingIOError:  # `drain` was faster
+                return True
+            if data:
+                self.sink.feed(data)
+            return bool(data)
+
+    def drain(self, seconds: float) -> None:
+        """The process has ended: wait until its pipe is closed, at most `seconds` (children may keep it open), and see
+        to it that the sink has all that was printed until now. On a busy machine the thread that reads may not have run
+        yet: then what is in the pipe is read here."""
+        if self.silent.wait(seconds) or WINDOWS or not self._taking.acquire(timeout=REAP_S):
+            return
+        try:
+            if self._reader >= 0:
+                self.sink.feed(os.read(self._reader, PIPE_READ))
+        except BlockingIOError:  # there is nothing left
+            pass
+        finally:
+            self._taking.release()
 
     def _watch(self) -> None:
         self.process.wait()
@@ -194,6 +226,17 @@ def await_groups(groups: list[ProcessGroup], seconds: float) -> None:
         running.silent.wait(max(0.0, deadline - time.monotonic()))
 
 
+def _wait_readable(reader: int) -> bool:
+    """Wait until a pipe has something to read, or its end."""
+    if not WINDOWS:  # where a pipe can only be read, and the read waits
+        import select
+
+        poll = select.poll()
+        poll.register(reader, select.POLLIN)
+        poll.poll()
+    return True
+
+
 def _kill_tree_on_windows(pid: int) -> None:
     import subprocess
 
@@ -206,12 +249,12 @@ def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
     timed_out = not running.wait(seconds, cancel)
     if cancel.is_set():
         running.stop(CANCEL_GRACE_S)
-        running.silent.wait(CANCEL_GRACE_S)
+        running.drain(CANCEL_GRACE_S)
         running.sink.finish()
         cancel.check()
     if timed_out:
         running.stop(TIMEOUT_GRACE_S)
-    running.silent.wait(DRAIN_S)
+    running.drain(DRAIN_S)
     return ended_so_far(running, timed_out=timed_out)
 
 

@@ -162,6 +162,7 @@ class ShellSession:
             running.signal_group("SIGKILL")
         for running in alive:
             running.ended.wait(REAP_S)
+            running.drain(0.0)
             running.sink.finish()
 
 

@@ -16,7 +16,8 @@ from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.tools.shell import sink as sink_module
-from yume_shim.tools.shell.orphan_watcher import REGISTER_GROUP
+from yume_shim.tools.shell.orphan_watcher import REGISTER_GROUP, OrphanWatcher
+from yume_shim.tools.shell.processes import CANCEL_GRACE_S, DRAIN_S, ProcessGroup
 from yume_shim.tools.shell.shell_session import shell_argv
 from yume_shim.tools.shell.sink import Sink
 from yume_shim.types.errors import Cancelled, ToolFailed
@@ -220,6 +221,37 @@ def test_background(tools: BuiltinTools, tmp_path: Path) -> None:
     tools.close()
     assert gone(child)
     assert (tmp_path / "scratch" / "bash_1.output").read_text() == "begun"
+
+
+class SlowSink(Sink):
+    """Its first piece takes longer than the pipe is waited for, as on a machine that is busy."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: (-1, ""))
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def feed(self, data: bytes) -> None:
+        self.begun.set()
+        self.go_on.wait(SOON)
+        super().feed(data)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_what_was_printed_is_not_lost_when_the_reading_thread_is_late(tmp_path: Path, held: bool) -> None:
+    """Also if another process (`held`) keeps the pipe open, so that its end never comes."""
+    sink, watcher = SlowSink(), OrphanWatcher(lambda *_: None)
+    program = "printf one; until [ -e go ]; do sleep 0.01; done; printf two" + ("; sleep 60 &" if held else "")
+    running = ProcessGroup(["/bin/sh", "-c", program], str(tmp_path), {"PATH": os.environ["PATH"]}, sink, watcher)
+    assert sink.begun.wait(SOON)
+    (tmp_path / "go").touch()
+    assert running.ended.wait(SOON)
+    late = threading.Timer(3 * DRAIN_S, sink.go_on.set)
+    late.start()
+    running.drain(DRAIN_S)
+    assert sink.finish() == b"onetwo"
+    late.join()
+    running.stop(CANCEL_GRACE_S)
+    watcher.close()
 
 
 def test_background_output_is_complete_when_it_ends(tools: BuiltinTools, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ import pytest
 from tests.helpers import attack_world
 from tests.helpers.hostile_world import SECRET, HostileWorld, hostile_world
 from tests.helpers.timing import SOON, wait_until
+from yume_shim.gate.sandbox import ASKING_MODES
 from yume_shim.tools.shell.launches import landlock_works
 from yume_shim.tools.shell.wall import Abilities, Wall
 from yume_shim.types.settings import Rules, SandboxSettings
@@ -314,7 +315,7 @@ def test_edits_without_a_mount_namespace(name: str) -> None:
         assert "only a mount namespace" in world.tools.confiner.problem(world.editing)
 
 
-@pytest.mark.parametrize("mode", ["default", "plan", "dontAsk", "acceptEdits", "bypassPermissions"])
+@pytest.mark.parametrize("mode", attack_world.EVERY)
 def test_a_judged_command_is_confined_all_the_way(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`ls` and `touch` of PATH are hostile programs: the gate judges them by their names, the system stops them."""
     folder = tmp_path / "bin"
@@ -335,7 +336,7 @@ def test_a_judged_command_is_confined_all_the_way(tmp_path: Path, mode: str, mon
 
 
 @pytest.mark.bubblewrap
-@pytest.mark.parametrize("mode", ["default", "dontAsk", "bypassPermissions"])
+@pytest.mark.parametrize("mode", attack_world.EVERY)
 def test_the_sandbox_of_the_settings_all_the_way(mode: str) -> None:
     base = tempfile.mkdtemp(prefix="yume-way-", dir="/var/tmp")
     place = attack_world.World(Path(base))
@@ -344,7 +345,8 @@ def test_the_sandbox_of_the_settings_all_the_way(mode: str) -> None:
         runner = place.runner(mode, Rules(), claude_sandbox=sandbox)
         (place.space / "evil.sh").write_text("echo x > made; echo x > ../outside/planted; echo x > .git/config\n")
         finished = attack_world.call(runner, 0, "Bash", command="bash evil.sh")
-        assert (place.space / "made").exists(), finished.result.content
+        ran = mode not in ASKING_MODES  # in plan mode the sandbox is no reason to run a command unasked
+        assert (place.space / "made").exists() is ran, finished.result.content
         assert os.listdir(place.outside) == ["o.txt"]
         assert "x" not in (place.space / ".git" / "config").read_text().split()
         denying = place.runner(mode, Rules(deny=("Bash(curl:*)",)), claude_sandbox=sandbox)
