@@ -95,7 +95,10 @@ def tree(folder: Path) -> dict[str, bytes | str]:
                 if entry.is_symlink():
                     found[name] = os.readlink(entry.path)
                 elif entry.is_file(follow_symlinks=False):
-                    found[name] = _content(entry.path)
+                    try:
+                        found[name] = _content(entry.path)
+                    except FileNotFoundError:  # a command that still runs in the background has removed it
+                        continue
                 else:
                     found[name] = "folder"
                     if entry.is_dir(follow_symlinks=False) and name != ".git":

@@ -74,11 +74,13 @@ def read_layers(
     tool calls, and may not set environment variables.
     """
     layers: list[Layer] = []
+    users, folders = os.path.join(claude_folder(env), "settings.json"), os.path.join(cwd, ".claude", "settings.json")
     if "user" in sources:
-        layers += _file_layer("user", os.path.join(claude_folder(env), "settings.json"), report, trusted=True)
+        layers += _file_layer("user", users, report, trusted=True)
     project: list[Layer] = []
-    if "project" in sources:
-        project += _file_layer("project", os.path.join(cwd, ".claude", "settings.json"), report, trusted=False)
+    if "project" in sources and not ("user" in sources and os.path.abspath(users) == os.path.abspath(folders)):
+        # in the home folder both are one file, and it is the user's
+        project += _file_layer("project", folders, report, trusted=False)
     if "local" in sources:
         project += _file_layer("local", os.path.join(cwd, ".claude", "settings.local.json"), report, trusted=False)
     if project:

@@ -282,3 +282,12 @@ def test_a_record_inside_the_workspace_does_not_count(desk: Desk) -> None:
     assert decide(str(desk.cwd), env, {"trust": "ask"}, by_flag=False, flat=True).asks
     with pytest.raises(OSError, match="inside the folder"):
         remember(str(desk.cwd), env, True)
+
+
+def test_in_the_home_folder_the_settings_file_is_the_users(desk: Desk) -> None:
+    desk.cwd = desk.home
+    (desk.home / ".claude").mkdir()
+    (desk.home / ".claude" / "settings.json").write_text(json.dumps({"hooks": HOOKS, "apiKeyHelper": "echo k"}))
+    settings = desk.build()
+    assert (settings.hooks.sources, settings.credentials.key_helper) == ((("user", HOOKS),), "echo k")
+    assert desk.logged == []
