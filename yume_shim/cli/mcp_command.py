@@ -189,8 +189,9 @@ class _Desk:
             raise BadInvocation(f'No MCP server named "{name}". Run `yume-shim mcp add` to add one.')
         if len(scopes) > 1:
             raise BadInvocation(words.several_scopes(name, scopes, files))
-        files.remove(scopes[0], name)
-        self._say(f'Removed MCP server "{name}" from {scopes[0]} config\n{words.modified(scopes[0], files)}')
+        for only in scopes:
+            files.remove(only, name)
+            self._say(f'Removed MCP server "{name}" from {only} config\n{words.modified(only, files)}')
 
     # ------------------------------------------------------------ signing in
 
