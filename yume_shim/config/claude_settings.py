@@ -80,7 +80,7 @@ _IGNORED: Mapping[str, tuple[str, ...]] = {
     ),
     "commands run in bash": ("defaultShell",),
     "there is no automatic memory here": ("autoDreamEnabled", "autoMemoryDirectory", "autoMemoryEnabled"),
-    "the host's settings are always merged: they may forbid more, and allow no more": ("parentSettingsBehavior",),
+    "the host's settings are always merged (docs/deviations.md)": ("parentSettingsBehavior",),
     "for editors": ("$schema",),
 }
 IGNORED: Mapping[str, str] = {key: reason for reason, keys in _IGNORED.items() for key in keys}
