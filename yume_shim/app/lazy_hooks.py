@@ -49,13 +49,16 @@ class LazyHooks:
         from yume_shim.extensions.hooks.runner import HookRunner
         from yume_shim.extensions.hooks.session_hooks import SessionHooks
         from yume_shim.extensions.hooks.specs import EVENTS, MAX_HOOKS, hooks_of_host, hooks_of_settings
+        from yume_shim.types.value import replace
 
         services = self._services()
         found = [hook for name, data in self._sources for hook in hooks_of_settings(data, name)]
         found += hooks_of_host(self._host_table) if self._host_table is not None else ()
+        # a guard that is one too many must not be off in silence: it refuses what it matches
+        found[MAX_HOOKS:] = [replace(hook, problem=f"more than {MAX_HOOKS} hooks") for hook in found[MAX_HOOKS:]]
         for hook in found:
             if hook.event not in EVENTS:
                 services.log("warning", f"hooks of the event {hook.event!r} are not run: there is no such event here")
             elif hook.problem:
                 services.log("warning", f"a {hook.event} hook is not run: {hook.problem}")
-        self._hooks = SessionHooks(HookRunner(found[:MAX_HOOKS], services))
+        self._hooks = SessionHooks(HookRunner(found, services))

@@ -117,9 +117,11 @@ class HookCommands:
             self._detached.add(process.pid)
 
         def limit() -> None:
+            from subprocess import TimeoutExpired
+
             try:
                 process.wait(seconds)
-            except Exception:  # its time is over
+            except TimeoutExpired:
                 self._kill(process)
             finally:
                 self._forget(process.pid)
@@ -163,9 +165,11 @@ class HookCommands:
             process.kill()
         else:
             end_group(process.pid)
+        from subprocess import TimeoutExpired
+
         try:
             process.wait(REAP_S)
-        except Exception:  # it cannot be killed (a dead file system): it is left to the watcher
+        except TimeoutExpired:  # it cannot be killed (a dead file system): it is left to the watcher
             return
         self._forget(process.pid)
 

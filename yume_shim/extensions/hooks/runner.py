@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NEVER_SHOWN = ("PreCompact", "PostCompact", "SessionEnd")
 """Events whose hooks the Claude CLI never reports."""
 MAX_SIDE_BY_SIDE = 32
-"""Hooks of one event that run; further ones are reported and not run."""
+"""Hooks that run at the same time; further ones of the same event run after them."""
 
 
 @value
@@ -54,10 +54,6 @@ class HookRunner:
         self._hooks, self.services = tuple(hooks), services
         self._prompt_id = ""
 
-    def add(self, hooks: Sequence[Hook]) -> None:
-        """Add hooks that the host has registered."""
-        self._hooks = (*self._hooks, *hooks)
-
     def has(self, event: str) -> bool:
         """Whether any hook waits for this event."""
         return any(hook.event == event for hook in self._hooks)
@@ -76,17 +72,19 @@ class HookRunner:
         env: Mapping[str, str] = NOTHING,
     ) -> Combined:
         """Run the hooks that match, their commands with some more variables; raises Cancelled."""
-        chosen: dict[tuple[str, str], Hook] = {}
+        chosen: dict[tuple[str, str, str], Hook] = {}
         for hook in self._hooks:
             if hook.event == event and hook.matches(subject):
-                chosen.setdefault((*hook.key, hook.problem) if hook.problem else hook.key, hook)  # type: ignore[arg-type]
+                chosen.setdefault(hook.key, hook)
         if not chosen:
             return Combined()
         name = f"{event}:{subject}" if subject else event
         self._prompt_id = self._prompt_id or self.services.ids.uuid()
         given = {**self.services.facts(), "prompt_id": self._prompt_id, "hook_event_name": event, **fields}
-        hooks = list(chosen.values())[:MAX_SIDE_BY_SIDE]
-        runs = self._run_all(hooks, name, given, cancel, call_id, env)
+        hooks, runs = list(chosen.values()), []
+        for first in range(0, len(hooks), MAX_SIDE_BY_SIDE):
+            group = hooks[first : first + MAX_SIDE_BY_SIDE]
+            runs += self._run_all(group, name, given, cancel, call_id, env)
         answers = tuple(self._answer(run, name, call_id) for run in runs)
         return Combined(answers)
 

@@ -53,9 +53,9 @@ class Hook:
     problem: str = ""
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str, str]:
         """Identical commands run once."""
-        return self.command, self.callback_id
+        return self.command, self.callback_id, self.problem
 
     def matches(self, subject: str) -> bool:
         """Whether it is meant for this tool, source, trigger …. A matcher that is no regular expression matches all: a

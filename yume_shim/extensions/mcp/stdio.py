@@ -92,10 +92,12 @@ class StdioChannel:
 
     def close(self) -> None:
         """Close its stdin, so that a well-behaved server ends by itself; `finish` ends the others."""
+        from queue import Full
+
         self._why = self._why or "closed"
         try:
             self._queue.put_nowait(None)
-        except Exception:  # the queue is full: the server does not read; `finish` ends it
+        except Full:  # the queue is full: the server does not read; `finish` ends it
             pass
 
     def finish(self, seconds: float) -> None:

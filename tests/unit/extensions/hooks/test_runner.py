@@ -151,6 +151,12 @@ def test_identical_commands_run_once_and_others_side_by_side(desk: Desk) -> None
     assert said.blocked is None  # each waited for the other
 
 
+def test_every_guard_runs_however_many_there_are(desk: Desk) -> None:
+    """More than run side by side: the last one refuses."""
+    many = [guard(f"exit {0 if number < 69 else 2}; : {number}") for number in range(70)]
+    assert desk.run(*many).verdict == "deny"
+
+
 def test_hooks_are_reported_when_wanted(desk: Desk) -> None:
     desk.run(guard("echo x"))
     assert desk.of(HookStarted) == []
