@@ -12,7 +12,7 @@ from yume_shim.engine.loop import Loop
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.children import Child, ChildResult
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
-from yume_shim.types.events import PromptTaken
+from yume_shim.types.events import NoteAdded, PromptTaken
 from yume_shim.types.shapes import interrupt_marker
 from yume_shim.types.value import replace
 
@@ -58,6 +58,8 @@ def run_child(
         services = replace(services, emit=output.emit, toolbox=toolbox, agent_id=agent_id, hooks=hooks)
         conversation = _conversation(services, parent, request, spec)
         own_cancel = CancelSignal()
+        with cancel.guard(own_cancel.set):
+            _begin(services, conversation, own_cancel)
         loop = Loop(
             services,
             conversation,
@@ -94,6 +96,14 @@ def _hooks_for(hooks: Callable[[], Hooks | None], agent_id: str, agent_type: str
         return None if found is None else found.for_agent(agent_id, agent_type)
 
     return get
+
+
+def _begin(services: EngineServices, conversation: Conversation, cancel: Cancel) -> None:
+    """Run the hooks of the child's start; their texts go to its model with its prompt."""
+    hooks, history = services.hooks(), conversation.history
+    for note in () if hooks is None else hooks.agent_started(cancel):
+        services.emit(NoteAdded(note, counts=False))
+        history[0] = replace(history[0], blocks=(*history[0].blocks, Text(note)))
 
 
 def _conversation(

@@ -204,12 +204,13 @@ class Loop:
                 self._note(stop.feedback)
             else:
                 self._warn_about(answer)
-                return LoopEnd("stop_prevented" if stop is not None and stop.prevented else "success")
+                prevented = stop is not None and stop.prevented and not self._depth  # a child ends as any other
+                return LoopEnd("stop_prevented" if prevented else "success")
 
     def _ask_stop_hooks(self, sent_back: int) -> StopVerdict | None:
-        """What hooks say to the end of this turn; None if they are not asked (any more)."""
+        """What hooks say to the end of this turn or child; None if they are not asked (any more)."""
         hooks = self._services.hooks()
-        if hooks is None or self._depth or sent_back >= MAX_SENT_BACK:
+        if hooks is None or sent_back >= MAX_SENT_BACK:
             return None
         return hooks.stopping(self.text, self._cancel, active=sent_back > 0)
 

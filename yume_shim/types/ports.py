@@ -155,7 +155,8 @@ class Hooks(Protocol):
         ...
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        """When the model is done with its answer `text`; `active`: hooks have sent it back to work already."""
+        """When the model is done with its answer `text`, in a turn or in a child; `active`: hooks have sent it back to
+        work already."""
         ...
 
     def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
@@ -167,7 +168,11 @@ class Hooks(Protocol):
         ...
 
     def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
-        """The same hooks for the calls of a child."""
+        """The same hooks for a child: for its calls, its start, and its end (`stopping`)."""
+        ...
+
+    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        """Before a child's first request, on the hooks of `for_agent`; returns text for the child's model."""
         ...
 
     def turn_ended(self) -> None:

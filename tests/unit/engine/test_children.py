@@ -38,7 +38,7 @@ from yume_shim.store.entries import Entries
 from yume_shim.store.jsonl import JsonlStore
 from yume_shim.text.codec import loads
 from yume_shim.types.blocks import Message, Text, ToolResult
-from yume_shim.types.calls import BeforeCall
+from yume_shim.types.calls import BeforeCall, StopVerdict
 from yume_shim.types.children import ChildRequest
 from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.errors import ToolFailed
@@ -169,13 +169,35 @@ class AgentHooks(NoHooks):
         self.seen.append((prepared.call.name, *self.agent))
         return BeforeCall()
 
+    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        self.seen.append(("started", *self.agent))
+        return ("be quick",)
 
-def test_hooks_learn_which_agent_calls(tmp_path: Path) -> None:
+    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
+        self.seen.append((f"stops with {text!r}", *self.agent))
+        return StopVerdict() if active or not self.agent[0] else StopVerdict("look again")
+
+
+def test_hooks_learn_which_agent_calls_starts_and_ends(tmp_path: Path) -> None:
     hooks = AgentHooks([])
-    world = World(tmp_path, flat(), START, *CHILD, answer(says("Done.")), hooks=hooks)
+    again = answer(says("Really all."))
+    world = World(tmp_path, flat(), START, *CHILD, again, answer(says("Done.")), hooks=hooks)
     world.requested = [ChildRequest("look around", system_prompt="You look.", agent_type="scout")]
     world.run()
-    assert hooks.seen == [("Agent", "", ""), ("Look", world.results[0].agent_id, "scout")]
+    (result,) = world.results
+    child = (result.agent_id, "scout")
+    assert hooks.seen == [
+        ("Agent", "", ""),
+        ("started", *child),
+        ("Look", *child),
+        ("stops with 'All seen.'", *child),
+        ("stops with 'Really all.'", *child),
+        ("stops with 'Done.'", "", ""),
+    ]
+    assert (result.outcome, result.text) == ("success", "Really all.")
+    _, first, _, last, _ = world.bench.provider.requests
+    assert [block.text for block in first.messages[0].blocks if isinstance(block, Text)] == ["look around", "be quick"]
+    assert [block.text for block in last.messages[-1].blocks if isinstance(block, Text)] == ["look again"]
 
 
 def test_a_child_that_repeats_a_failing_call_ends_and_its_parent_goes_on(tmp_path: Path) -> None:
