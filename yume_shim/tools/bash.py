@@ -180,7 +180,6 @@ def _ensure_folder(state: ToolState) -> str:
 
 
 def _start_background(command: str, state: ToolState, description: str, context: ToolContext) -> ToolOutput:
-    call_id = context.call_id
     try:
         made = state.shells.start_background(command, context.confinement)
     except BlockingIOError as error:

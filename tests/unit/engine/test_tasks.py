@@ -137,6 +137,11 @@ def raises(error: Exception) -> Callable[[Task], TaskEnd]:
     return work
 
 
+def until_stopped(task: Task) -> TaskEnd:
+    assert task.cancel.wait(20)
+    raise Cancelled
+
+
 @pytest.mark.parametrize(
     ("work", "end"),
     [
@@ -157,13 +162,9 @@ def test_work_on_a_thread_ends_its_task(work: Callable[[Task], TaskEnd], end: Ta
 def test_stopping() -> None:
     tasks, _, notices = registry()
 
-    def work(task: Task) -> TaskEnd:
-        assert task.cancel.wait(20)
-        raise Cancelled
-
     for name in ("a1", "a2"):
         task = tasks.begin(replace(FACTS, task_id=name))
-        tasks.launch(task, work)
+        tasks.launch(task, until_stopped)
     other = tasks.begin(TaskFacts("bash_1", "", "local_bash", "x", "c3"))
     assert tasks.stop("a1", "was stopped by a test")
     assert not tasks.stop("a1")
@@ -232,7 +233,11 @@ def test_several_ends_are_told_in_one_turn() -> None:
 
 @pytest.mark.parametrize("merge_waiting", [True, False])
 def test_an_end_during_tools_is_told_with_their_results(merge_waiting: bool) -> None:
-    tools = FunctionTools(Up=lambda given, _: world.registry.begin(FACTS).end(finished()) or "ok")
+    def up(given: Any, _: Any) -> str:
+        world.registry.begin(FACTS).end(finished())
+        return "ok"
+
+    tools = FunctionTools(Up=up)
     world = World(answer(calls("c9", "Up")), answer(says("Done.")), tools=tools, merge_waiting=merge_waiting)
     world.say("go")
     world.run()
@@ -267,11 +272,7 @@ def test_tasks_that_take_too_long_after_the_end_of_input_are_stopped() -> None:
     world = World(answer(says("Started.")), timeouts=Timeouts(background=0.05))
     task = world.registry.begin(FACTS)
 
-    def work(task: Task) -> TaskEnd:
-        assert task.cancel.wait(20)
-        raise Cancelled
-
-    world.registry.launch(task, work)
+    world.registry.launch(task, until_stopped)
     world.say("go")
     world.run()
     [said] = world.bench.of(Notice)
