@@ -93,6 +93,7 @@ class SessionInfo:
     skills: tuple[str, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
+    output_style: str = "default"
 
 
 @value
