@@ -2,9 +2,9 @@
 
 At the start: those of the administrator and of the user, then `CLAUDE.md`, `.claude/CLAUDE.md`, `.claude/rules/*.md`
 and `CLAUDE.local.md` of each folder from the root down to the working folder, so that the nearest one comes last. A
-project without any of them may have `AGENTS.md`. They become one note before the first prompt, and that note never changes.
-Later: those of folders below the working folder, and rules whose `paths` fit, when a tool uses a file there; they are
-added after the result of that call.
+project without any of them may have `AGENTS.md`. They become one note before the first prompt, and that note never
+changes. Later: those of folders below the working folder, and rules whose `paths` fit, when a tool uses a file there;
+they are added after the result of that call.
 """
 
 from __future__ import annotations

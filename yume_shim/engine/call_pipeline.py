@@ -67,6 +67,8 @@ class CallPipeline:
         self._asker, self._used = asker, used
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
         self.notes: list[str] = []
+        self.instructions: list[str] = []
+        """Instructions about files that calls have used; they follow all results."""
         self.stopped: str | None = None
         """Why hooks end the turn after these calls; None = they do not."""
         self.begun: set[str] = set()
@@ -127,7 +129,7 @@ class CallPipeline:
         took = round((self._services.clock.monotonic() - begun) * 1000)
         output = self._after(permitted, replace(self._clean(call, output), duration_ms=took))
         if self._used is not None and permitted.path and permitted.spec.kind in FILE_KINDS and not output.is_error:
-            self._note(self._used(permitted.path, self._cancel))
+            self.instructions.extend(self._used(permitted.path, self._cancel))
         return self._finish(call, output, took)
 
     # ------------------------------------------------------------ before, decide

@@ -8,7 +8,7 @@ from yume_shim.engine.call_pipeline import CallPipeline, failed_result
 from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, HostStopped
-from yume_shim.types.events import Denial, ToolFinished, ToolStarted
+from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolStarted
 from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False
@@ -83,9 +83,13 @@ class CallRunner:
         return self._pipeline.stopped
 
     def take_notes(self) -> list[str]:
-        """Remove and return the notes that hooks added for the model."""
+        """Remove and return the notes that hooks added for the model, and the instructions about files that were
+        used."""
         notes, self._pipeline.notes = self._pipeline.notes, []
-        return notes
+        instructions, self._pipeline.instructions = self._pipeline.instructions, []
+        for text in instructions:
+            self._services.emit(NoteAdded(text, counts=False, hidden=True))
+        return notes + instructions
 
     def close_stopped(self, call: ToolCall, done: list[ToolFinished], reason: InterruptReason) -> None:
         """Close a call that an interrupt kept from running or from finishing."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Cancel
 
@@ -50,6 +51,8 @@ class Conversation:
         self._parent = parent
         self._reset()
         self._instructions: Instructions | None = None
+        self._reported = False
+        """Hooks know which instructions were loaded."""
         self._preparing = threading.Lock()
 
     @property
@@ -129,6 +132,19 @@ class Conversation:
             self._instructions = resized(self._instructions, self.services, self.options.get(), small=small)
         return True
 
+    def report_instructions(self, cancel: Cancel) -> None:
+        """Tell hooks, once, which instructions were loaded at the start. Called on the loop's thread."""
+        memory = self.memory
+        if memory is not None and not self._reported:
+            self._reported = True
+            self._tell_hooks(memory.files, cancel)
+
+    def _tell_hooks(self, files: Iterable[MemoryFile], cancel: Cancel) -> None:
+        hooks = self.services.hooks()
+        if hooks is not None:
+            for file in tuple(files):
+                hooks.instructions_loaded(file, cancel)
+
     def instructions_for(self, path: str, cancel: Cancel) -> tuple[str, ...]:
         """Instructions for a file that a tool has used, which the model has not read yet. Called on the threads of
         calls."""
@@ -138,10 +154,12 @@ class Conversation:
             return ()
         from yume_shim.context.memory import later_note
 
+        self._tell_hooks(files, cancel)
         return tuple(map(later_note, files))
 
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""
+        self._reported = False
         self.session_id = session_id
         self._reset()
         self._instructions = None

@@ -338,6 +338,7 @@ class Session:
         from yume_shim.engine.turn import Turn
 
         self._conversation.prepare()
+        self._conversation.report_instructions(self._begin_work())
         turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)
         return turn.run(uuids)
 

@@ -169,6 +169,8 @@ class NoteAdded:
 
     text: str
     counts: bool = True
+    hidden: bool = False
+    """It is stored, but the host does not see it: standing instructions, as in the Claude CLI."""
 
 
 @value
