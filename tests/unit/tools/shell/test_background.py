@@ -71,7 +71,7 @@ def test_only_new_output_is_shown(tools: BuiltinTools, tmp_path: Path) -> None:
     assert look_until(tools, "two") == "two"
     assert call(tools, "KillBash", {"task_id": "bash_1"}).structured["task_id"] == "bash_1"
     assert look(tools).structured["status"] == "killed"
-    with pytest.raises(ToolFailed, match=r"^Shell bash_1 is not running, so it cannot be killed \(status: killed\)\.$"):
+    with pytest.raises(ToolFailed, match=r"^Task bash_1 is not running, so it cannot be stopped \(status: killed\)\.$"):
         call(tools, "TaskStop", {"task_id": "bash_1"})
 
 
