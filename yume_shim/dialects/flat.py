@@ -50,6 +50,7 @@ from yume_shim.types.events import (
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -174,6 +175,10 @@ class FlatDialect:
                 from yume_shim.dialects.task_lines import flat_task_line
 
                 return [flat_task_line(event, tagged.at)]
+            case LimitsReported():
+                from yume_shim.dialects.limit_lines import flat_limits_line
+
+                return [flat_limits_line(event, tagged.at)]
             case HookStarted() | HookEnded() | HookNotice():
                 from yume_shim.dialects.hook_lines import flat_hook_line
 

@@ -52,6 +52,7 @@ from yume_shim.types.events import (
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -199,6 +200,10 @@ class NestedDialect:
                 from yume_shim.dialects.task_lines import nested_task_line
 
                 return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+            case LimitsReported():
+                from yume_shim.dialects.limit_lines import nested_limits_line
+
+                return [nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):

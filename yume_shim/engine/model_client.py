@@ -9,6 +9,7 @@ from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
     BlockStarted,
+    LimitsReported,
     Notice,
     PartialKept,
     ResponseDropped,
@@ -251,7 +252,7 @@ class ModelClient:
                 self._lost = self._lost + lost
                 if usage != Usage():
                     attempt.usage, attempt.usage_given = usage, given
-            case Notice():
+            case Notice() | LimitsReported():
                 emit(event)
 
     def _joined(self, block: Text, index: int, attempt: Attempt) -> Text:

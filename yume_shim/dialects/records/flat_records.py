@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Limit, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
@@ -298,6 +298,15 @@ class InterruptLine(FlatLine):
 
     type: Literal["interrupt"] = "interrupt"
     reason: Literal["user", "signal", "shutdown"]
+
+
+@record
+class RateLimitsLine(FlatLine):
+    """Rate limits that the provider has told, the most used one first; sent when they have changed by a good part."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["rate_limits"] = "rate_limits"
+    limits: list[Limit]
 
 
 @record
