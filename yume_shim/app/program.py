@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, StreamWatcher
 
 STDIN = 0
 
@@ -111,6 +111,7 @@ class Program:
             checkpoints=self._tools.checkpoints,
             tasks=self._tasks.get,
             open_child=self._open_child,
+            watch=self._make_watcher if self._settings.host.watch_streams else None,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
@@ -281,6 +282,11 @@ class Program:
         made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
         self._toolbox.add(made.servers)
         return made
+
+    def _make_watcher(self, cancel: Cancel) -> StreamWatcher:
+        from yume_shim.app.watchers import watcher_maker
+
+        return watcher_maker(self._tools, self._gate)(cancel)
 
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child

@@ -95,6 +95,8 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
@@ -147,7 +149,9 @@ class FlatDialect:
             case ResponseDropped():
                 return self._dropped(event, parent)
             case ToolStarted():
-                return [ToolUseLine(id=event.call.id, name=event.call.name, input=event.call.input)]
+                call = event.call
+                truncated: Literal[True] | None = True if call.stopped else None
+                return [ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=truncated)]
             case ToolFinished():
                 self._answers.pop(event.call.id, None)  # the call's subagent has ended with it
                 return [tool_result_line(event.result)]

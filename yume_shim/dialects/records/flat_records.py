@@ -95,13 +95,14 @@ class UsageLine(UsageFields, FlatLine):
 
 @record
 class ToolUseLine(FlatLine):
-    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's
-    `usage`."""
+    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`.
+    `input_truncated`: the call was stopped while the model wrote it; `input` has the fields that were complete."""
 
     type: Literal["tool_use"] = "tool_use"
     id: str
     name: str
     input: Json
+    input_truncated: Literal[True] | None = ABSENT
 
 
 @record
