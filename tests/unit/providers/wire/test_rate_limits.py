@@ -105,7 +105,7 @@ def test_a_refusal_names_the_limit_that_is_used_up() -> None:
 
 
 def test_many_limits_are_bounded() -> None:
-    headers = {}
+    headers: dict[str, str] = {}
     for place in range(100):
         kind = "a" * (place % 30 + 1) + "b" * (place // 30 + 1)
         headers |= {f"x-ratelimit-limit-{kind}": "10", f"x-ratelimit-remaining-{kind}": "5"}
