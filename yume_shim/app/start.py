@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.app.output import OutputLink
     from yume_shim.host.event_output import Listener
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
@@ -87,7 +88,14 @@ class Startup:
     transcripts.
     """
 
-    def __init__(self, settings: Settings, flat: bool, listeners: Sequence[Listener] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        flat: bool,
+        listeners: Sequence[Listener] = (),
+        link: Callable[[Startup], OutputLink] | None = None,
+    ) -> None:
+        """`link` makes the way out of a session that shares its stdout with others."""
         self.settings, self.flat = settings, flat
         self.left_out = settings.left_out
         """What init lines name as not used; the host's answer about the folder changes it."""
@@ -114,7 +122,16 @@ class Startup:
         for warning in (f"{unpriced}: {COUNTS_AS_ZERO}" if unpriced else "", *self._unknown_names()):
             if warning:
                 self.log("warning", warning)
-        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
+        self.output = Output(
+            settings,
+            self.opened,
+            self.clock,
+            self.ids,
+            flat=flat,
+            log=self.log,
+            listeners=listeners,
+            link=link(self) if link is not None else None,
+        )
 
     def _unpriced(self) -> str:
         """What is wrong if no price of the model is known; "" if one is. Needs the price table, so only a start with a

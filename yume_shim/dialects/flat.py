@@ -43,6 +43,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
@@ -196,6 +197,7 @@ class FlatDialect:
                 | EntriesWritten()
                 | ResumeFailed()
                 | CommandsChanged()
+                | FileAsked()
             ):
                 return []
 

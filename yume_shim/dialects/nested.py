@@ -47,6 +47,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
@@ -192,7 +193,7 @@ class NestedDialect:
                 return [self._host_line(event, tagged)]
             case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
                 return [self._extension_line(event, tagged)]
-            case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
+            case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so

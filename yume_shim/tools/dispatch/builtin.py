@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import Confiner, FileCheckpoints
+    from yume_shim.types.ports import Confiner, FileCheckpoints, HostFiles
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -43,10 +43,12 @@ def open_builtin_tools(
     search: Search | None = None,
     on_task: Callable[[TaskStarted | TaskEnded], object] | None = None,
     secrets: Sequence[str] = (),
+    host_files: HostFiles | None = None,
 ) -> BuiltinTools:
     """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
-    `on_task` is called when a command starts or ends in the background. `secrets` are removed from saved outputs."""
+    `on_task` is called when a command starts or ends in the background. `secrets` are removed from saved outputs.
+    `host_files`: text files are read and written through the host."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -63,6 +65,7 @@ def open_builtin_tools(
     )
     if on_task is not None:
         state.on_task = on_task
+    state.host_files = host_files
     if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TaskEnded, TaskStarted
-    from yume_shim.types.ports import Cancel
+    from yume_shim.types.ports import Cancel, HostFiles
 
     Log = Callable[[str, str], None]
     Search = Callable[[Json, Cancel], str]
@@ -116,6 +116,8 @@ class ToolState:
         """Called when a command starts or ends in the background."""
         self.checkpoints: Checkpoints | None = None
         """Set if the host wants to rewind files."""
+        self.host_files: HostFiles | None = None
+        """Set if text files are read and written through the host."""
 
     def resolve(self, path: str) -> str:
         """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths

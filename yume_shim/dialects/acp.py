@@ -1,0 +1,331 @@
+"""The Agent Client Protocol as a dialect: events become `session/update` notifications and requests to the client.
+
+Answers to the client's own requests are not events; `app/acp/` writes them. A subagent's calls are shown with the call
+that started it in `_meta`; its text is not: it would read as the main answer.
+"""
+
+from __future__ import annotations
+
+from yume_shim.dialects import acp_state, acp_tools
+from yume_shim.dialects.records.acp_records import (
+    AskedCall,
+    CommandsUpdate,
+    ConfigUpdate,
+    InfoUpdate,
+    ModeUpdate,
+    PlanUpdate,
+    ToolCallStart,
+    ToolCallUpdate,
+    UsageUpdate,
+    chunk,
+    notification,
+    request,
+    session_update,
+)
+from yume_shim.types.blocks import Image, Message, Text, Thinking, ToolCall, ToolResult
+from yume_shim.types.events import (
+    ApprovalAsked,
+    ApprovalWithdrawn,
+    BlockDelta,
+    BlockStarted,
+    CommandsChanged,
+    ElicitationAsked,
+    FileAsked,
+    LocalCommandDone,
+    ModeChanged,
+    ModelChanged,
+    PromptTaken,
+    QuestionWithdrawn,
+    ResponseEnded,
+    ResponseStarted,
+    ServersChanged,
+    SessionReady,
+    ToolFinished,
+    ToolStarted,
+    TurnEnded,
+)
+from yume_shim.types.shapes import timestamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from yume_shim.dialects.acp_state import ModelEntry
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import SessionInfo, Tagged
+    from yume_shim.types.models import Usage
+
+TEXT, THOUGHT, USER = "agent_message_chunk", "agent_thought_chunk", "user_message_chunk"
+TODOS = "TodoWrite"
+PRIORITY = "medium"
+"""Plan entries need a priority; our tasks have none."""
+MAX_PLAN = 200
+MAX_TITLE = 80
+MAX_CHUNK = 64 * 1024
+"""Characters of one chunk of text."""
+
+
+class AcpDialect:
+    """Renders the events of one session. `mode` and `model` are those of the session's start; `models` is the client's
+    menu; `bypass`: bypassPermissions may be switched on; `titled`: the session has a title already; `elicits`: the
+    client shows forms of MCP servers. Nothing is printed before `SessionReady`: the client does not know the session."""
+
+    def __init__(
+        self,
+        session_id: str,
+        cwd: str,
+        models: Sequence[ModelEntry] = (),
+        *,
+        bypass: bool = False,
+        titled: bool = False,
+        elicits: bool = False,
+    ) -> None:
+        self._session_id, self._cwd = session_id, cwd
+        self._models, self._bypass = models, bypass
+        self._titled, self._elicits = titled, elicits
+        self._ready = False
+        self._mode, self._model = "default", ""
+        self._commands: tuple[str, ...] = ()
+        self._message = ""
+        self._used = 0
+
+    def start(self, info: SessionInfo) -> None:
+        """Take the facts of a session that was opened."""
+        self._mode, self._model = info.permission_mode, f"{info.provider}/{info.model}"
+        self._commands = info.slash_commands
+
+    def state(self) -> Json:
+        """`modes` and `configOptions` as they are now, for answers."""
+        return {
+            "modes": acp_state.mode_state(self._mode, bypass=self._bypass),
+            "configOptions": self.options(),
+        }
+
+    def options(self) -> list[Json]:
+        """`configOptions` as they are now."""
+        return acp_state.config_options(self._mode, self._model, self._models, bypass=self._bypass)
+
+    def feed(self, tagged: Tagged) -> list[Json]:
+        """The messages of one event, usually one or none."""
+        made = self._render(tagged)
+        return made if self._ready else []
+
+    def _render(self, tagged: Tagged) -> list[Json]:
+        event, parent = tagged.event, tagged.parent_call_id
+        match event:
+            case BlockDelta() if parent is None and event.kind in ("text", "thinking"):
+                return self._text(event.text, thought=event.kind == "thinking")
+            case BlockStarted(block=Text() | Thinking() as block) if parent is None:
+                return self._text(block.text, thought=isinstance(block, Thinking))
+            case ResponseStarted() if parent is None:
+                self._message = event.id or tagged.uuid
+                return []
+            case ResponseEnded() if parent is None:
+                self._used = _context_of(event.usage)
+                return []
+            case ToolStarted():
+                return [] if event.call.name == TODOS else [self._update(self._started(event.call, parent))]
+            case ToolFinished():
+                return [self._update(update) for update in self._finished(event, parent)]
+            case ApprovalAsked():
+                return [self._question(event)]
+            case ApprovalWithdrawn() | QuestionWithdrawn():
+                return [notification("$/cancel_request", {"requestId": event.ask_id})]
+            case FileAsked():
+                return [self._file_request(event)]
+            case ElicitationAsked():
+                return [self._elicitation(event)] if self._elicits else []
+            case _ if parent is None:
+                return [self._update(update) for update in self._session_event(tagged)]
+            case _:
+                return []
+
+    def replay(self, history: Iterable[Message]) -> list[Json]:
+        """A stored conversation as updates, for a client that loads the session."""
+        calls: dict[str, ToolCall] = {}
+        made: list[Json] = []
+        for place, message in enumerate(history):
+            self._message = f"history-{place}"
+            for block in message.blocks:
+                match block:
+                    case Text() if message.role == "user":
+                        made += self._chunks(USER, block.text)
+                    case Text():
+                        made += self._chunks(TEXT, block.text)
+                    case Thinking():
+                        made += self._chunks(THOUGHT, block.text)
+                    case Image() if message.role == "user" and block.data:
+                        image = {"type": "image", "data": block.data, "mimeType": block.media_type}
+                        made.append({**chunk(USER, "", self._message), "content": image})
+                    case ToolCall():
+                        calls[block.id] = block
+                        if block.name != TODOS:
+                            made.append(self._started(block, None))
+                    case ToolResult() if block.call_id in calls:
+                        made += self._finished(ToolFinished(calls.pop(block.call_id), block), None)
+                    case _:
+                        pass
+        self._message = ""
+        return [self._update(update) for update in made]
+
+    # ------------------------------------------------------------ text
+
+    def _text(self, text: str, *, thought: bool) -> list[Json]:
+        return [self._update(update) for update in self._chunks(THOUGHT if thought else TEXT, text)]
+
+    def _chunks(self, kind: str, text: str) -> list[Json]:
+        pieces = [text] if len(text) <= MAX_CHUNK else _split(text)
+        return [chunk(kind, piece, self._message) for piece in pieces if piece]
+
+    def _update(self, update: Json) -> Json:
+        return session_update(self._session_id, update)
+
+    # ------------------------------------------------------------ calls
+
+    def _started(self, call: ToolCall, parent: str | None) -> Json:
+        return ToolCallStart(
+            toolCallId=call.id,
+            title=acp_tools.title_of(call, self._cwd),
+            kind=acp_tools.kind_of(call.name),
+            status="in_progress",
+            content=acp_tools.proposed_content(call, self._cwd) or None,
+            locations=acp_tools.locations(call, self._cwd) or None,
+            rawInput=acp_tools.shown_input(call.input),
+            _meta=_meta(call, parent),
+        )
+
+    def _finished(self, event: ToolFinished, parent: str | None) -> list[Json]:
+        failed = event.result.is_error is True
+        if event.call.name == TODOS:
+            return [] if failed or parent is not None else [PlanUpdate(entries=_plan(event.call.input))]
+        return [
+            ToolCallUpdate(
+                toolCallId=event.call.id,
+                status="failed" if failed else "completed",
+                content=acp_tools.finished_content(event, self._cwd) or None,
+                _meta=_meta(event.call, parent),
+            )
+        ]
+
+    # ------------------------------------------------------------ questions
+
+    def _question(self, event: ApprovalAsked) -> Json:
+        call = event.call
+        asked = AskedCall(
+            toolCallId=call.id,
+            title=acp_tools.title_of(call, self._cwd),
+            kind=acp_tools.kind_of(call.name),
+            content=[*acp_tools.proposed_content(call, self._cwd), *_reason(event)] or None,
+            locations=acp_tools.locations(call, self._cwd) or None,
+            rawInput=acp_tools.shown_input(call.input),
+        )
+        params = {
+            "sessionId": self._session_id,
+            "toolCall": asked,
+            "options": acp_state.permission_options(event),
+        }
+        return request(event.ask_id, "session/request_permission", params)
+
+    def _file_request(self, event: FileAsked) -> Json:
+        params: Json = {"sessionId": self._session_id, "path": event.path}
+        if event.text is None:
+            return request(event.ask_id, "fs/read_text_file", params)
+        return request(event.ask_id, "fs/write_text_file", {**params, "content": event.text})
+
+    def _elicitation(self, event: ElicitationAsked) -> Json:
+        schema = event.params.get("requestedSchema")
+        params: Json = {
+            "sessionId": self._session_id,
+            "mode": "form",
+            "message": str(event.params.get("message") or f"{event.server} asks"),
+            "requestedSchema": schema if isinstance(schema, dict) else {"type": "object", "properties": {}},
+        }
+        return request(event.ask_id, "elicitation/create", params)
+
+    # ------------------------------------------------------------ the session
+
+    def _session_event(self, tagged: Tagged) -> list[Json]:
+        event = tagged.event
+        match event:
+            case SessionReady():
+                self.start(event.info)
+                self._ready = True
+                return [CommandsUpdate(availableCommands=acp_state.command_list(self._commands))]
+            case ServersChanged():
+                if not event.commands:
+                    return []
+                return [CommandsUpdate(availableCommands=acp_state.command_list((*self._commands, *event.commands)))]
+            case CommandsChanged():
+                return [CommandsUpdate(availableCommands=acp_state.command_list((), event.commands))]
+            case PromptTaken():
+                return self._title(event.message, tagged.at)
+            case ModeChanged():
+                self._mode = event.mode
+                return [ModeUpdate(currentModeId=event.mode), ConfigUpdate(configOptions=self.options())]
+            case ModelChanged():
+                self._model = f"{event.provider}/{event.model}"
+                return [ConfigUpdate(configOptions=self.options())]
+            case LocalCommandDone():
+                self._message = tagged.uuid
+                return self._chunks(TEXT, event.text)
+            case TurnEnded():
+                self._message = tagged.uuid
+                said = self._chunks(TEXT, event.text) if event.outcome == "prompt_blocked" else []
+                return [*said, *self._usage(event)]
+            case _:
+                return []
+
+    def _title(self, message: Message, at: float) -> list[Json]:
+        text = next((block.text for block in message.blocks if isinstance(block, Text) and block.text.strip()), "")
+        if self._titled or not text or text.lstrip().startswith("/"):
+            return []
+        self._titled = True
+        line = text.strip().splitlines()[0]
+        title = line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"
+        return [InfoUpdate(title=title, updatedAt=timestamp(at))]
+
+    def _usage(self, event: TurnEnded) -> list[Json]:
+        name = self._model.partition("/")[2]
+        size = next((used.window for used in event.model_usage if used.model == name), 0)
+        size = size or (event.model_usage[-1].window if event.model_usage else 0)
+        if not size or not self._used:
+            return []
+        return [
+            UsageUpdate(used=self._used, size=size, cost={"amount": event.total_cost_usd, "currency": "USD"}),
+        ]
+
+
+def _meta(call: ToolCall, parent: str | None) -> Json | None:
+    """What the protocol has no field for: the tool's name, and the call whose subagent caused this one."""
+    made: Json = {"toolName": call.name}
+    if parent is not None:
+        made["parentToolCallId"] = parent
+    return {"yume": made}
+
+
+def _reason(event: ApprovalAsked) -> list[Json]:
+    """Why the question is asked, for calls whose content does not show it."""
+    if event.call.name in ("ExitPlanMode", "EnterPlanMode") or not event.reason:
+        return []
+    return [acp_tools.text_content(event.reason)]
+
+
+def _plan(given: Json) -> list[Json]:
+    todos = given.get("todos")
+    return [
+        {"content": str(todo.get("content", "")), "priority": PRIORITY, "status": _status(todo.get("status"))}
+        for todo in (todos[:MAX_PLAN] if isinstance(todos, list) else ())
+        if isinstance(todo, dict)
+    ]
+
+
+def _status(status: object) -> str:
+    return status if isinstance(status, str) and status in ("pending", "in_progress", "completed") else "pending"
+
+
+def _context_of(usage: Usage) -> int:
+    return usage.input + usage.cache_read + usage.cache_write + usage.output
+
+
+def _split(text: str) -> list[str]:
+    return [text[start : start + MAX_CHUNK] for start in range(0, len(text), MAX_CHUNK)]

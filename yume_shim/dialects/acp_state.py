@@ -1,0 +1,146 @@
+"""The state of a session in the form of the Agent Client Protocol: modes, models, commands, permission options. Pure."""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.events import ApprovalAsked
+
+MODES = (
+    ("default", "Ask", "Asks before commands and edits that no rule allows"),
+    ("acceptEdits", "Accept edits", "Edits files of the workspace without asking"),
+    ("plan", "Plan", "Reads and plans; changes nothing"),
+    ("dontAsk", "Don't ask", "Refuses what no rule allows, without asking"),
+    ("bypassPermissions", "Bypass permissions", "Runs everything without asking"),
+)
+"""(id, name, description)"""
+BYPASS = "bypassPermissions"
+MODE_OPTION, MODEL_OPTION = "mode", "model"
+LOCAL_COMMANDS = {"compact": "Replace the conversation by a summary of it"}
+"""Commands of this program that a client is told. `/clear` works too, but a client starts a new session instead."""
+ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
+ACCEPT_EDITS = "allow_accept_edits"
+"""Of the plan's question: carry it out and accept edits."""
+MAX_LABEL = 120
+
+
+@value
+class ModelEntry:
+    """A model of the client's menu."""
+
+    id: str
+    name: str
+    description: str = ""
+
+
+def mode_state(mode: str, *, bypass: bool) -> Json:
+    """`modes` of an answer about a session. `bypass`: the session may switch to bypassPermissions."""
+    known = [(id, name, text) for id, name, text in MODES if id != BYPASS or bypass or mode == BYPASS]
+    if mode not in [id for id, _, _ in known]:
+        known.append((mode, mode, ""))
+    return {
+        "currentModeId": mode,
+        "availableModes": [
+            {"id": id, "name": name, **({"description": text} if text else {})} for id, name, text in known
+        ],
+    }
+
+
+def config_options(mode: str, model: str, models: Sequence[ModelEntry], *, bypass: bool) -> list[Json]:
+    """`configOptions`: the mode and the model as menus."""
+    modes = [
+        _option(entry["id"], entry["name"], entry.get("description", ""))
+        for entry in mode_state(mode, bypass=bypass)["availableModes"]
+    ]
+    entries = [_option(entry.id, entry.name, entry.description) for entry in models]
+    if model not in [entry.id for entry in models]:
+        entries.insert(0, _option(model, model, ""))
+    return [
+        {
+            "id": MODE_OPTION,
+            "name": "Mode",
+            "category": "mode",
+            "type": "select",
+            "currentValue": mode,
+            "options": modes,
+        },
+        {
+            "id": MODEL_OPTION,
+            "name": "Model",
+            "category": "model",
+            "type": "select",
+            "currentValue": model,
+            "options": entries,
+        },
+    ]
+
+
+def _option(id: str, name: str, description: str) -> Json:
+    return {"value": id, "name": name, **({"description": description} if description else {})}
+
+
+def command_list(names: Iterable[str], described: Iterable[Json] = ()) -> list[Json]:
+    """`availableCommands`: names, with the descriptions that are known."""
+    texts = {str(entry.get("name")): entry for entry in described}
+    listed = []
+    for name in dict.fromkeys((*names, *texts)):
+        entry = texts.get(name, {})
+        if name == "clear":
+            continue
+        text = str(entry.get("description") or LOCAL_COMMANDS.get(name) or name)
+        made: Json = {"name": name, "description": text}
+        hint = entry.get("argumentHint")
+        if isinstance(hint, str) and hint:
+            made["input"] = {"hint": hint}
+        listed.append(made)
+    return listed
+
+
+# ---------------------------------------------------------------- permission options
+
+
+def permission_options(event: ApprovalAsked) -> list[Json]:
+    """The answers that a client offers for this question."""
+    if event.call.name == "ExitPlanMode":
+        return [
+            _choice(ACCEPT_EDITS, "Yes, and accept edits", ALLOW_ALWAYS),
+            _choice(ALLOW_ONCE, "Yes, and ask before edits", ALLOW_ONCE),
+            _choice(REJECT_ONCE, "No, keep planning", REJECT_ONCE),
+        ]
+    if event.call.name == "EnterPlanMode":
+        return [_choice(ALLOW_ONCE, "Yes", ALLOW_ONCE), _choice(REJECT_ONCE, "No", REJECT_ONCE)]
+    return [
+        _choice(ALLOW_ONCE, "Allow", ALLOW_ONCE),
+        _choice(ALLOW_ALWAYS, f"Always allow {_scope(event)}", ALLOW_ALWAYS),
+        _choice(REJECT_ONCE, "Reject", REJECT_ONCE),
+        _choice(REJECT_ALWAYS, "Always reject this call", REJECT_ALWAYS),
+    ]
+
+
+def _choice(id: str, name: str, kind: str) -> Json:
+    return {"optionId": id, "name": name, "kind": kind}
+
+
+def _scope(event: ApprovalAsked) -> str:
+    """What "always" covers, in words."""
+    parts: list[str] = []
+    for update in event.suggestions:
+        match update.get("type"):
+            case "addRules":
+                parts += [_rule(rule) for rule in update.get("rules", ())]
+            case "setMode":
+                parts.append("all edits in this session")
+            case "addDirectories":
+                parts += [f"work in {folder}" for folder in update.get("directories", ())]
+    text = ", ".join(dict.fromkeys(parts)) or "this call in this session"
+    return text if len(text) <= MAX_LABEL else f"{text[: MAX_LABEL - 1]}…"
+
+
+def _rule(rule: Json) -> str:
+    content = rule.get("ruleContent")
+    return f"{rule.get('toolName')}({content})" if content else str(rule.get("toolName"))
