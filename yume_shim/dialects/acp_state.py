@@ -25,7 +25,7 @@ LOCAL_COMMANDS = {"compact": "Replace the conversation by a summary of it"}
 """Commands of this program that a client is told. `/clear` works too, but a client starts a new session instead."""
 ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
 ACCEPT_EDITS = "allow_accept_edits"
-"""Of the plan's question: carry it out and accept edits."""
+"""Allow the call, or carry out the plan, and accept edits from now on."""
 MAX_LABEL = 120
 
 
@@ -114,12 +114,22 @@ def permission_options(event: ApprovalAsked) -> list[Json]:
         ]
     if event.call.name == "EnterPlanMode":
         return [_choice(ALLOW_ONCE, "Yes", ALLOW_ONCE), _choice(REJECT_ONCE, "No", REJECT_ONCE)]
+    lasting = []
+    if lasting_updates(event) or not event.suggestions:
+        lasting.append(_choice(ALLOW_ALWAYS, f"Always allow {_scope(event)}", ALLOW_ALWAYS))
+    if any(update.get("type") == "setMode" for update in event.suggestions):
+        lasting.append(_choice(ACCEPT_EDITS, "Allow all edits in this session", ALLOW_ALWAYS))
     return [
         _choice(ALLOW_ONCE, "Allow", ALLOW_ONCE),
-        _choice(ALLOW_ALWAYS, f"Always allow {_scope(event)}", ALLOW_ALWAYS),
+        *lasting,
         _choice(REJECT_ONCE, "Reject", REJECT_ONCE),
         _choice(REJECT_ALWAYS, "Always reject this call", REJECT_ALWAYS),
     ]
+
+
+def lasting_updates(event: ApprovalAsked) -> list[Json]:
+    """The suggested rules and folders: what "always" applies. A suggested mode is an option of its own."""
+    return [update for update in event.suggestions if update.get("type") != "setMode"]
 
 
 def _choice(id: str, name: str, kind: str) -> Json:
@@ -129,12 +139,10 @@ def _choice(id: str, name: str, kind: str) -> Json:
 def _scope(event: ApprovalAsked) -> str:
     """What "always" covers, in words."""
     parts: list[str] = []
-    for update in event.suggestions:
+    for update in lasting_updates(event):
         match update.get("type"):
             case "addRules":
                 parts += [_rule(rule) for rule in update.get("rules", ())]
-            case "setMode":
-                parts.append("all edits in this session")
             case "addDirectories":
                 parts += [f"work in {folder}" for folder in update.get("directories", ())]
     text = ", ".join(dict.fromkeys(parts)) or "this call in this session"

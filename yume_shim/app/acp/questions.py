@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.dialects.acp_state import ACCEPT_EDITS, ALLOW_ALWAYS, ALLOW_ONCE, REJECT_ALWAYS, REJECT_ONCE
+from yume_shim.dialects.acp_state import (
+    ACCEPT_EDITS,
+    ALLOW_ALWAYS,
+    ALLOW_ONCE,
+    REJECT_ALWAYS,
+    REJECT_ONCE,
+    lasting_updates,
+)
 from yume_shim.gate.approvals import REMEMBER
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -87,8 +94,8 @@ class Questions:
             case str() if option == ALLOW_ONCE:
                 body: Json = {"behavior": "allow"}
             case str() if option == ALLOW_ALWAYS:
-                body = {"behavior": "allow", "updatedPermissions": list(event.suggestions)}
-                body[REMEMBER] = not event.suggestions
+                updates = lasting_updates(event)
+                body = {"behavior": "allow", "updatedPermissions": updates, REMEMBER: not updates}
             case str() if option == ACCEPT_EDITS:
                 update = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
                 body = {"behavior": "allow", "updatedPermissions": [update]}
