@@ -61,6 +61,7 @@ PRIORITY = "medium"
 """Plan entries need a priority; our tasks have none."""
 MAX_PLAN = 200
 MAX_TITLE = 80
+NOTES = ("<system-reminder>", "[Request interrupted by user")
 MAX_CHUNK = 64 * 1024
 """Characters of one chunk of text."""
 
@@ -149,7 +150,7 @@ class AcpDialect:
             for block in message.blocks:
                 match block:
                     case Text() if message.role == "user":
-                        made += self._chunks(USER, block.text)
+                        made += [] if _is_note(block.text) else self._chunks(USER, block.text)
                     case Text():
                         made += self._chunks(TEXT, block.text)
                     case Thinking():
@@ -301,6 +302,11 @@ def _meta(call: ToolCall, parent: str | None) -> Json | None:
     if parent is not None:
         made["parentToolCallId"] = parent
     return {"yume": made}
+
+
+def _is_note(text: str) -> bool:
+    """A text on the user's side that this program wrote: the user never saw it."""
+    return text.startswith(NOTES)
 
 
 def _reason(event: ApprovalAsked) -> list[Json]:
