@@ -30,7 +30,7 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     if argv and argv[0] == "acp":
         from yume_shim.cli.acp_command import run_acp
 
-        return run_acp(argv[1:], _say)
+        return run_acp(argv[1:], _say, listeners)
     from yume_shim.cli.flags import SUBCOMMANDS
 
     if argv and argv[0] in SUBCOMMANDS:

@@ -61,7 +61,8 @@ PRIORITY = "medium"
 """Plan entries need a priority; our tasks have none."""
 MAX_PLAN = 200
 MAX_TITLE = 80
-NOTES = ("<system-reminder>", "[Request interrupted by user")
+NOTES = ("<system-reminder>", "<task-notification>", "[Request interrupted by user")
+"""How texts begin that this program writes on the user's side."""
 MAX_CHUNK = 64 * 1024
 """Characters of one chunk of text."""
 
@@ -258,7 +259,7 @@ class AcpDialect:
                 return [CommandsUpdate(availableCommands=acp_state.command_list((*self._commands, *event.commands)))]
             case CommandsChanged():
                 return [CommandsUpdate(availableCommands=acp_state.command_list((), event.commands))]
-            case PromptTaken():
+            case PromptTaken() if event.origin is None:
                 return self._title(event.message, tagged.at)
             case ModeChanged():
                 self._mode = event.mode

@@ -13,8 +13,8 @@ MAX_MODELS = 200
 
 def model_menu(startup: Startup) -> tuple[ModelEntry, ...]:
     """Known models whose provider has a key, those of the session's provider first."""
-    own = startup.spec.endpoint.name
+    own = startup.spec.endpoint
     usable = [spec for spec in startup.models.catalog.known_models() if startup.keys.at(spec.endpoint)]
-    usable.sort(key=lambda spec: spec.endpoint.name != own)
+    usable.sort(key=lambda spec: spec.endpoint != own)
     entries = {f"{spec.endpoint.name}/{spec.id}": spec.endpoint.name for spec in usable}
     return tuple(ModelEntry(id, id.partition("/")[2], name) for id, name in list(entries.items())[:MAX_MODELS])

@@ -22,10 +22,11 @@ from yume_shim.host.writer import STDOUT, LineWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.app.acp.params import Values
     from yume_shim.app.acp.session import AcpSession, Registry
+    from yume_shim.host.event_output import Listener
     from yume_shim.host.json_rpc import RpcMessage
     from yume_shim.types.blocks import Json
 
@@ -47,11 +48,12 @@ CAPABILITIES: Json = {
 }
 
 
-def run(values: Values, env: Mapping[str, str]) -> int:
-    """Serve one client until it closes the input; returns the exit code."""
+def run(values: Values, env: Mapping[str, str], listeners: Sequence[Listener] = ()) -> int:
+    """Serve one client until it closes the input; returns the exit code. `listeners` receive every event of every
+    session before it is printed."""
     from yume_shim.host.signals import Signals
 
-    server = AcpServer(values, env)
+    server = AcpServer(values, env, listeners)
     Signals(server.on_signal, SHUTDOWN_S).install()
     LineReader(STDIN, server.take_line, server.end, server.take_long).start()
     return server.wait()
@@ -61,8 +63,8 @@ class AcpServer:
     """`take_line`, `take_long` and `end` run on the reader's thread, `on_signal` on the one of signals, `wait` on the
     main thread. Sessions have threads of their own."""
 
-    def __init__(self, values: Values, env: Mapping[str, str]) -> None:
-        self._values, self._env = values, env
+    def __init__(self, values: Values, env: Mapping[str, str], listeners: Sequence[Listener] = ()) -> None:
+        self._values, self._env, self._listeners = values, env, listeners
         self._client = Client(LineWriter(STDOUT, MAX_LINE_BYTES, wide_escapes=False, on_gone=self._stop))
         self._registry: Registry | None = None
         self._ended = threading.Event()
@@ -211,7 +213,9 @@ class AcpServer:
             raise BadMessage(
                 INVALID_REQUEST, f"Invalid request: session {asked.session_id} is open already: close it first"
             )
-        session = AcpSession(request.id, asked, self._values, self._env, self._client, self._registry)
+        session = AcpSession(
+            request.id, asked, self._values, self._env, self._client, self._registry, self._listeners
+        )
         self._registry.expect(session)
         session.start()
         if self._ended.is_set():

@@ -14,7 +14,7 @@ from yume_shim.types.events import ModeChanged, SessionReady
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from yume_shim.app.acp.client import Client
     from yume_shim.app.acp.params import OpenParams, Values
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from yume_shim.app.program import SessionControls
     from yume_shim.app.start import Startup
     from yume_shim.dialects.acp import AcpDialect
+    from yume_shim.host.event_output import Listener
     from yume_shim.host.host_requests import HostRequests
     from yume_shim.host.json_rpc import RpcId, RpcReply
     from yume_shim.types.blocks import Json
@@ -40,10 +41,17 @@ class AcpSession:
     """
 
     def __init__(
-        self, id: RpcId, asked: OpenParams, values: Values, env: Mapping[str, str], client: Client, registry: Registry
+        self,
+        id: RpcId,
+        asked: OpenParams,
+        values: Values,
+        env: Mapping[str, str],
+        client: Client,
+        registry: Registry,
+        listeners: Sequence[Listener] = (),
     ) -> None:
         self._id, self._asked, self._values, self._env = id, asked, values, env
-        self._client, self._registry = client, registry
+        self._client, self._registry, self._listeners = client, registry, listeners
         self._lock = threading.Lock()
         self._closing: list[RpcId] = []
         self._stopped = False
@@ -164,7 +172,7 @@ class AcpSession:
         values = session_values(self._values, asked)
         sources = SettingSources(values, (), flat=True, env=self._env, cwd=asked.cwd, log=log)
         try:
-            startup = Startup(build_settings(sources), True, (self._questions.note,), self._link)
+            startup = Startup(build_settings(sources), True, (self._questions.note, *self._listeners), self._link)
         except NoConversation as error:
             raise unknown_session(error.session_id) from None
         self._startup = startup
