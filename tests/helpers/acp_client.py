@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from acp import PROTOCOL_VERSION, RequestError, spawn_agent_process
-from acp.interfaces import Client
 from acp.schema import (
     AllowedOutcome,
     ClientCapabilities,
@@ -31,7 +30,7 @@ DEADLINE = 90.0
 """Seconds for a whole story."""
 
 
-class Editor(Client):
+class Editor:
     """Keeps every update; answers permission requests by the kinds in `choices`, in order; serves files from `buffers`
     and takes writes into `written`."""
 
@@ -104,8 +103,9 @@ async def connected(
     world: HostWorld, editor: Editor, *flags: str, files: bool = False
 ) -> AsyncIterator[ClientSideConnection]:
     """Our program, started and initialized by the library."""
+    client: Any = editor  # it has only the methods that our program calls
     started = spawn_agent_process(
-        editor, program(), "acp", *flags, env=world.env, cwd=world.cwd, use_unstable_protocol=True
+        client, program(), "acp", *flags, env=world.env, cwd=world.cwd, use_unstable_protocol=True
     )
     async with started as (connection, process):
         offered = ClientCapabilities(fs=FileSystemCapabilities(read_text_file=files, write_text_file=files))

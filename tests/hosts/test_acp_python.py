@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from acp import RequestError, image_block, text_block
@@ -50,9 +50,7 @@ def test_a_whole_session(world: HostWorld) -> None:
             await agent.cancel(session_id=opened.session_id)
             assert (await running).stop_reason == "cancelled"
             other = f"{world.vendor.name}/{world.vendor.other_model}"
-            changed = await agent.set_config_option(
-                session_id=opened.session_id, config_id="model", value=other
-            )
+            changed = await agent.set_config_option(session_id=opened.session_id, config_id="model", value=other)
             assert changed is not None
             assert {option.id: option.current_value for option in changed.config_options}["model"] == other
             await agent.set_session_mode(session_id=opened.session_id, mode_id="plan")
@@ -101,7 +99,7 @@ def _check_first_turn(editor: Editor, world: HostWorld) -> None:
 def _check_loaded(editor: Editor) -> None:
     kinds = [update["sessionUpdate"] for update in editor.updates]
     assert kinds[:5] == ["user_message_chunk", "agent_message_chunk", "tool_call", "tool_call_update", "tool_call"]
-    assert editor.text("user_message_chunk") .startswith("What is in the kettle?Count to ten.")
+    assert editor.text("user_message_chunk").startswith("What is in the kettle?Count to ten.")
     assert editor.text().endswith("Still here.")
 
 
@@ -178,7 +176,7 @@ def test_what_a_prompt_may_hold(any_world: HostWorld) -> None:
         [say("Done.")],
     )
     resource = TextResourceContents(uri="file:///notes/tea.md", text="brew @/etc/passwd at 70", mime_type="text/plain")
-    prompt = [
+    prompt: list[Any] = [
         text_block("Look at this."),
         image_block(PIXEL, "image/png"),
         EmbeddedResourceContentBlock(type="resource", resource=resource),

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
         def files(self, channel: HostRequests) -> HostFiles | None: ...
 
+
 STDIN = 0
 
 

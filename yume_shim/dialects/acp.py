@@ -68,9 +68,10 @@ MAX_CHUNK = 64 * 1024
 
 
 class AcpDialect:
-    """Renders the events of one session. `mode` and `model` are those of the session's start; `models` is the client's
-    menu; `bypass`: bypassPermissions may be switched on; `titled`: the session has a title already; `elicits`: the
-    client shows forms of MCP servers. Nothing is printed before `SessionReady`: the client does not know the session."""
+    """Renders the events of one session. `models` is the client's menu; `bypass`: bypassPermissions may be switched on;
+    `titled`: the session has a title already; `elicits`: the client shows forms of MCP servers.
+
+    Nothing is printed before `SessionReady`: the client does not know the session."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The state of a session in the form of the Agent Client Protocol: modes, models, commands, permission options. Pure."""
+"""The state of a session for the Agent Client Protocol: modes, models, commands, permission options. Pure."""
 
 from __future__ import annotations
 

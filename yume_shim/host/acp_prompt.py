@@ -1,4 +1,4 @@
-"""The content of a prompt in the Agent Client Protocol -> a `UserInput`. Raises BadMessage, which says what is wrong."""
+"""The content of a prompt in the Agent Client Protocol -> a `UserInput`. Raises BadMessage."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def _resource(resource: Any, place: int) -> Json:
     if not isinstance(resource, dict):
         raise _bad(f"prompt[{place}]: a resource needs `resource`, an object")
     uri = _string(resource, "uri", place)
-    kind = resource.get("mimeType") if isinstance(resource.get("mimeType"), str) else ""
+    given = resource.get("mimeType")
+    kind = given if isinstance(given, str) else ""
     if isinstance(resource.get("text"), str):
         return _document(resource["text"], uri)
     blob = _string(resource, "blob", place)

@@ -59,9 +59,7 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
         )
 
 
-def save(
-    state: ToolState, target: atomic_write.Target, data: bytes, shown: str, cancel: Cancel | None = None
-) -> None:
+def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str, cancel: Cancel | None = None) -> None:
     """Write the file and note in the ledger that the model knows its content. With `cancel` a host that writes files
     itself does it, else it is written to disk."""
     if state.checkpoints is not None:

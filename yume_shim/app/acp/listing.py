@@ -27,11 +27,12 @@ def list_sessions(request: RpcRequest, values: Values, env: Mapping[str, str], c
         raise bad_params("`cwd` must be a string")
     if cursor is not None and not (isinstance(cursor, str) and cursor.isascii() and cursor.isdigit()):
         raise bad_params("`cursor` must be one that an earlier answer gave")
-    folder = values.get("session-dir")
+    given = values.get("session-dir")
+    folder = given if isinstance(given, str) else ""
 
     def work() -> None:
         try:
-            client.answer(request.id, _page(env, folder if isinstance(folder, str) else "", cwd or "", int(cursor or 0)))
+            client.answer(request.id, _page(env, folder, cwd or "", int(cursor or 0)))
         except Exception as error:  # a defect must not leave the client waiting
             client.refuse(BadMessage(INTERNAL_ERROR, f"Internal error: {error!r}", request.id))
 

@@ -213,9 +213,7 @@ class AcpServer:
             raise BadMessage(
                 INVALID_REQUEST, f"Invalid request: session {asked.session_id} is open already: close it first"
             )
-        session = AcpSession(
-            request.id, asked, self._values, self._env, self._client, self._registry, self._listeners
-        )
+        session = AcpSession(request.id, asked, self._values, self._env, self._client, self._registry, self._listeners)
         self._registry.expect(session)
         session.start()
         if self._ended.is_set():

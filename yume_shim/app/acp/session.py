@@ -36,8 +36,8 @@ AUTH_REQUIRED = -32000
 class AcpSession:
     """Opened by `start`, which answers the request that asked for it when the session can take prompts.
 
-    Implements `app.program.SharedHost`. Public methods run on the reader's thread; `attach`, `files` and the private ones
-    on the session's. The lock guards the requests to close.
+    Implements `app.program.SharedHost`. Public methods run on the reader's thread; `attach`, `files` and the private
+    ones on the session's. The lock guards the requests to close.
     """
 
     def __init__(
