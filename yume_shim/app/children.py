@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class _ChildOutput:
     """Implements `types.ports.ChildOutput`."""
 
-    def __init__(self, emit: Emit, store: Store | None) -> None:
-        self._emit, self._store = emit, store
+    def __init__(self, emit: Emit, store: Store | None, transcript: str) -> None:
+        self._emit, self._store, self.transcript = emit, store, transcript
 
     def emit(self, event: Event) -> str:
         return self._emit(event)
@@ -27,9 +27,9 @@ class _ChildOutput:
 
 def open_child(child: Child, events: EventOutput, session_store: JsonlStore | None) -> ChildOutput:
     """The output of one child. Sessions that are not stored have no transcripts of their children either."""
-    store: Store | None = None
-    if session_store is not None:
-        from yume_shim.store.children import open_child_transcript
+    if session_store is None:
+        return _ChildOutput(events.child(child), None, "")
+    from yume_shim.store.children import open_child_transcript
 
-        store = open_child_transcript(session_store, child)
-    return _ChildOutput(events.child(child.call_id, store), store)
+    store = open_child_transcript(session_store, child)
+    return _ChildOutput(events.child(child, store), store, store.path)

@@ -62,7 +62,7 @@ _IGNORED: Mapping[str, tuple[str, ...]] = {
         *("strictKnownMarketplaces", "strictPluginOnlyCustomization"),
     ),
     NOT_YET: (
-        *("advisorModel", "agent", "availableModels", "claudeMd", "claudeMdExcludes"),
+        *("advisorModel", "availableModels", "claudeMd", "claudeMdExcludes"),
         *("disableSkillShellExecution", "disableWorkflows", "enforceAvailableModels", "fallbackModel", "language"),
         *("maxSkillDescriptionChars", "modelOverrides", "outputStyle", "plansDirectory", "skillListingBudgetFraction"),
         *("skillOverrides", "workflows", "worktree"),

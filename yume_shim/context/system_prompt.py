@@ -51,10 +51,15 @@ TOOL_HEADING = "# How to use tools"
 
 
 def build_system(
-    facts: Facts, tools: tuple[ToolSpec, ...], system_prompt: str | None = None, append: str = ""
+    facts: Facts,
+    tools: tuple[ToolSpec, ...],
+    system_prompt: str | None = None,
+    append: str = "",
+    *,
+    with_facts: bool = False,
 ) -> tuple[str, ...]:
-    """The system prompt in parts. `system_prompt` replaces all of our text, including the facts ("" = no prompt);
-    `append` comes last in either case."""
+    """The system prompt in parts. `system_prompt` replaces all of our text ("" = no prompt), the facts only if not
+    `with_facts` (an agent has its own prompt and must know where it is); `append` comes last in either case."""
     parts: list[str] = []
     if system_prompt is None:
         parts.extend(
@@ -62,6 +67,8 @@ def build_system(
         )
     else:
         parts.append(system_prompt)
+        if with_facts:
+            parts.append(_surroundings(facts))
     parts.append(append)
     return tuple(part for part in parts if part.strip())
 

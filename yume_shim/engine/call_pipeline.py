@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.outputs import Answer
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()
@@ -51,11 +51,18 @@ class CallPipeline:
     ended."""
 
     def __init__(
-        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+        self,
+        services: EngineServices,
+        cancel: Cancel,
+        spawn: Spawn | None = None,
+        launch: Launch | None = None,
+        *,
+        asker: str = CLAUDE,
     ) -> None:
         """`asker`: who asks for permissions, as the messages about them say."""
         self._asker = asker
-        self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
+        self._services, self._toolbox, self._cancel = services, services.toolbox, cancel
+        self._spawn, self._launch = spawn, launch
         self.notes: list[str] = []
         self.stopped: str | None = None
         """Why hooks end the turn after these calls; None = they do not."""
@@ -226,6 +233,7 @@ class CallPipeline:
                 prepared.call.id,
                 self._cancel,
                 spawn=self._spawn,
+                launch=self._launch,
                 confinement=prepared.confinement,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
             )

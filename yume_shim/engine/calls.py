@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.events import InterruptReason
     from yume_shim.types.models import Stop
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
 
 JOIN_SECONDS = 5.0
 """How long a stopped side-by-side call may take to give up its thread."""
@@ -33,11 +33,17 @@ class CallRunner:
     them starts extends `denials` in one step."""
 
     def __init__(
-        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+        self,
+        services: EngineServices,
+        cancel: Cancel,
+        spawn: Spawn | None = None,
+        launch: Launch | None = None,
+        *,
+        asker: str = CLAUDE,
     ) -> None:
         """`asker`: who asks for permissions, as the messages about them say."""
         self._services, self._cancel = services, cancel
-        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker)
+        self._pipeline = CallPipeline(services, cancel, spawn, launch, asker=asker)
         self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()

@@ -39,11 +39,13 @@ class Conversation:
         session_id: str,
         fallback: Callable[[str], ModelSpec] | None = None,
         parent: Conversation | None = None,
+        chain: tuple[str, ...] | None = None,
     ) -> None:
-        """`parent` is set for a child: it has its own history and shares the parent's tally and budget."""
+        """`parent` is set for a child: it has its own history and shares the parent's tally and budget. `chain`: the
+        models that take over; None = those of the settings."""
         self.services = services
         self.session_id = session_id
-        self.models = ModelChoice(services, spec, fallback)
+        self.models = ModelChoice(services, spec, fallback, chain)
         self.options = HostOptions(services.settings)
         self._parent = parent
         self._reset()
@@ -107,7 +109,13 @@ class Conversation:
 
         surroundings = facts(settings.cwd, self.services.clock.now(), settings.env, warn)
         tools = self.services.toolbox.specs()
-        self.system = build_system(surroundings, tools, options.system_prompt, options.append_system_prompt)
+        self.system = build_system(
+            surroundings,
+            tools,
+            options.system_prompt,
+            options.append_system_prompt,
+            with_facts=self._parent is not None,
+        )
         if settings.instructions.memory:
             hidden, folder = self.services.gate.hides, claude_folder(settings.env)
             self.preamble = load_memory(settings.cwd, folder, settings.setting_sources, hidden=hidden, warn=warn)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from yume_shim.types.effort import Effort
     from yume_shim.types.settings import Settings
 
 
@@ -26,6 +27,8 @@ class Options:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that answers must fit; None = free text."""
     thinking_budget: int | None = None
+    effort: Effort | None = None
+    """None = the settings'."""
 
 
 class HostOptions:

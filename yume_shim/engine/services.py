@@ -83,5 +83,11 @@ class EngineServices:
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
+    open_tasks: Callable[[], BackgroundTasks] | None = None
+    """The registry of tasks, made for the first one; None = tasks are not reported here."""
     agent_id: str = ""
     """The child that these services belong to; "" = the session itself."""
+    agent_types: tuple[str, ...] | None = None
+    """The agents that this child may start; None = all."""
+    in_background: bool = False
+    """This child, or one above it, runs in the background."""

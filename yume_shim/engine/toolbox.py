@@ -38,10 +38,11 @@ class Toolbox:
         """The same tools and those of one more source."""
         return Toolbox((*self._sources, source), self._only, self.found)
 
-    def limited_to(self, names: Sequence[str]) -> Toolbox:
-        """Only the tools with these names or aliases."""
-        chosen = frozenset(spec.name for spec in self.specs() if spec.name in names or set(spec.aliases) & set(names))
-        return Toolbox(self._sources, chosen)
+    def limited_to(self, names: Sequence[str] | None, without: Sequence[str] = ()) -> Toolbox:
+        """Only the tools with these names or aliases (None = all), without some. `mcp__server` names all tools of a
+        server."""
+        chosen = (spec for spec in self.specs() if names is None or _is_named(spec, names))
+        return Toolbox(self._sources, frozenset(spec.name for spec in chosen if not _is_named(spec, without)))
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """What the model is offered, in a stable order."""
@@ -118,6 +119,15 @@ class Toolbox:
         why = next((why for source in self._sources if (why := source.why_missing(name))), "")
         more = f". {why}" if why else f". Available: {', '.join(self.names()) or 'none'}"
         return ToolFailed(text + more, before_run=True, structured=text)
+
+
+def _is_named(spec: ToolSpec, names: Sequence[str]) -> bool:
+    if spec.name in names or any(alias in names for alias in spec.aliases):
+        return True
+    if spec.source != "mcp":
+        return False
+    servers = (name.removesuffix("*").removesuffix("__") for name in names if name.startswith("mcp__"))
+    return any(server == "mcp" or spec.name.startswith(f"{server}__") for server in servers)
 
 
 def check_foreign_input(call: ToolCall, spec: ToolSpec) -> None:

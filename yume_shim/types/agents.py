@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.effort import Effort
 
     AgentOrigin = Literal["built-in", "plugin", "user", "project", "flag", "host"]
 
@@ -36,9 +37,11 @@ class AgentDefinition:
     """The agents it may start itself (`Agent(reviewer, tester)` in `tools`); None = all."""
     model: str = ""
     """Any model name; "" = the parent's."""
+    same_provider: bool = False
+    """Its model counts only at the provider of its parent: the author of an untrusted folder chose it."""
     fallback_models: tuple[str, ...] | None = None
     """The models that take over when its model fails; None = those of the session."""
-    effort: str = ""
+    effort: Effort | None = None
     permission_mode: str = ""
     max_turns: int | None = None
     background: bool | None = None
@@ -62,6 +65,8 @@ class AgentFolder:
     path: str
     origin: AgentOrigin
     trusted: bool = True
+    starts: bool = True
+    """Hooks and servers of its definitions start."""
 
 
 @value

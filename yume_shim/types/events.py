@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.children import Child
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
 
@@ -388,3 +389,5 @@ class Tagged:
     uuid: str
     at: float
     parent_call_id: str | None = None
+    child: Child | None = None
+    """That subagent."""

@@ -348,9 +348,9 @@ def test_the_nesting_of_children_is_limited(tmp_path: Path) -> None:
 
 
 def test_an_engine_without_an_output_for_children_starts_none() -> None:
-    from yume_shim.engine.children import run_child
+    from yume_shim.engine.children import Children
 
     bench = Bench(ScriptedProvider())
     parent = Conversation(bench.services, SPEC, "s-1")
     with pytest.raises(ToolFailed, match="No agent can be started here"):
-        run_child(bench.services, parent, ChildRequest("x"), "p1", CancelSignal(), spec=SPEC, depth=1, denials=[])
+        Children(bench.services, parent, SPEC, 0, []).run(ChildRequest("x"), "p1", CancelSignal())

@@ -34,14 +34,15 @@ class AgentList:
             self._files |= read_folder(folder, warn)
         self._given = self._read(settings.given, "flag")
         self._table: dict[str, AgentDefinition] = {}
+        self._all: tuple[AgentDefinition, ...] = ()
         self._join()
 
     def get(self, name: str) -> AgentDefinition | None:
         return self._table.get(name)
 
     def all(self) -> tuple[AgentDefinition, ...]:
-        """In alphabetical order, whatever the case."""
-        return tuple(self._table.values())
+        """In alphabetical order, whatever the case. The same tuple as long as nothing changes."""
+        return self._all
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._table)
@@ -79,3 +80,4 @@ class AgentList:
         if len(joined) > MAX_AGENTS:
             self._warn(f"there are more than {MAX_AGENTS:,} agents: the rest is not offered")
         self._table = dict(sorted(joined.items(), key=lambda item: (item[0].lower(), item[0]))[:MAX_AGENTS])
+        self._all = tuple(self._table.values())

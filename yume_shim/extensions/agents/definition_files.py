@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.disk.bounded import read_whole
-from yume_shim.extensions.agents.definition_reader import BadDefinition, narrowed, read_definition, widens
+from yume_shim.extensions.agents.definition_reader import BadDefinition, narrowed, read_definition
 from yume_shim.text.frontmatter import as_text, read_frontmatter
 from yume_shim.types.value import replace
 
@@ -61,10 +61,9 @@ def read_file(path: str, folder: AgentFolder, warn: Warn, prefix: str = "") -> A
         about(f"agent '{name}' is not offered: {error}")
         return None
     if not folder.trusted:
-        dropped = widens(made)
+        made, dropped = narrowed(made, starts=folder.starts)
         if dropped:
             about(f"this folder is not trusted: {', '.join(dropped)} of agent '{name}' is ignored")
-        made = narrowed(made)
     return replace(made, path=path)
 
 

@@ -1,8 +1,7 @@
 """Makes an agent's definition from the fields of a file, of `--agents`, of `initialize.agents` or of a plugin.
 
-Unknown fields are ignored, as the Claude CLI does. A field with a wrong value is left out and reported: an agent that
-can do less is better than none, but a guard (its tools, its permission mode, its hooks) that cannot be read refuses the
-whole definition.
+Unknown fields are ignored, as the Claude CLI does. A field with a wrong value is left out and reported. A list of tools
+or hooks that cannot be read refuses the whole definition: they limit what the agent may do.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.agents import AgentOrigin
     from yume_shim.types.blocks import Json
+    from yume_shim.types.effort import Effort
 
     Warn = Callable[[str], None]
 
@@ -29,6 +29,7 @@ ALL_TOOLS = "*"
 INHERIT = "inherit"
 """As the model: the parent's."""
 MAX_TURNS = 10_000
+WIDER_MODES = ("acceptEdits", "bypassPermissions", AUTO_MODE)
 _STARTS = re.compile(rf"(?:{AGENT_TOOL}|{TASK_TOOL})\((.*)\)", re.DOTALL)
 
 
@@ -66,25 +67,23 @@ def read_definition(name: str, fields: Mapping[str, Any], prompt: str, origin: A
     )
 
 
-def narrowed(definition: AgentDefinition) -> AgentDefinition:
-    """The definition as a file of an untrusted folder may give it: it starts nothing and widens nothing. Its model is
-    the parent's, so that a repository does not move a conversation to another vendor."""
-    return replace(
-        definition, model="", fallback_models=None, permission_mode="", mcp_servers=(), hooks={}, initial_prompt=""
-    )
-
-
-def widens(definition: AgentDefinition) -> tuple[str, ...]:
-    """The fields that `narrowed` removes from this definition, by the names that people write."""
-    fields = (
-        ("model", definition.model),
-        ("fallbackModel", definition.fallback_models),
-        ("permissionMode", definition.permission_mode),
-        ("mcpServers", definition.mcp_servers),
-        ("hooks", definition.hooks),
-        ("initialPrompt", definition.initial_prompt),
-    )
-    return tuple(name for name, found in fields if found)
+def narrowed(definition: AgentDefinition, *, starts: bool) -> tuple[AgentDefinition, tuple[str, ...]]:
+    """The definition as a file of an untrusted folder may give it, and the fields that do not count: it widens nothing,
+    and starts hooks and servers only if `starts`."""
+    dropped: list[str] = []
+    if definition.permission_mode in WIDER_MODES:
+        definition = replace(definition, permission_mode="")
+        dropped.append("permissionMode")
+    if definition.fallback_models is not None:
+        definition = replace(definition, fallback_models=None)
+        dropped.append("fallbackModel")
+    if not starts and definition.mcp_servers:
+        definition = replace(definition, mcp_servers=())
+        dropped.append("mcpServers")
+    if not starts and definition.hooks:
+        definition = replace(definition, hooks={})
+        dropped.append("hooks")
+    return replace(definition, same_provider=True), tuple(dropped)
 
 
 def _plain(key: object) -> str:
@@ -124,17 +123,18 @@ class _Fields:
             return tuple(item.strip() for item in field if item.strip())
         return as_names(field)
 
-    def effort(self) -> str:
+    def effort(self) -> Effort | None:
         text = as_text(self._given.get("effort")).lower()
-        if text and text not in EFFORTS:
+        found = next((level for level in EFFORTS if level == text), None)
+        if text and found is None:
             self._warn(f"`effort` must be one of {', '.join(EFFORTS)}, not '{text}'")
-            return ""
-        return text
+        return found
 
     def mode(self) -> str:
         text = as_text(self._given.get("permissionmode"))
         if text and text not in (*CLAUDE_MODES, AUTO_MODE):
-            raise BadDefinition(f"`permissionMode` must be one of {', '.join(CLAUDE_MODES)}, not '{text}'")
+            self._warn(f"`permissionMode` must be one of {', '.join(CLAUDE_MODES)}, not '{text}': the parent's counts")
+            return ""
         return text
 
     def turns(self) -> int | None:
@@ -142,8 +142,9 @@ class _Fields:
         if field is None:
             return None
         text = as_text(field)
-        if not text.isdecimal() or not 0 < int(text) <= MAX_TURNS:
-            raise BadDefinition(f"`maxTurns` must be a number from 1 to {MAX_TURNS:,}")
+        if not text.isdecimal() or not 0 < int(text[:9]) <= MAX_TURNS:
+            self._warn(f"`maxTurns` must be a number from 1 to {MAX_TURNS:,}, not '{text[:20]}'")
+            return None
         return int(text)
 
     def servers(self) -> tuple[str | Json, ...]:
