@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from yume_shim.types.value import replace
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.host.event_output import EventOutput
@@ -25,8 +27,13 @@ class _ChildOutput:
             self._store.close()
 
 
-def open_child(child: Child, events: EventOutput, session_store: JsonlStore | None) -> ChildOutput:
-    """The output of one child. Sessions that are not stored have no transcripts of their children either."""
+def open_child(
+    child: Child, events: EventOutput, session_store: JsonlStore | None, *, forwards: bool = True
+) -> ChildOutput:
+    """The output of one child. Sessions that are not stored have no transcripts of their children either. `forwards`:
+    the Claude forms print all of it."""
+    if not forwards:
+        child = replace(child, shown="nothing" if child.depth > 1 else "all" if child.background else "calls")
     if session_store is None:
         return _ChildOutput(events.child(child), None, "")
     from yume_shim.store.children import open_child_transcript

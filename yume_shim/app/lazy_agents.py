@@ -30,12 +30,19 @@ class LazyAgents:
     own_schemas = False
 
     def __init__(
-        self, settings: AgentSettings, make: Callable[[AgentList], AgentTool], warn: Callable[[str], None], *,
-        offered: bool, background: bool,
+        self,
+        settings: AgentSettings,
+        make: Callable[[AgentList], AgentTool],
+        warn: Callable[[str], None],
+        *,
+        offered: bool,
+        background: bool,
     ) -> None:
         """`make` joins the tool with the rest of the program."""
         self._settings, self._make, self._warn = settings, make, warn
         self._offered, self._background = offered, background
+        self.forwards = settings.forward_text
+        """The Claude forms print all of what agents say; the host may ask for it with `initialize`."""
         self._lock = threading.Lock()
         self._list: AgentList | None = None
         self._tool: AgentTool | None = None
@@ -62,7 +69,9 @@ class LazyAgents:
         """Name, description and model of each agent, for the answer to `initialize`."""
         if not self._offered:
             return ()
-        return tuple(_described(agent) for agent in self.agents().all())
+        if self._list is None:
+            return tuple({"name": name, "description": text} for name, text in BUILTIN_OFFERS)
+        return tuple(_described(agent) for agent in self._list.all())
 
     def add_given(self, definitions: Mapping[str, Any]) -> None:
         """Definitions that the host sends with `initialize`."""

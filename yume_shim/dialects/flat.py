@@ -126,7 +126,7 @@ class FlatDialect:
         else:
             lines = self._render(tagged)
         if parent is not None:
-            set_parent(lines, parent)
+            set_parent(lines, parent, "" if tagged.child is None else tagged.child.agent_id)
         return lines
 
     def _render(self, tagged: Tagged) -> list[Json]:

@@ -223,7 +223,9 @@ class _Run:
         system = options.system_prompt if request.system_prompt is None else request.system_prompt
         append = options.append_system_prompt if request.system_prompt is None else ""
         effort = request.effort or options.effort
-        child.options.change(system_prompt=system, append_system_prompt=append, schema=None, effort=effort)
+        child.options.change(
+            system_prompt=system, append_system_prompt=append, schema=None, effort=effort, keeps_facts=True
+        )
         child.prepare()
         if request.history:
             child.restore(request.history)

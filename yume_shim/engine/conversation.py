@@ -114,7 +114,7 @@ class Conversation:
             tools,
             options.system_prompt,
             options.append_system_prompt,
-            with_facts=self._parent is not None,
+            with_facts=options.keeps_facts,
         )
         if settings.instructions.memory:
             hidden, folder = self.services.gate.hides, claude_folder(settings.env)

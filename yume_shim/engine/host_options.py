@@ -27,6 +27,8 @@ class Options:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that answers must fit; None = free text."""
     thinking_budget: int | None = None
+    keeps_facts: bool = False
+    """A system prompt of an agent is followed by what every model is told about its surroundings."""
     effort: Effort | None = None
     """None = the settings'."""
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.task_turns import TaskWait
+    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
@@ -186,6 +187,14 @@ class Session:
         """Apply what an SDK sends with `initialize` instead of by flags; None = not given."""
         given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
+
+    def run_as(self, agent: AgentDefinition) -> None:
+        """Be this agent: its system prompt, unless the settings have one, and its effort. Called before `run`."""
+        options = self._conversation.options
+        if options.get().system_prompt is None:
+            options.change(system_prompt=agent.prompt, keeps_facts=True)
+        if agent.effort is not None:
+            options.change(effort=agent.effort)
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""

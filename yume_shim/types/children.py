@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, Literal
 
+    from yume_shim.types.blocks import Message
     from yume_shim.types.effort import Effort
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import Outcome
-    from yume_shim.types.blocks import Message
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Cancel, ToolSource
 

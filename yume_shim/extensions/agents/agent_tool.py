@@ -37,9 +37,9 @@ class AgentServices:
     """Agents run in the background unless a call or a definition says otherwise."""
     model: str = ""
     """The model of all agents ($CLAUDE_CODE_SUBAGENT_MODEL); "" = their own."""
-    open_servers: Callable[[AgentDefinition], tuple[Callable[[Cancel], ToolSource | None], Callable[[], None]]] | None = (
-        None
-    )
+    open_servers: (
+        Callable[[AgentDefinition], tuple[Callable[[Cancel], ToolSource | None], Callable[[], None]]] | None
+    ) = None
     """How the servers of a definition are started and ended."""
     skill_text: Callable[[str], str | None] | None = None
     """The text of a skill; None = there is no such skill."""
@@ -118,7 +118,9 @@ class AgentTool:
             return self._services.resolve(name)
         except BadInvocation as error:
             if name.lower() in CLAUDE_NAMES:
-                self._services.log("warning", f"agent {agent.name}: model {name}: {error.message}; it runs on the parent's")
+                self._services.log(
+                    "warning", f"agent {agent.name}: model {name}: {error.message}; it runs on the parent's"
+                )
                 return None
             raise ToolFailed(f"The agent cannot run on {name}: {error.message}") from None
 

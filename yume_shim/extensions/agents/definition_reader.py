@@ -37,7 +37,9 @@ class BadDefinition(Exception):
     """Why a definition cannot be used."""
 
 
-def read_definition(name: str, fields: Mapping[str, Any], prompt: str, origin: AgentOrigin, warn: Warn) -> AgentDefinition:
+def read_definition(
+    name: str, fields: Mapping[str, Any], prompt: str, origin: AgentOrigin, warn: Warn
+) -> AgentDefinition:
     """The definition with these fields; `warn` learns what is left out. Raises BadDefinition."""
     given = {_plain(key): item for key, item in fields.items()}
     description = as_text(given.get("description"))

@@ -47,9 +47,7 @@ _FOREGROUND = " With `run_in_background` you do not wait: you are notified when 
 
 def agent_spec(listing: str, *, background: bool) -> ToolSpec:
     """The tool; `background`: agents run in the background unless a call says otherwise."""
-    text = _TEXT.format(
-        background=_BACKGROUND if background else _FOREGROUND, default=DEFAULT_AGENT, listing=listing
-    )
+    text = _TEXT.format(background=_BACKGROUND if background else _FOREGROUND, default=DEFAULT_AGENT, listing=listing)
     return ToolSpec(
         AGENT_TOOL,
         text,

@@ -1,0 +1,49 @@
+"""What the Claude forms print of an agent, and how lines name the agent that they are about."""
+
+from __future__ import annotations
+
+from yume_shim.types.blocks import ToolCall
+from yume_shim.types.events import (
+    ApprovalAsked,
+    ApprovalWithdrawn,
+    BlockEnded,
+    ElicitationAsked,
+    HookAsked,
+    NoteAdded,
+    PartialKept,
+    PromptTaken,
+    QuestionWithdrawn,
+    ServerMessage,
+    ToolFinished,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.children import Child
+    from yume_shim.types.events import Event
+
+_QUESTIONS = (ApprovalAsked, ApprovalWithdrawn, HookAsked, QuestionWithdrawn, ServerMessage, ElicitationAsked)
+
+
+def is_hidden(event: Event, child: Child) -> bool:
+    """As in the Claude CLI: agents in the foreground show their prompt, calls and results, those in the background all
+    but their prompt, agents of agents nothing. Questions are always asked."""
+    if isinstance(event, _QUESTIONS):
+        return False
+    if child.shown == "nothing":
+        return True
+    if isinstance(event, PromptTaken):
+        return child.background
+    if child.shown == "all" or isinstance(event, ToolFinished):
+        return False
+    return isinstance(event, (PartialKept, NoteAdded)) or (
+        isinstance(event, BlockEnded) and not isinstance(event.block, ToolCall)
+    )
+
+
+def agent_fields(child: Child | None) -> dict[str, str]:
+    """The fields by which message lines name their agent."""
+    if child is None:
+        return {}
+    fields = {"agent_id": child.agent_id, "subagent_type": child.agent_type, "task_description": child.description}
+    return {name: text for name, text in fields.items() if text}
