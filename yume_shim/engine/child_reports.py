@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_SUBJECT = 80
 """Characters of what a call is about, in a line of progress."""
-_DOING = {"read": "Reading", "edit": "Editing", "search": "Searching", "shell": "Running", "fetch": "Fetching"}
+_DOING = {"read": "Reading", "edit": "Editing", "search": "Searching", "shell": "Running"}
 
 
 class ChildReports:
@@ -93,13 +93,14 @@ def size_of(usage: Usage) -> int:
 
 def doing(call: ToolCall, spec: ToolSpec | None) -> str:
     """What a call does, in a few words: `Reading notes.txt`."""
-    field = "" if spec is None else spec.describing_field or spec.path_field or spec.command_field
-    subject = call.input.get(field) if field else None
-    if not isinstance(subject, str) or not subject.strip():
+    fields = () if spec is None else (spec.describing_field, spec.path_field, spec.command_field)
+    field = next((name for name in fields if isinstance(call.input.get(name), str) and call.input[name].strip()), "")
+    if spec is None or not field:
         return call.name
-    if spec is not None and field == spec.path_field:
+    subject: str = call.input[field]
+    if field == spec.path_field:
         subject = subject.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or subject
     line = " ".join(subject.split())
     line = line if len(line) <= MAX_SUBJECT else line[: MAX_SUBJECT - 1] + "…"
-    word = "Writing" if call.name == "Write" else _DOING.get(spec.kind, "") if spec is not None else ""
+    word = "Writing" if call.name == "Write" else _DOING.get(spec.kind, "")
     return f"{word} {line}" if word else line

@@ -367,7 +367,13 @@ class Loop:
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
         if blocks:
             self._open_note = None
-            self._conversation.history.append(Message("assistant", blocks, self._spec.origin))
+            named = tuple(self._with_real_name(block) if isinstance(block, ToolCall) else block for block in blocks)
+            self._conversation.history.append(Message("assistant", named, self._spec.origin))
+
+    def _with_real_name(self, call: ToolCall) -> ToolCall:
+        """A call by an alias, under the name that the model is offered: it reads its own calls again."""
+        spec = self._services.toolbox.find(call.name)
+        return call if spec is None or spec.name == call.name else replace(call, name=spec.name)
 
     def _warn_about(self, answer: ModelAnswer) -> None:
         match answer.stop:

@@ -19,13 +19,17 @@ MAX_DESCRIPTION = 1_000
 BUILTIN_OFFERS = (
     (
         "Explore",
-        "Searches a code base without changing anything: files by pattern, code by words, how something works. "
-        "Say how thorough it should be: quick, medium or very thorough.",
+        (
+            "Searches a code base without changing anything: files by pattern, code by words, how something works. "
+            "Say how thorough it should be: quick, medium or very thorough."
+        ),
     ),
     (
         DEFAULT_AGENT,
-        "Handles any task with several steps: finding out how something works, searching when the first search may not "
-        "be enough, making changes.",
+        (
+            "Handles any task with several steps: finding out how something works, searching when the first search may "
+            "not be enough, making changes."
+        ),
     ),
     ("Plan", "Designs how to implement something: steps, the files concerned, and what speaks for and against."),
 )
