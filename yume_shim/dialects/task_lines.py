@@ -9,6 +9,10 @@ from yume_shim.dialects.records.task_records import (
     FlatTaskStarted,
     FlatTaskUpdated,
     ListedTask,
+    Listing,
+    Notification,
+    Progress,
+    Started,
     TaskFigures,
     TaskNotificationLine,
     TaskPatch,
@@ -16,6 +20,7 @@ from yume_shim.dialects.records.task_records import (
     TasksChangedLine,
     TaskStartedLine,
     TaskUpdatedLine,
+    Updated,
 )
 from yume_shim.types.events import TaskNotification, TaskProgress, TasksChanged, TaskStarted, TaskUpdated
 
@@ -56,52 +61,55 @@ def flat_task_line(event: TaskEvent, at: float) -> Json:
     return line
 
 
-def _fields(event: TaskEvent, at: float) -> dict[str, Any]:
-    """What both dialects print; the records put it in order."""
+def _fields(event: TaskEvent, at: float) -> Json:
+    """What both dialects print."""
     match event:
         case TasksChanged(tasks):
-            listed = [
-                ListedTask(task_id=task.task_id, run_id=task.run_id, task_type=task.kind, description=task.description)
-                for task in tasks
-            ]
-            return {"tasks": listed}
+            return Listing(
+                tasks=[
+                    ListedTask(
+                        task_id=task.task_id, run_id=task.run_id, task_type=task.kind, description=task.description
+                    )
+                    for task in tasks
+                ]
+            )
         case TaskStarted(facts, backgrounded):
-            return {
-                "task_id": facts.task_id,
-                "run_id": facts.run_id,
-                "tool_use_id": facts.call_id,
-                "description": facts.description,
-                "subagent_type": facts.agent_type or None,
-                "is_backgrounded": backgrounded,
-                "spawn_depth": facts.depth or None,
-                "parent_task_id": facts.parent_task_id or None,
-                "task_type": facts.kind,
-                "prompt": facts.prompt or None,
-            }
+            return Started(
+                task_id=facts.task_id,
+                run_id=facts.run_id,
+                tool_use_id=facts.call_id,
+                description=facts.description,
+                subagent_type=facts.agent_type or None,
+                is_backgrounded=backgrounded,
+                spawn_depth=facts.depth or None,
+                parent_task_id=facts.parent_task_id or None,
+                task_type=facts.kind,
+                prompt=facts.prompt or None,
+            )
         case TaskUpdated(facts, status):
-            ended = TaskPatch(status=status, end_time=round(at * 1000)) if status is not None else None
-            patch = ended or TaskPatch(is_backgrounded=True)
-            return {"task_id": facts.task_id, "run_id": facts.run_id, "patch": patch}
+            moved = TaskPatch(is_backgrounded=True)
+            patch = moved if status is None else TaskPatch(status=status, end_time=round(at * 1000))
+            return Updated(task_id=facts.task_id, run_id=facts.run_id, patch=patch)
         case TaskProgress(facts, description, last_tool, usage):
-            return {
-                "task_id": facts.task_id,
-                "run_id": facts.run_id,
-                "tool_use_id": facts.call_id,
-                "description": description,
-                "subagent_type": facts.agent_type or None,
-                "usage": _figures(usage),
-                "last_tool_name": last_tool,
-            }
+            return Progress(
+                task_id=facts.task_id,
+                run_id=facts.run_id,
+                tool_use_id=facts.call_id,
+                description=description,
+                subagent_type=facts.agent_type or None,
+                usage=_figures(usage),
+                last_tool_name=last_tool,
+            )
         case TaskNotification(facts, end):
-            return {
-                "task_id": facts.task_id,
-                "run_id": facts.run_id,
-                "tool_use_id": facts.call_id,
-                "status": "stopped" if end.status == "killed" else end.status,
-                "output_file": end.output_file,
-                "summary": end.summary,
-                "usage": _figures(end.usage) if end.usage is not None else None,
-            }
+            return Notification(
+                task_id=facts.task_id,
+                run_id=facts.run_id,
+                tool_use_id=facts.call_id,
+                status="stopped" if end.status == "killed" else end.status,
+                output_file=end.output_file,
+                summary=end.summary,
+                usage=_figures(end.usage) if end.usage is not None else None,
+            )
 
 
 def _figures(usage: TaskUsage) -> TaskFigures:

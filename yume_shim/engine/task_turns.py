@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from yume_shim.text.task_notice import marked, notice_text
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import UserInput
@@ -44,7 +46,7 @@ class TaskWait:
     def __init__(self, services: EngineServices, tasks: BackgroundTasks, inbox: Inbox) -> None:
         self._services, self._tasks, self._inbox = services, tasks, inbox
         self._limit = services.settings.limits.timeouts.background
-        self._deadline = services.clock.monotonic() + self._limit
+        self._deadline = time.monotonic() + self._limit  # real time: it is really waited for
 
     def for_notice(self, leaving: Callable[[], bool]) -> bool:
         """Wait until a task has ended that the model is to be told about (True), none runs, the time is up (then those
@@ -53,7 +55,7 @@ class TaskWait:
             running = self._tasks.running()
             if self._inbox.has_notice():
                 return True
-            left = self._deadline - self._services.clock.monotonic()
+            left = self._deadline - time.monotonic()
             if running and left <= 0:
                 self._expire([task.facts.task_id for task in running])
                 return False

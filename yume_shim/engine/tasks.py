@@ -83,6 +83,9 @@ class Tasks:
         with self._lock:
             self._forget_old()
             self._tasks[facts.task_id] = task
+            if self._closed:  # the session has ended meanwhile: it is stopped before it begins
+                task.cancel.set()
+                return task
             if backgrounded:
                 self._emit_list()
             self._emit(TaskStarted(facts, backgrounded))
@@ -144,7 +147,8 @@ class Tasks:
     def report(self) -> None:
         """Print the list of background tasks."""
         with self._lock:
-            self._emit_list()
+            if not self._closed:
+                self._emit_list()
 
     def _emit_list(self) -> None:
         self._emit(TasksChanged(tuple(task.facts for task in self._tasks.values() if _runs_behind(task))))

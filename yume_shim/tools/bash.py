@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.shell.shell_session import BackgroundCommand, ShellSession
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
-    from yume_shim.types.ports import Task
+    from yume_shim.types.ports import Cancel, Task
     from yume_shim.types.tasks import TaskStatus
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -180,7 +180,6 @@ def _ensure_folder(state: ToolState) -> str:
 
 
 def _start_background(command: str, state: ToolState, description: str, context: ToolContext) -> ToolOutput:
-    call_id = context.call_id
     try:
         made = state.shells.start_background(command, context.confinement)
     except BlockingIOError as error:
@@ -201,12 +200,19 @@ def _start_background(command: str, state: ToolState, description: str, context:
     where = f"Output is being written to: {sink.path}"
     if not sink.path:
         where = f"Its output cannot be saved ({sink.lost}): only the newest is kept, for BashOutput"
-    if state.tasks is not None:
-        tasks = state.tasks()
-        task = tasks.begin(TaskFacts(made.id, "", "local_bash", description, call_id))
-        tasks.launch(task, lambda task: _await_end(made, state, context, task))
+    _watch(made, state, description, context)
     text = f"Command running in background with ID: {made.id}. {where}"
     return ToolOutput(text, structured, is_error=False)
+
+
+def _watch(made: BackgroundCommand, state: ToolState, description: str, context: ToolContext) -> None:
+    """Report a background command as a task; without a registry only its end is looked at."""
+    if state.tasks is None:
+        threading.Thread(target=_await_end, args=(made, state, description, context), daemon=True).start()
+        return
+    tasks = state.tasks()
+    task = tasks.begin(TaskFacts(made.id, "", "local_bash", description, context.call_id))
+    tasks.launch(task, lambda task: _await_end(made, state, description, context, task.cancel))
 
 
 class _LongRun:
@@ -240,10 +246,13 @@ class _LongRun:
                 self._task = self._state.tasks().begin(facts, backgrounded=False)
 
 
-def _await_end(made: BackgroundCommand, state: ToolState, context: ToolContext, task: Task) -> TaskEnd:
-    """Wait for the end of a background command, or end it when it is stopped."""
-    description = task.facts.description
-    if not made.running.wait(threading.TIMEOUT_MAX, task.cancel):
+def _await_end(
+    made: BackgroundCommand, state: ToolState, description: str, context: ToolContext, cancel: Cancel | None = None
+) -> TaskEnd:
+    """Wait for the end of a background command, or end it when it is cancelled."""
+    if cancel is None:
+        made.running.ended.wait()
+    elif not made.running.wait(threading.TIMEOUT_MAX, cancel):
         made.killed = True
         made.running.stop(CANCEL_GRACE_S if state.closing else TIMEOUT_GRACE_S)
     made.running.drain(DRAIN_S)

@@ -96,6 +96,34 @@ class ListFields(Record):
     tasks: list[ListedTask]
 
 
+# ---------------------------------------------------------------- what both dialects print
+
+
+@record
+class Started(StartedFields):
+    """The fields of the line in both dialects."""
+
+
+@record
+class Updated(UpdatedFields):
+    """The fields of the line in both dialects."""
+
+
+@record
+class Progress(ProgressFields):
+    """The fields of the line in both dialects."""
+
+
+@record
+class Notification(NotificationFields):
+    """The fields of the line in both dialects."""
+
+
+@record
+class Listing(ListFields):
+    """The fields of the line in both dialects."""
+
+
 # ---------------------------------------------------------------- nested
 
 
