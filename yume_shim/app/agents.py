@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.engine.toolbox import ToolLimit
 from yume_shim.extensions.agents.agent_tool import AgentServices, AgentTool
-from yume_shim.extensions.agents.offer import agent_spec
+from yume_shim.types.agent_offer import agent_spec
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False

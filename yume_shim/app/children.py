@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.host.event_output import EventOutput
     from yume_shim.store.jsonl import JsonlStore
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import Event
     from yume_shim.types.ports import ChildOutput, Emit, Store
 

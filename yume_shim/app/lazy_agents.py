@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.extensions.agents.offer import BUILTIN_OFFERS, agent_spec, builtin_listing
+from yume_shim.types.agent_offer import BUILTIN_OFFERS, agent_spec, builtin_listing
 from yume_shim.types.agents import AGENT_TOOL, TASK_TOOL
 from yume_shim.types.calls import PreparedCall
 
@@ -113,7 +113,7 @@ class LazyAgents:
             if agents is None:
                 text = builtin_listing()
             else:
-                from yume_shim.extensions.agents.offer import listing
+                from yume_shim.types.agent_offer import listing
 
                 text = listing(agents)
             known = self._spec = agents, agent_spec(text, background=self._background)

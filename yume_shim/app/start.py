@@ -135,7 +135,7 @@ class Startup:
         except BadInvocation as error:
             self.keys.note(f"agent {agent.name}: {agent.model}: {error.message}")
             return None
-        if agent.same_provider and found.endpoint.name != self.models.first(None).endpoint.name:
+        if agent.same_provider and found.endpoint.base_url != self.models.first(None).endpoint.base_url:
             self.keys.note(f"agent {agent.name}: an untrusted folder may not choose another provider")
             return None
         return found

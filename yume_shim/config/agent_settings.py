@@ -27,7 +27,7 @@ def agent_settings(sources: SettingSources) -> AgentSettings:
         folders=_folders(sources),
         main=named if named is not None else _of_files(sources),
         main_required=named is not None,
-        forward_text=sources.on("forward-subagent-text") or sources.is_true("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT"),
+        forward_text=sources.on("forward-subagent-text"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.dialects.records.nested_records import AgentFields
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -19,7 +20,8 @@ from yume_shim.types.events import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.children import Child
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.child import Child
     from yume_shim.types.events import Event
 
 _QUESTIONS = (ApprovalAsked, ApprovalWithdrawn, HookAsked, QuestionWithdrawn, ServerMessage, ElicitationAsked)
@@ -41,9 +43,10 @@ def is_hidden(event: Event, child: Child) -> bool:
     )
 
 
-def agent_fields(child: Child | None) -> dict[str, str]:
+def agent_fields(child: Child) -> Json:
     """The fields by which message lines name their agent."""
-    if child is None:
-        return {}
-    fields = {"agent_id": child.agent_id, "subagent_type": child.agent_type, "task_description": child.description}
-    return {name: text for name, text in fields.items() if text}
+    return AgentFields(
+        agent_id=child.agent_id,
+        subagent_type=child.agent_type or None,
+        task_description=child.description or None,
+    )

@@ -57,7 +57,7 @@ class Messages:
             isSynthetic=True if synthetic else None,
             isReplay=True if replay else None,
             tool_use_result=structured,
-            **_agent(tagged),  # type: ignore[arg-type]  # agent_id, subagent_type, task_description
+            **_agent(tagged),
         )
 
     def text(self, text: str, tagged: Tagged, *, synthetic: bool = False) -> Json:
@@ -88,7 +88,7 @@ class Messages:
             aborted=True if aborted else None,
             user_message_uuid=user_uuids[-1] if user_uuids else None,
             user_message_uuids=list(user_uuids) or None,
-            **_agent(tagged),  # type: ignore[arg-type]  # agent_id, subagent_type, task_description
+            **_agent(tagged),
         )
 
     def synthetic(self, text: str, tagged: Tagged) -> Json:
@@ -118,7 +118,7 @@ class Messages:
         return uuid
 
 
-def _agent(tagged: Tagged) -> dict[str, str]:
+def _agent(tagged: Tagged) -> Json:
     """The fields that name the agent of a line."""
     if tagged.child is None:
         return {}

@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import ToolCall
-    from yume_shim.types.children import Child, ChildResult
+    from yume_shim.types.child import Child
+    from yume_shim.types.children import ChildResult
     from yume_shim.types.events import Event
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import ChildOutput, Task

@@ -12,7 +12,8 @@ from yume_shim.engine.child_reports import ChildReports, end_of
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.loop import Loop
 from yume_shim.types.blocks import Message, Text
-from yume_shim.types.children import Child, ChildLaunched, ChildResult
+from yume_shim.types.child import Child
+from yume_shim.types.children import ChildLaunched, ChildResult
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import NoteAdded, PromptTaken
 from yume_shim.types.shapes import interrupt_marker
@@ -124,7 +125,7 @@ class Children:
     def _model(self, request: ChildRequest) -> ModelSpec:
         if request.model is None:
             return self._spec
-        if request.same_provider and request.model.endpoint.name != self._spec.endpoint.name:
+        if request.same_provider and request.model.endpoint.base_url != self._spec.endpoint.base_url:
             names = f"{request.agent_type} runs on {self._spec.id}, not on {request.model.id}"
             self._services.log("warning", f"agent {names}: an untrusted folder may not choose another provider")
             return self._spec

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from yume_shim.engine.toolbox import Toolbox
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.errors import Failure
     from yume_shim.types.models import Cost, ModelSpec, Request, Usage
     from yume_shim.types.ports import (

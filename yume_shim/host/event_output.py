@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from yume_shim.host.writer import LineWriter
     from yume_shim.types.blocks import Json
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import Event
     from yume_shim.types.ports import Clock, Dialect, Emit, Ids, Store
 

@@ -11,7 +11,7 @@ from yume_shim.host.event_output import EventOutput
 from yume_shim.host.writer import LineWriter
 from yume_shim.text import codec
 from yume_shim.types.blocks import Message, Text
-from yume_shim.types.children import Child
+from yume_shim.types.child import Child
 from yume_shim.types.events import BlockDelta, Notice, Pong, PromptTaken, Tagged
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def test_a_childs_events_carry_its_parent_and_go_to_its_own_store() -> None:
         event = Notice("store", "full")
         assert emit(event) == FIRST_ID
         assert emit(DELTA) == SECOND_ID
-        first, second = Tagged(event, FIRST_ID, NOW, "call_1"), Tagged(DELTA, SECOND_ID, NOW, "call_1")
+        first = Tagged(event, FIRST_ID, NOW, "call_1", Child("agent", "call_1"))
+        second = Tagged(DELTA, SECOND_ID, NOW, "call_1", Child("agent", "call_1"))
         assert stage.seen == [
             ("listener", first),
             ("child store", first),
@@ -145,7 +146,11 @@ def test_a_child_without_a_store_is_not_stored() -> None:
 
 def test_two_children_and_the_session_at_the_same_time_have_one_order() -> None:
     with Stage() as stage:
-        emitters = {None: stage.output.emit, "a": stage.output.child(Child("agent", "a")), "b": stage.output.child(Child("agent", "b"))}
+        emitters = {
+            None: stage.output.emit,
+            "a": stage.output.child(Child("agent", "a")),
+            "b": stage.output.child(Child("agent", "b")),
+        }
         threads = [threading.Thread(target=lambda e=emit: [e(DELTA) for _ in range(50)]) for emit in emitters.values()]
         for thread in threads:
             thread.start()

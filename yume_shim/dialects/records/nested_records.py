@@ -56,6 +56,15 @@ class AssistantLine(Record):
 
 
 @record
+class AgentFields(Record):
+    """The fields of a message line that name its agent."""
+
+    agent_id: str
+    subagent_type: str | None = ABSENT
+    task_description: str | None = ABSENT
+
+
+@record
 class ApiErrorLine(Record):
     """The turn failed because of the provider: a message that this program wrote, with the cause. `api_error_status` is
     null when no response came."""

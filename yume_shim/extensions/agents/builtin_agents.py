@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.extensions.agents.offer import BUILTIN_OFFERS
+from yume_shim.types.agent_offer import BUILTIN_OFFERS
 from yume_shim.types.agents import AGENT_TOOL, DEFAULT_AGENT, AgentDefinition
 
 _CHANGING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
