@@ -198,6 +198,8 @@ class NestedDialect:
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
                 from yume_shim.dialects.task_lines import nested_task_line
 
+                if isinstance(event, TaskNotification):
+                    self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
                 return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
