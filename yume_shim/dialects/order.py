@@ -78,7 +78,9 @@ class OrderCheck:
             return self._main
         lane = self._children.get(parent)
         if lane is None:
-            if parent not in self._behind and not any(parent in each.running for each in (self._main, *self._children.values())):
+            if parent not in self._behind and not any(
+                parent in each.running for each in (self._main, *self._children.values())
+            ):
                 name = type(tagged.event).__name__
                 raise OrderBroken(f"{name} of a subagent whose call {parent} is not running")
             lane = self._children[parent] = _Lane("turn", CHILD_TABLE, self._concurrency)

@@ -155,6 +155,7 @@ class _Run:
             services,
             emit=self.reports.emit,
             agent_id=child.agent_id,
+            agent_type=child.agent_type,
             agent_types=request.agent_types,
             in_background=child.background,
             gate=services.gate.for_agent(request.permission_mode) if request.permission_mode else services.gate,

@@ -361,7 +361,7 @@ class Loop:
         if usage == Usage():
             return
         self.usage = self.usage + usage
-        self._conversation.tally.add(self._spec, usage)
+        self._conversation.tally.add(self._spec, usage, self._services.agent_id, self._services.agent_type)
         self._conversation.budget.warn()
 
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:

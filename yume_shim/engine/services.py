@@ -92,6 +92,8 @@ class EngineServices:
     """The registry of tasks, made for the first one; None = tasks are not reported here."""
     agent_id: str = ""
     """The child that these services belong to; "" = the session itself."""
+    agent_type: str = ""
+    """Its kind."""
     agent_types: tuple[str, ...] | None = None
     """The agents that this child may start; None = all."""
     in_background: bool = False

@@ -314,6 +314,18 @@ class ModelUsage:
 
 
 @value
+class AgentUsage:
+    """What one agent has used of one model so far. Without an id: all agents over a limit together."""
+
+    agent_id: str
+    agent_type: str
+    model: str
+    provider: str
+    usage: Usage
+    cost_usd: float
+
+
+@value
 class TurnEnded:
     """A turn has ended. Emitted exactly once per turn, whatever happened."""
 
@@ -325,6 +337,7 @@ class TurnEnded:
     usage: Usage
     total_cost_usd: float
     model_usage: tuple[ModelUsage, ...] = ()
+    agent_usage: tuple[AgentUsage, ...] = ()
     denials: tuple[Denial, ...] = ()
     stop_reason: str | None = None
     failure: Failure | None = None

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
+    from yume_shim.dialects.records.result_records import AgentFigures, ModelFigures, PermissionDenial
     from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
@@ -323,6 +323,7 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
     structured_output: Any = ABSENT
