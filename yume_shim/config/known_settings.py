@@ -163,6 +163,14 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("repeat_warn", "count", "The model gets a note after this many identical failing calls; 0 = never", "3"),
     Setting("repeat_stop", "count", "The turn ends after this many identical failing calls; 0 = never", "8"),
+    Setting("memory_files", "texts", "Names of further files that are read like CLAUDE.md, e.g. `GEMINI.md`"),
+    Setting(
+        "prompt_size",
+        "text",
+        "The short system prompt and few tools: `auto` (models with a small window), `small` or `full`",
+        "auto",
+        "--prompt-size",
+    ),
     Setting("sandbox", "text", "Bash on Linux: `workspace` or `workspace-nonet`", "", "", "YUME_SANDBOX"),
     Setting(
         "trust",
@@ -186,6 +194,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "ANTHROPIC_CUSTOM_HEADERS": "Extra headers for Anthropic's API, one `Name: value` per line",
     "ANTHROPIC_DEFAULT_OPUS_MODEL": "What `opus` means (`…_SONNET_…`, `…_HAIKU_…`, `…_FABLE_…` likewise)",
     "ANTHROPIC_MODEL": "Model to use, after `YUME_MODEL`",
+    "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1 = read the instruction files of additional folders, too",
     "CLAUDE_CODE_API_KEY_HELPER_TTL_MS": "Milliseconds for which the key of `apiKeyHelper` is used",
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "Agents run in the foreground unless a call asks otherwise",
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "Send `session_state_changed` lines",

@@ -161,7 +161,7 @@ class NestedDialect:
             case PartialKept():
                 return self._answers.block(event.block, tagged, aborted=event.interrupted)
             case NoteAdded():
-                return [self._messages.text(event.text, tagged, synthetic=True)]
+                return [] if event.hidden else [self._messages.text(event.text, tagged, synthetic=True)]
             case ToolFinished():
                 return [self._tool_result(event, tagged)]
             case Interrupted():

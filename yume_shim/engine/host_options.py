@@ -1,4 +1,5 @@
-"""What the host may change by control request for later requests: prompts, output schema, thinking budget.
+"""What the host may change by control request for later requests: prompts, style, output schema, thinking
+budget.
 
 Threads: the stdin reader's thread sets them, the session's thread reads them; the lock is here.
 """
@@ -31,6 +32,9 @@ class Options:
     """A system prompt of an agent is followed by what every model is told about its surroundings."""
     effort: Effort | None = None
     """None = the settings'."""
+    output_style: str = "default"
+    exclude_dynamic: bool = False
+    """Facts about the machine are not in the system prompt."""
 
 
 class HostOptions:
@@ -43,6 +47,8 @@ class HostOptions:
             settings.instructions.append_system_prompt,
             settings.instructions.json_schema,
             settings.model.thinking_budget,
+            settings.instructions.output_style,
+            settings.instructions.exclude_dynamic,
         )
 
     def get(self) -> Options:

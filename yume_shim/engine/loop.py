@@ -267,7 +267,8 @@ class Loop:
             asker = CLAUDE if claude else "The model"
             starts = self._services.open_child is not None
             spawn, launch = (self._start_child, self._launch_child) if starts else (None, None)
-            self._runner = CallRunner(self._services, self._cancel, spawn, launch, asker=asker)
+            used = self._conversation.instructions_for
+            self._runner = CallRunner(self._services, self._cancel, spawn, launch, asker=asker, used=used)
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:

@@ -99,6 +99,7 @@ class SessionInfo:
     skills: tuple[str, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
+    output_style: str = "default"
 
 
 @value
@@ -178,6 +179,8 @@ class NoteAdded:
 
     text: str
     counts: bool = True
+    hidden: bool = False
+    """It is stored, but the host does not see it: standing instructions, as in the Claude CLI."""
 
 
 @value

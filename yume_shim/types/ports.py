@@ -12,6 +12,7 @@ from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.host_reply import HostReply
+from yume_shim.types.memory import MemoryFile
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskUsage
@@ -152,6 +153,10 @@ class Hooks(Protocol):
 
     def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
         """Before a prompt runs."""
+        ...
+
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        """After a file of standing instructions was loaded."""
         ...
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
