@@ -28,13 +28,13 @@ class Options:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that answers must fit; None = free text."""
     thinking_budget: int | None = None
+    output_style: str = "default"
+    exclude_dynamic: bool = False
+    """Facts about the machine are not in the system prompt."""
     keeps_facts: bool = False
     """A system prompt of an agent is followed by what every model is told about its surroundings."""
     effort: Effort | None = None
     """None = the settings'."""
-    output_style: str = "default"
-    exclude_dynamic: bool = False
-    """Facts about the machine are not in the system prompt."""
 
 
 class HostOptions:
