@@ -226,7 +226,12 @@ class _Run:
         append = options.append_system_prompt if request.system_prompt is None else ""
         effort = request.effort or options.effort
         child.options.change(
-            system_prompt=system, append_system_prompt=append, schema=None, effort=effort, keeps_facts=True, output_style="default"
+            system_prompt=system,
+            append_system_prompt=append,
+            schema=None,
+            effort=effort,
+            keeps_facts=True,
+            output_style="default",
         )
         child.prepare()
         if request.history:
