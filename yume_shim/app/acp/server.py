@@ -54,9 +54,12 @@ def run(values: Values, env: Mapping[str, str], listeners: Sequence[Listener] = 
     from yume_shim.host.signals import Signals
 
     server = AcpServer(values, env, listeners)
-    Signals(server.on_signal, SHUTDOWN_S).install()
+    signals = Signals(server.on_signal, SHUTDOWN_S)
+    signals.install()
     LineReader(STDIN, server.take_line, server.end, server.take_long).start()
-    return server.wait()
+    server.wait()
+    signals.settle()
+    return SIGNAL_CODES.get(signals.first, 0)
 
 
 class AcpServer:
@@ -69,7 +72,6 @@ class AcpServer:
         self._registry: Registry | None = None
         self._ended = threading.Event()
         self._introduced = threading.Event()
-        self._signal = ""
         self._handlers: Mapping[str, Handler] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
@@ -83,24 +85,23 @@ class AcpServer:
             "session/set_config_option": self._set_option,
         }
 
-    def wait(self) -> int:
+    def wait(self) -> None:
         """Load what sessions need while the client reads the first answer; then wait for the end."""
         from yume_shim.host.imports import one_at_a_time
 
         one_at_a_time()
         self._introduced.wait()
         if not self._ended.is_set():
+            self._client.writer.watch_reader()
             __import__("yume_shim.app.start")
             __import__("yume_shim.app.program")
         self._ended.wait()
         for session in self._sessions():
             session.wait(SHUTDOWN_S)
         self._client.writer.drain(SHUTDOWN_S)
-        return SIGNAL_CODES.get(self._signal, 0)
 
-    def on_signal(self, name: str) -> None:
+    def on_signal(self, _: str) -> None:
         """Stop everything and end."""
-        self._signal = self._signal or name
         self._stop()
 
     # ------------------------------------------------------------ the reader's thread
