@@ -9,18 +9,33 @@ from __future__ import annotations
 from yume_shim.dialects import acp_state, acp_tools
 from yume_shim.dialects.records.acp_records import (
     AskedCall,
+    CallFacts,
+    CallMeta,
+    CancelParams,
+    CancelRequest,
     CommandsUpdate,
     ConfigUpdate,
+    Cost,
+    ElicitationParams,
+    ElicitationRequest,
+    ImageContent,
     InfoUpdate,
+    MessageChunk,
     ModeUpdate,
+    PermissionParams,
+    PermissionRequest,
+    PlanEntry,
     PlanUpdate,
+    ReadFileParams,
+    ReadFileRequest,
+    SessionUpdate,
     ToolCallStart,
     ToolCallUpdate,
+    UpdateParams,
     UsageUpdate,
-    chunk,
-    notification,
-    request,
-    session_update,
+    WriteFileParams,
+    WriteFileRequest,
+    text_update,
 )
 from yume_shim.types.blocks import Image, Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import (
@@ -49,16 +64,19 @@ from yume_shim.types.shapes import timestamp
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Final, Literal
 
     from yume_shim.dialects.acp_state import ModelEntry
+    from yume_shim.dialects.records.acp_records import CallContent, ConfigOption, Update
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import SessionInfo, Tagged
     from yume_shim.types.models import Usage
 
-TEXT, THOUGHT, USER = "agent_message_chunk", "agent_thought_chunk", "user_message_chunk"
+TEXT: Final = "agent_message_chunk"
+THOUGHT: Final = "agent_thought_chunk"
+USER: Final = "user_message_chunk"
 TODOS = "TodoWrite"
-PRIORITY = "medium"
-"""Plan entries need a priority; our tasks have none."""
+EMPTY_FORM: Json = {"type": "object", "properties": {}}
 MAX_PLAN = 200
 MAX_TITLE = 80
 NOTES = ("<system-reminder>", "<task-notification>", "[Request interrupted by user")
@@ -99,12 +117,9 @@ class AcpDialect:
 
     def state(self) -> Json:
         """`modes` and `configOptions` as they are now, for answers."""
-        return {
-            "modes": acp_state.mode_state(self._mode, bypass=self._bypass),
-            "configOptions": self.options(),
-        }
+        return acp_state.session_state(self._mode, self._model, self._models, bypass=self._bypass)
 
-    def options(self) -> list[Json]:
+    def options(self) -> list[ConfigOption]:
         """`configOptions` as they are now."""
         return acp_state.config_options(self._mode, self._model, self._models, bypass=self._bypass)
 
@@ -133,13 +148,13 @@ class AcpDialect:
             case ApprovalAsked():
                 return [self._question(event)]
             case ApprovalWithdrawn() | QuestionWithdrawn():
-                return [notification("$/cancel_request", {"requestId": event.ask_id})]
+                return [CancelRequest(params=CancelParams(requestId=event.ask_id))]
             case FileAsked():
                 return [self._file_request(event)]
             case ElicitationAsked():
                 return [self._elicitation(event)] if self._elicits else []
             case _ if parent is None:
-                return [self._update(update) for update in self._session_event(tagged)]
+                return self._session_event(tagged)
             case _:
                 return []
 
@@ -158,34 +173,38 @@ class AcpDialect:
                     case Thinking():
                         made += self._chunks(THOUGHT, block.text)
                     case Image() if message.role == "user" and block.data:
-                        image = {"type": "image", "data": block.data, "mimeType": block.media_type}
-                        made.append({**chunk(USER, "", self._message), "content": image})
+                        made.append(self._update(self._image(block)))
                     case ToolCall():
                         calls[block.id] = block
                         if block.name != TODOS:
-                            made.append(self._started(block, None))
+                            made.append(self._update(self._started(block, None)))
                     case ToolResult() if block.call_id in calls:
-                        made += self._finished(ToolFinished(calls.pop(block.call_id), block), None)
+                        finished = ToolFinished(calls.pop(block.call_id), block)
+                        made += [self._update(update) for update in self._finished(finished, None)]
                     case _:
                         pass
         self._message = ""
-        return [self._update(update) for update in made]
+        return made
 
     # ------------------------------------------------------------ text
 
     def _text(self, text: str, *, thought: bool) -> list[Json]:
-        return [self._update(update) for update in self._chunks(THOUGHT if thought else TEXT, text)]
+        return self._chunks(THOUGHT if thought else TEXT, text)
 
     def _chunks(self, kind: str, text: str) -> list[Json]:
         pieces = [text] if len(text) <= MAX_CHUNK else _split(text)
-        return [chunk(kind, piece, self._message) for piece in pieces if piece]
+        return [text_update(self._session_id, kind, piece, self._message) for piece in pieces if piece]
 
-    def _update(self, update: Json) -> Json:
-        return session_update(self._session_id, update)
+    def _image(self, image: Image) -> MessageChunk:
+        content = ImageContent(data=image.data, mimeType=image.media_type)
+        return MessageChunk(sessionUpdate=USER, content=content, messageId=self._message)
+
+    def _update(self, update: Update) -> Json:
+        return SessionUpdate(params=UpdateParams(sessionId=self._session_id, update=update))
 
     # ------------------------------------------------------------ calls
 
-    def _started(self, call: ToolCall, parent: str | None) -> Json:
+    def _started(self, call: ToolCall, parent: str | None) -> ToolCallStart:
         return ToolCallStart(
             toolCallId=call.id,
             title=acp_tools.title_of(call, self._cwd),
@@ -197,7 +216,7 @@ class AcpDialect:
             _meta=_meta(call, parent),
         )
 
-    def _finished(self, event: ToolFinished, parent: str | None) -> list[Json]:
+    def _finished(self, event: ToolFinished, parent: str | None) -> list[Update]:
         failed = event.result.is_error is True
         if event.call.name == TODOS:
             return [] if failed or parent is not None else [PlanUpdate(entries=_plan(event.call.input))]
@@ -222,41 +241,49 @@ class AcpDialect:
             locations=acp_tools.locations(call, self._cwd) or None,
             rawInput=acp_tools.shown_input(call.input),
         )
-        params = {
-            "sessionId": self._session_id,
-            "toolCall": asked,
-            "options": acp_state.permission_options(event),
-        }
-        return request(event.ask_id, "session/request_permission", params)
+        options = acp_state.permission_options(event)
+        params = PermissionParams(sessionId=self._session_id, toolCall=asked, options=options)
+        return PermissionRequest(id=event.ask_id, params=params)
 
     def _file_request(self, event: FileAsked) -> Json:
-        params: Json = {"sessionId": self._session_id, "path": event.path}
+        session = self._session_id
         if event.text is None:
-            return request(event.ask_id, "fs/read_text_file", params)
-        return request(event.ask_id, "fs/write_text_file", {**params, "content": event.text})
+            return ReadFileRequest(id=event.ask_id, params=ReadFileParams(sessionId=session, path=event.path))
+        params = WriteFileParams(sessionId=session, path=event.path, content=event.text)
+        return WriteFileRequest(id=event.ask_id, params=params)
 
     def _elicitation(self, event: ElicitationAsked) -> Json:
         schema = event.params.get("requestedSchema")
-        params: Json = {
-            "sessionId": self._session_id,
-            "mode": "form",
-            "message": str(event.params.get("message") or f"{event.server} asks"),
-            "requestedSchema": schema if isinstance(schema, dict) else {"type": "object", "properties": {}},
-        }
-        return request(event.ask_id, "elicitation/create", params)
+        params = ElicitationParams(
+            sessionId=self._session_id,
+            message=str(event.params.get("message") or f"{event.server} asks"),
+            requestedSchema=schema if isinstance(schema, dict) else EMPTY_FORM,
+        )
+        return ElicitationRequest(id=event.ask_id, params=params)
 
     # ------------------------------------------------------------ the session
 
     def _session_event(self, tagged: Tagged) -> list[Json]:
         event = tagged.event
         match event:
+            case LocalCommandDone():
+                self._message = tagged.uuid
+                return self._chunks(TEXT, event.text)
+            case TurnEnded():
+                self._message = tagged.uuid
+                said = self._chunks(TEXT, event.text) if event.outcome == "prompt_blocked" else []
+                return [*said, *(self._update(update) for update in self._usage(event))]
+            case _:
+                return [self._update(update) for update in self._state_updates(tagged)]
+
+    def _state_updates(self, tagged: Tagged) -> list[Update]:
+        event = tagged.event
+        match event:
             case SessionReady():
                 self.start(event.info)
                 self._ready = True
                 return [CommandsUpdate(availableCommands=acp_state.command_list(self._commands))]
-            case ServersChanged():
-                if not event.commands:
-                    return []
+            case ServersChanged() if event.commands:
                 return [CommandsUpdate(availableCommands=acp_state.command_list((*self._commands, *event.commands)))]
             case CommandsChanged():
                 return [CommandsUpdate(availableCommands=acp_state.command_list((), event.commands))]
@@ -268,17 +295,10 @@ class AcpDialect:
             case ModelChanged():
                 self._model = f"{event.provider}/{event.model}"
                 return [ConfigUpdate(configOptions=self.options())]
-            case LocalCommandDone():
-                self._message = tagged.uuid
-                return self._chunks(TEXT, event.text)
-            case TurnEnded():
-                self._message = tagged.uuid
-                said = self._chunks(TEXT, event.text) if event.outcome == "prompt_blocked" else []
-                return [*said, *self._usage(event)]
             case _:
                 return []
 
-    def _title(self, message: Message, at: float) -> list[Json]:
+    def _title(self, message: Message, at: float) -> list[Update]:
         text = next((block.text for block in message.blocks if isinstance(block, Text) and block.text.strip()), "")
         if self._titled or not text or text.lstrip().startswith("/"):
             return []
@@ -287,23 +307,17 @@ class AcpDialect:
         title = line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"
         return [InfoUpdate(title=title, updatedAt=timestamp(at))]
 
-    def _usage(self, event: TurnEnded) -> list[Json]:
+    def _usage(self, event: TurnEnded) -> list[Update]:
         name = self._model.partition("/")[2]
         size = next((used.window for used in event.model_usage if used.model == name), 0)
         size = size or (event.model_usage[-1].window if event.model_usage else 0)
         if not size or not self._used:
             return []
-        return [
-            UsageUpdate(used=self._used, size=size, cost={"amount": event.total_cost_usd, "currency": "USD"}),
-        ]
+        return [UsageUpdate(used=self._used, size=size, cost=Cost(amount=event.total_cost_usd))]
 
 
-def _meta(call: ToolCall, parent: str | None) -> Json | None:
-    """What the protocol has no field for: the tool's name, and the call whose subagent caused this one."""
-    made: Json = {"toolName": call.name}
-    if parent is not None:
-        made["parentToolCallId"] = parent
-    return {"yume": made}
+def _meta(call: ToolCall, parent: str | None) -> CallMeta:
+    return CallMeta(yume=CallFacts(toolName=call.name, parentToolCallId=parent))
 
 
 def _is_note(text: str) -> bool:
@@ -311,24 +325,28 @@ def _is_note(text: str) -> bool:
     return text.startswith(NOTES)
 
 
-def _reason(event: ApprovalAsked) -> list[Json]:
+def _reason(event: ApprovalAsked) -> list[CallContent]:
     """Why the question is asked, for calls whose content does not show it."""
     if event.call.name in ("ExitPlanMode", "EnterPlanMode") or not event.reason:
         return []
     return [acp_tools.text_content(event.reason)]
 
 
-def _plan(given: Json) -> list[Json]:
+def _plan(given: Json) -> list[PlanEntry]:
     todos = given.get("todos")
     return [
-        {"content": str(todo.get("content", "")), "priority": PRIORITY, "status": _status(todo.get("status"))}
+        PlanEntry(content=str(todo.get("content", "")), status=_status(todo.get("status")))
         for todo in (todos[:MAX_PLAN] if isinstance(todos, list) else ())
         if isinstance(todo, dict)
     ]
 
 
-def _status(status: object) -> str:
-    return status if isinstance(status, str) and status in ("pending", "in_progress", "completed") else "pending"
+def _status(status: object) -> Literal["pending", "in_progress", "completed"]:
+    match status:
+        case "in_progress" | "completed":
+            return status
+        case _:
+            return "pending"
 
 
 def _context_of(usage: Usage) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.dialects.plain import closing_text
+from yume_shim.dialects.records.acp_records import PromptAnswer, PromptFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,27 +18,29 @@ def prompt_result(event: TurnEnded) -> Json | None:
     """The result of a turn; None if the answer is an error."""
     match event.outcome:
         case "cancelled":
-            reason = "cancelled"
+            return cancelled()
         case "max_turns":
-            reason = "max_turn_requests"
+            return PromptAnswer(stopReason="max_turn_requests")
         case "success" if event.stop_reason == "max_tokens":
-            reason = "max_tokens"
+            return PromptAnswer(stopReason="max_tokens")
         case "success" if event.stop_reason == "refusal":
-            reason = "refusal"
+            return PromptAnswer(stopReason="refusal")
         case "success" | "hook_stopped" | "stop_prevented" | "prompt_blocked":
-            reason = "end_turn"
+            return PromptAnswer(stopReason="end_turn")
         case _:
             return None
-    return {"stopReason": reason}
+
+
+def cancelled() -> Json:
+    """The result of a prompt that was stopped, also of one that never started."""
+    return PromptAnswer(stopReason="cancelled")
 
 
 def prompt_error(event: TurnEnded) -> tuple[int, str, Json]:
     """(code, message, data) of a turn that failed."""
     failure = event.failure
-    data: Json = {"outcome": event.outcome}
-    if failure is not None:
-        data |= {"code": failure.kind, "retryable": failure.retryable}
-        if failure.status is not None:
-            data["status"] = failure.status
-    message = failure.message if failure is not None else closing_text(event)
-    return AUTH_REQUIRED if event.outcome == "auth_error" else FAILED, message, data
+    code = AUTH_REQUIRED if event.outcome == "auth_error" else FAILED
+    if failure is None:
+        return code, closing_text(event), PromptFailure(outcome=event.outcome)
+    data = PromptFailure(outcome=event.outcome, code=failure.kind, retryable=failure.retryable, status=failure.status)
+    return code, failure.message, data

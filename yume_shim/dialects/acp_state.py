@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from yume_shim.dialects.records.acp_records import (
+    CommandEntry,
+    CommandInput,
+    ConfigOption,
+    ModeEntry,
+    ModeState,
+    OptionValue,
+    PermissionOption,
+    SessionState,
+)
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Final, Literal
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import ApprovalAsked
+
+    OptionKind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 MODES = (
     ("default", "Ask", "Asks before commands and edits that no rule allows"),
@@ -23,7 +36,10 @@ BYPASS = "bypassPermissions"
 MODE_OPTION, MODEL_OPTION = "mode", "model"
 LOCAL_COMMANDS = {"compact": "Replace the conversation by a summary of it"}
 """Commands of this program that a client is told. `/clear` works too, but a client starts a new session instead."""
-ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
+ALLOW_ONCE: Final = "allow_once"
+ALLOW_ALWAYS: Final = "allow_always"
+REJECT_ONCE: Final = "reject_once"
+REJECT_ALWAYS: Final = "reject_always"
 ACCEPT_EDITS = "allow_accept_edits"
 """Allow the call, or carry out the plan, and accept edits from now on."""
 MAX_LABEL = 120
@@ -38,54 +54,37 @@ class ModelEntry:
     description: str = ""
 
 
-def mode_state(mode: str, *, bypass: bool) -> Json:
-    """`modes` of an answer about a session. `bypass`: the session may switch to bypassPermissions."""
-    known = [(id, name, text) for id, name, text in MODES if id != BYPASS or bypass or mode == BYPASS]
-    if mode not in [id for id, _, _ in known]:
-        known.append((mode, mode, ""))
-    return {
-        "currentModeId": mode,
-        "availableModes": [
-            {"id": id, "name": name, **({"description": text} if text else {})} for id, name, text in known
-        ],
-    }
+def session_state(mode: str, model: str, models: Sequence[ModelEntry], *, bypass: bool) -> Json:
+    """Modes and options of a session. `bypass`: it may switch to bypassPermissions."""
+    known = _modes(mode, bypass=bypass)
+    entries = [ModeEntry(id=id, name=name, description=text or None) for id, name, text in known]
+    return SessionState(
+        modes=ModeState(currentModeId=mode, availableModes=entries),
+        configOptions=config_options(mode, model, models, bypass=bypass),
+    )
 
 
-def config_options(mode: str, model: str, models: Sequence[ModelEntry], *, bypass: bool) -> list[Json]:
-    """`configOptions`: the mode and the model as menus."""
+def config_options(mode: str, model: str, models: Sequence[ModelEntry], *, bypass: bool) -> list[ConfigOption]:
+    """The mode and the model as menus."""
     modes = [
-        _option(entry["id"], entry["name"], entry.get("description", ""))
-        for entry in mode_state(mode, bypass=bypass)["availableModes"]
+        OptionValue(value=id, name=name, description=text or None) for id, name, text in _modes(mode, bypass=bypass)
     ]
-    entries = [_option(entry.id, entry.name, entry.description) for entry in models]
-    if model not in [entry.id for entry in models]:
-        entries.insert(0, _option(model, model, ""))
+    entries = [OptionValue(value=each.id, name=each.name, description=each.description or None) for each in models]
+    if model not in [each.id for each in models]:
+        entries.insert(0, OptionValue(value=model, name=model))
     return [
-        {
-            "id": MODE_OPTION,
-            "name": "Mode",
-            "category": "mode",
-            "type": "select",
-            "currentValue": mode,
-            "options": modes,
-        },
-        {
-            "id": MODEL_OPTION,
-            "name": "Model",
-            "category": "model",
-            "type": "select",
-            "currentValue": model,
-            "options": entries,
-        },
+        ConfigOption(id=MODE_OPTION, name="Mode", category="mode", currentValue=mode, options=modes),
+        ConfigOption(id=MODEL_OPTION, name="Model", category="model", currentValue=model, options=entries),
     ]
 
 
-def _option(id: str, name: str, description: str) -> Json:
-    return {"value": id, "name": name, **({"description": description} if description else {})}
+def _modes(mode: str, *, bypass: bool) -> list[tuple[str, str, str]]:
+    known = [entry for entry in MODES if entry[0] != BYPASS or bypass or mode == BYPASS]
+    return known if any(entry[0] == mode for entry in known) else [*known, (mode, mode, "")]
 
 
-def command_list(names: Iterable[str], described: Iterable[Json] = ()) -> list[Json]:
-    """`availableCommands`: names, with the descriptions that are known."""
+def command_list(names: Iterable[str], described: Iterable[Json] = ()) -> list[CommandEntry]:
+    """Slash commands, with the descriptions that are known."""
     texts = {str(entry.get("name")): entry for entry in described}
     listed = []
     for name in dict.fromkeys((*names, *texts)):
@@ -93,18 +92,16 @@ def command_list(names: Iterable[str], described: Iterable[Json] = ()) -> list[J
         if name == "clear":
             continue
         text = str(entry.get("description") or LOCAL_COMMANDS.get(name) or name)
-        made: Json = {"name": name, "description": text}
         hint = entry.get("argumentHint")
-        if isinstance(hint, str) and hint:
-            made["input"] = {"hint": hint}
-        listed.append(made)
+        given = CommandInput(hint=hint) if isinstance(hint, str) and hint else None
+        listed.append(CommandEntry(name=name, description=text, input=given))
     return listed
 
 
 # ---------------------------------------------------------------- permission options
 
 
-def permission_options(event: ApprovalAsked) -> list[Json]:
+def permission_options(event: ApprovalAsked) -> list[PermissionOption]:
     """The answers that a client offers for this question."""
     if event.call.name == "ExitPlanMode":
         return [
@@ -132,8 +129,8 @@ def lasting_updates(event: ApprovalAsked) -> list[Json]:
     return [update for update in event.suggestions if update.get("type") != "setMode"]
 
 
-def _choice(id: str, name: str, kind: str) -> Json:
-    return {"optionId": id, "name": name, "kind": kind}
+def _choice(id: str, name: str, kind: OptionKind) -> PermissionOption:
+    return PermissionOption(optionId=id, name=name, kind=kind)
 
 
 def _scope(event: ApprovalAsked) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.dialects.records.acp_records import ContentItem, DiffItem, ImageContent, Location, TextContent
 from yume_shim.types.blocks import Document, Image, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from yume_shim.dialects.records.acp_records import CallContent
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.events import ToolFinished
 
@@ -83,17 +85,17 @@ def path_of(call: ToolCall, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, os.path.expanduser(found))) if found else ""
 
 
-def locations(call: ToolCall, cwd: str) -> list[Json]:
+def locations(call: ToolCall, cwd: str) -> list[Location]:
     """The files that a call touches."""
     path = path_of(call, cwd)
     if not path:
         return []
     line = call.input.get("offset") if call.name == "Read" else None
     plain = isinstance(line, int) and not isinstance(line, bool) and line > 0
-    return [{"path": path, "line": line} if plain else {"path": path}]
+    return [Location(path=path, line=line if plain else None)]
 
 
-def proposed_content(call: ToolCall, cwd: str) -> list[Json]:
+def proposed_content(call: ToolCall, cwd: str) -> list[CallContent]:
     """What a card shows before the call has run: the change that it asks for, or the plan."""
     path = path_of(call, cwd)
     if call.name == "Edit":
@@ -108,7 +110,7 @@ def proposed_content(call: ToolCall, cwd: str) -> list[Json]:
     return []
 
 
-def finished_content(event: ToolFinished, cwd: str) -> list[Json]:
+def finished_content(event: ToolFinished, cwd: str) -> list[CallContent]:
     """What a card shows of a result: the change that was made, the output of a command, text, images."""
     call, result = event.call, event.result
     path = path_of(call, cwd)
@@ -123,9 +125,9 @@ def finished_content(event: ToolFinished, cwd: str) -> list[Json]:
     return [_part(part) for part in result.content]
 
 
-def text_content(text: str) -> Json:
+def text_content(text: str) -> ContentItem:
     """A text as the content of a tool call."""
-    return {"type": "content", "content": {"type": "text", "text": clipped(text, MAX_TEXT)}}
+    return ContentItem(content=TextContent(text=clipped(text, MAX_TEXT)))
 
 
 def shown_input(given: Any, depth: int = 0) -> Any:
@@ -149,20 +151,20 @@ def clipped(text: str, most: int) -> str:
 # ---------------------------------------------------------------- diffs
 
 
-def _diffs(path: str, edits: list[Json]) -> list[Json]:
+def _diffs(path: str, edits: list[Json]) -> list[CallContent]:
     if not path:
         return []
     return [_diff(path, _string(edit, "old_string"), _string(edit, "new_string")) for edit in edits[:MAX_DIFFS]]
 
 
-def _diff(path: str, old: str | None, new: str) -> Json:
+def _diff(path: str, old: str | None, new: str) -> CallContent:
     """A change of a file. One that is too long is named only: half a diff would show another change."""
     if len(old or "") > MAX_TEXT or len(new) > MAX_TEXT:
         return text_content(f"The change of {path} is too long to show.")
-    return {"type": "diff", "path": path, "oldText": old, "newText": new}
+    return DiffItem(path=path, oldText=old, newText=new)
 
 
-def _changes(path: str, structured: Json) -> list[Json]:
+def _changes(path: str, structured: Json) -> list[CallContent]:
     """The change that a file tool reports: a new file, or each place that changed, with the lines around it."""
     if not path:
         return []
@@ -190,12 +192,12 @@ def _fenced(text: str) -> str:
     return f"{fence}console\n{clipped(text, MAX_TEXT).rstrip()}\n{fence}"
 
 
-def _part(part: Text | Image | Document) -> Json:
+def _part(part: Text | Image | Document) -> ContentItem:
     match part:
         case Text():
             return text_content(part.text)
         case Image() if part.data and len(part.data) <= MAX_TEXT * 16:
-            return {"type": "content", "content": {"type": "image", "data": part.data, "mimeType": part.media_type}}
+            return ContentItem(content=ImageContent(data=part.data, mimeType=part.media_type))
         case Image():
             return text_content(f"[image: {part.media_type or part.url}]")
         case Document():

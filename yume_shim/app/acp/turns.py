@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from yume_shim.dialects.acp_results import prompt_error, prompt_result
+from yume_shim.dialects.acp_results import cancelled, prompt_error, prompt_result
 from yume_shim.host.json_rpc import INVALID_REQUEST, BadMessage
 from yume_shim.types.events import TurnEnded, TurnStarted
 
@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from yume_shim.app.acp.client import Client
     from yume_shim.engine.session import Session
     from yume_shim.host.json_rpc import RpcId
-    from yume_shim.types.blocks import Json
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import Event
 
 MAX_WAITING = 100
 """Prompts of one session that may wait; more are refused."""
-CANCELLED: Json = {"stopReason": "cancelled"}
 
 
 class Turns:
@@ -131,4 +129,4 @@ class Turns:
 
     def _answer_all(self, ids: list[RpcId]) -> None:
         for id in ids:
-            self._client.answer(id, CANCELLED)
+            self._client.answer(id, cancelled())
