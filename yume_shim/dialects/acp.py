@@ -343,8 +343,10 @@ def _plan(given: Json) -> list[PlanEntry]:
 
 def _status(status: object) -> Literal["pending", "in_progress", "completed"]:
     match status:
-        case "in_progress" | "completed":
-            return status
+        case "in_progress":
+            return "in_progress"
+        case "completed":
+            return "completed"
         case _:
             return "pending"
 

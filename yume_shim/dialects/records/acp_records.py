@@ -13,10 +13,8 @@ if TYPE_CHECKING:
 
     Status: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
     CallContent: TypeAlias = "ContentItem | DiffItem"
-    Update: TypeAlias = (
-        "MessageChunk | ToolCallStart | ToolCallUpdate | PlanUpdate | CommandsUpdate | ModeUpdate | ConfigUpdate "
-        "| InfoUpdate | UsageUpdate"
-    )
+    StateUpdate: TypeAlias = "CommandsUpdate | ModeUpdate | ConfigUpdate | InfoUpdate | UsageUpdate"
+    Update: TypeAlias = "MessageChunk | ToolCallStart | ToolCallUpdate | PlanUpdate | StateUpdate"
 
 
 # ---------------------------------------------------------------- messages
