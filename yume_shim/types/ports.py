@@ -8,7 +8,7 @@ from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
 from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
-from yume_shim.types.children import ChildRequest, ChildResult
+from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.host_reply import HostReply
@@ -237,6 +237,10 @@ class Task(Protocol):
         """Wait for its end; False if the time is up first."""
         ...
 
+    def then(self, call: Callable[[], None]) -> None:
+        """Call this when it has ended, at once if it has."""
+        ...
+
 
 class BackgroundTasks(Protocol):
     """The tasks of a session. Safe from any thread."""
@@ -284,8 +288,17 @@ class Spawn(Protocol):
     def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult: ...
 
 
+class Launch(Protocol):
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it."""
+
+    def __call__(self, request: ChildRequest, call_id: str) -> ChildLaunched: ...
+
+
 class ChildOutput(Protocol):
     """Where the events of one child go: they carry the call id of their parent and go to a separate transcript."""
+
+    transcript: str
+    """The file that records it; "" = none."""
 
     def emit(self, event: Event) -> str: ...
 
@@ -309,6 +322,10 @@ class Gate(Protocol):
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The update that allows the very same call for the rest of the session."""
+        ...
+
+    def for_agent(self, mode: str) -> Gate:
+        """The gate of an agent whose definition names a mode: the same rules, its own mode where that is allowed."""
         ...
 
     def directories(self) -> tuple[str, ...]:
