@@ -1,6 +1,6 @@
 """A server that answers as an API would, with one fault per answer: in the connection, in HTTP, or in the frames.
 
-By hand: `python -m tests.chaos.faults cut-body --api openai-chat` serves that fault until it is stopped.
+By hand: `python -m tests.chaos.faults cut-body` serves that fault until it is stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ MANY_HEADERS = 20_000
 COMMENTS = 400
 PIECE = 37
 PAUSE = 0.002
-
 
 
 class FaultServer(LoopbackServer):
@@ -250,7 +249,7 @@ def main() -> int:
     parser.add_argument("--text", default="The scripted answer.")
     given = parser.parse_args()
     with FaultServer([[say(given.text)]] * 10_000, [given.fault] * 10_000, seed=0) as server:
-        print(server.url, flush=True)
+        sys.stderr.write(f"{server.url}\n")
         try:
             threading.Event().wait()
         except KeyboardInterrupt:

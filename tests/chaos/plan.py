@@ -112,8 +112,10 @@ def _faults(chance: random.Random) -> list[str]:
 def _actions(chance: random.Random, flat: bool) -> list[Action]:
     made = [Action("prompt", 0.0, f"Go {chance.random()}")]
     kinds = ["prompt", "interrupt", "garbage", "huge", "model", "mode", "deaf", "unknown", "empty", "control"]
-    for _ in range(chance.randrange(0, 4)):
-        made.append(Action(chance.choice(kinds), chance.choice((0.0, 0.01, 0.1, 0.4)), chance.random()))
+    made += [
+        Action(chance.choice(kinds), chance.choice((0.0, 0.01, 0.1, 0.4)), chance.random())
+        for _ in range(chance.randrange(4))
+    ]
     end = chance.choice(("eof", "eof", "eof", "SIGINT", "SIGTERM", "SIGHUP", "close-stdout", "SIGKILL", "stop-cont"))
     wait = chance.choice((0.0, 0.02, 0.2, 0.8, 2.0))
     if end.startswith("SIG"):  # while the interpreter itself starts, its own default applies

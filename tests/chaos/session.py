@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
+import select
 import signal
 import subprocess
 import sys
@@ -26,10 +26,14 @@ LIMIT = 60.0
 """Seconds that a whole session may take: its waits, retries and commands add up to less than half of that."""
 STRAY_WAIT = 5.0
 HUGE = 3_000_000
-FEW = 40
-SMALL = 1_500_000_000
+LIMITS = {
+    "few descriptors": ("sh", "-c", 'ulimit -n 40; exec "$@"', "sh"),
+    "small address space": ("sh", "-c", 'ulimit -v 1500000; exec "$@"', "sh"),
+}
+"""What starts the program with less than usual."""
 DEAF = 1.0
 READ = 65_536
+POLL_MS = 20
 
 
 class Outcome:
@@ -67,7 +71,8 @@ def _configure(plan: Plan, home: Path, url: str) -> None:
     config.parent.mkdir()
     config.write_text(
         f'provider = "{provider}"\nmodel = "{model}"\n[keys]\n{provider} = "sk-chaos-1"\n'
-        f'[endpoints.{provider}]\nbase_url = "{url}{path}"\n[retry]\ninitial = 0.02\nretries = 2\n[timeouts]\n{TIMEOUTS}',
+        f'[endpoints.{provider}]\nbase_url = "{url}{path}"\n'
+        f"[retry]\ninitial = 0.02\nretries = 2\n[timeouts]\n{TIMEOUTS}",
         "utf-8",
     )
     settings: dict[str, Any] = {"permissions": {"allow": ["Bash", "Write", "Edit"]}}
@@ -89,13 +94,12 @@ class _Running:
         if plan.system == "read-only home":
             (home / ".claude" / "projects").write_text("no folder", "utf-8")
         self._process = subprocess.Popen(
-            [program(), *self._flags()],
+            [*LIMITS.get(plan.system, ()), program(), *self._flags()],
             cwd=work,
             env=clean_environment(home, MCP_TIMEOUT="2000"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=self._restrict,
         )
 
     def _flags(self) -> list[str]:
@@ -114,12 +118,6 @@ class _Running:
             flags += ["--mcp-config", json.dumps({"mcpServers": chosen})]
         return flags
 
-    def _restrict(self) -> None:
-        if self._plan.system == "few descriptors":
-            resource.setrlimit(resource.RLIMIT_NOFILE, (FEW, FEW))
-        elif self._plan.system == "small address space":
-            resource.setrlimit(resource.RLIMIT_AS, (SMALL, SMALL))
-
     def play(self) -> Outcome:
         """Carry out the actions, wait for the end."""
         began = time.monotonic()
@@ -137,7 +135,7 @@ class _Running:
             reader.join(STRAY_WAIT)
         self._outcome.seconds = time.monotonic() - began
         self._outcome.strays = self._strays()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for stream in (self._process.stdin, self._process.stderr):
             try:
                 stream.close()  # type: ignore[union-attr]
             except OSError:
@@ -159,13 +157,17 @@ class _Running:
     def _read_out(self) -> None:
         assert self._process.stdout is not None
         parts = []
-        try:
-            while not self._closed and (part := os.read(self._process.stdout.fileno(), READ)):
-                parts.append(part)
-                self._outcome.stdout = b"".join(parts) if len(parts) % 64 == 0 else self._outcome.stdout
-                self._hearing.wait(DEAF)
-        except (OSError, ValueError):
-            pass
+        poll, fd = select.poll(), self._process.stdout.fileno()
+        poll.register(fd, select.POLLIN)
+        while not self._closed:
+            if not poll.poll(POLL_MS):
+                continue
+            part = os.read(fd, READ)
+            if not part:
+                break
+            parts.append(part)
+            self._hearing.wait(DEAF)
+        self._process.stdout.close()  # here, because a read on another thread would keep the pipe open
         self._outcome.stdout = b"".join(parts)
 
     def _read_err(self) -> None:
@@ -185,7 +187,9 @@ class _Running:
                 self._send({"type": "interrupt"} if flat else _control({"subtype": "interrupt"}))
             case "model":
                 self._send(
-                    {"type": "set_model", "model": "other"} if flat else _control({"subtype": "set_model", "model": "x"})
+                    {"type": "set_model", "model": "other"}
+                    if flat
+                    else _control({"subtype": "set_model", "model": "x"})
                 )
             case "mode":
                 self._send(_control({"subtype": "set_permission_mode", "mode": "acceptEdits"}))
@@ -205,7 +209,6 @@ class _Running:
                 self._close_input()
             case "close-stdout":
                 self._closed = True
-                self._close_output()
             case "stop-cont":
                 self._signal(signal.SIGSTOP)
                 time.sleep(0.3)
@@ -213,11 +216,6 @@ class _Running:
                 self._close_input()
             case name:
                 self._signal(getattr(signal, name))
-
-    def _close_output(self) -> None:
-        assert self._process.stdout is not None
-        fd = self._process.stdout.fileno()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), fd)  # the reading thread may be inside a read of it
 
     def _signal(self, number: int) -> None:
         if self._process.poll() is None:
