@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     Status: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
     CallContent: TypeAlias = "ContentItem | DiffItem"
-    StateUpdate: TypeAlias = "CommandsUpdate | ModeUpdate | ConfigUpdate | InfoUpdate | UsageUpdate"
-    Update: TypeAlias = "MessageChunk | ToolCallStart | ToolCallUpdate | PlanUpdate | StateUpdate"
+    Update: TypeAlias = "MessageChunk | ToolCallStart | ToolCallUpdate | PlanUpdate | CommandsUpdate | ModeUpdate | ConfigUpdate | InfoUpdate | UsageUpdate"  # noqa: E501  # the readers of annotations take one string
 
 
 # ---------------------------------------------------------------- messages
