@@ -102,7 +102,6 @@ def test_claude_formats(start: Start) -> None:
         (["-p", "x", "--agents", "[1]"], "Invalid --agents configuration"),
         (["-p", "x", "--agents", "{oops"], "Invalid --agents configuration"),
         (["-p", "x", "--agents", '{"a":{"prompt":"p"}}'], "'a' needs a `description`"),
-        (["-p", "x", "--agent", "nobody"], "agent 'nobody' not found"),
         (["-p", "x", "--json-schema", "{oops"], "--json-schema"),
         (["-p", "x", "--json-schema", '{"type":"nope"}'], "--json-schema"),
         (["--autocompact", "soon"], "--autocompact"),

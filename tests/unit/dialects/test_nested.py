@@ -361,6 +361,18 @@ def test_cut_and_asked_again() -> None:
     ]
 
 
+def test_a_call_of_an_answer_that_failed_gets_a_result() -> None:
+    """It was printed when its block was complete; only the calls that are void get one here."""
+    kept, void = ToolCall("call_1", "Bash", {"command": "ls"}), ToolCall("call_2", "Bash", {"command": "pwd"})
+    events: list[Event] = [TurnStarted(INFO), STARTED]
+    events += [BlockStarted(0, kept), BlockEnded(0, kept), BlockStarted(1, void), BlockEnded(1, void)]
+    *_, line = lines([*events, ResponseDropped(1, None, interrupted=False)])
+    text = "This call was not run: the answer that contains it failed."
+    block = {"type": "tool_result", "tool_use_id": "call_2", "content": text, "is_error": True}
+    assert line["message"] == {"role": "user", "content": [block]}
+    assert lines([*events, ResponseDropped(0, None, interrupted=True)])[-1]["type"] == "assistant"
+
+
 def test_stopped_in_a_tool_then_a_second_turn() -> None:
     events: list[Event] = [
         TurnStarted(INFO),
