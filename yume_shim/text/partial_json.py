@@ -26,9 +26,9 @@ class FieldReader:
         self.fields: dict[str, Any] = {}
         self.done = False
         self._raw = ""
-        self._at = 0
+        self._at: int = 0
         """Where the token begins that is being read."""
-        self._scan = 0
+        self._scan: int = 0
         """How far a string was looked through."""
         self._key = ""
         self._state = "{"
