@@ -337,6 +337,8 @@ class McpServer:
     """A command that prints more headers as a JSON object."""
     waited_for: bool = False
     """The first turn waits for it as long as a connection may take; for others it waits a short time."""
+    problem: str = ""
+    """What is wrong with its description: it is not started, and its status is `failed` with this reason."""
 
     def __repr__(self) -> str:
         return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys

@@ -116,13 +116,16 @@ class ToolResultLine(FlatLine):
 
 @record
 class ProgressLine(FlatLine):
-    """A tool is still running; sent at a fixed interval."""
+    """A tool is still running; sent at a fixed interval, and with `progress` when the tool says how far it is."""
 
     type: Literal["system"] = "system"
     subtype: Literal["progress"] = "progress"
     tool_use_id: str
     tool_name: str
     elapsed_ms: int
+    progress: float | None = ABSENT
+    total: float | None = ABSENT
+    message: str | None = ABSENT
 
 
 @record

@@ -6,7 +6,7 @@ import threading
 import time
 
 from yume_shim import __version__
-from yume_shim.extensions.mcp.errors import CLOSED, McpError, NeedsAuth, NoAnswer, RpcError, ServerGone
+from yume_shim.extensions.mcp.errors import CLOSED, McpError, NeedsAuth, NoAnswer, RpcError, ServerGone, SessionLost
 from yume_shim.extensions.mcp.listing import read_list, tool_specs
 from yume_shim.extensions.mcp.peer import METHOD_NOT_FOUND, Peer
 from yume_shim.types.errors import Cancelled
@@ -50,8 +50,9 @@ class McpServices:
     """Called when the status or the lists of a server have changed."""
     elicit: Callable[[str, Json, Cancel], Json]
     """Asks the host a question of a server: (server, params) → the answer for the server."""
-    save: Callable[[str, bytes], str]
-    """Writes a long result of the call with this id to a file and returns its path; raises OSError."""
+    save: Callable[[str, bytes, str], str]
+    """Writes a part of the result of the call with this id to a file with this ending and returns its path; raises
+    OSError."""
     connect_s: float
     call_s: float
     lifetime: Cancel
@@ -149,10 +150,12 @@ class Server:
             peer.take(message)
 
     def _connect(self, cancel: Cancel) -> None:
+        if self.config.problem:
+            raise McpError(self.config.problem)
         self.disconnect()
         self._starts += 1
         end = time.monotonic() + self._services.connect_s
-        peer = Peer(self._send, self._on_request, self._on_notification)
+        peer = Peer(self._send, self._on_request, self._on_notification, self._request_done)
         self._peer = peer
         self._channel = self._open(peer, cancel)
 
@@ -201,7 +204,7 @@ class Server:
             self.instructions = str(hello.get("instructions") or "")
             self.prompts, self.resources, self.has_resources = prompts, listed, resources
             self.tool_entries = entries
-            self.tools = tool_specs(self.config.name, entries)
+            self.tools = tool_specs(self.config.name, entries, self._services.log)
 
     def _open(self, peer: Peer, cancel: Cancel) -> Channel:
         """The channel to the server; raises McpError."""
@@ -238,6 +241,12 @@ class Server:
         if channel is None:
             raise ServerGone(CLOSED)
         channel.send(message)
+
+    def _request_done(self, number: int) -> None:
+        """Over HTTP a request has a connection of its own."""
+        note = getattr(self._channel, "done", None)
+        if note is not None:
+            note(number)
 
     def _lost(self, peer: Peer, why: str) -> None:
         """The connection ended by itself: the tools stay offered, the next call connects again."""
@@ -280,6 +289,20 @@ class Server:
         on_progress: Callable[[Json], None] | None = None,
     ) -> Json:
         """A request to the connected server, which is started again if it has ended. Raises McpError or Cancelled."""
+        peer = self._connected_peer(cancel)
+        limit = self._services.call_s
+        try:
+            return peer.request(method, params, seconds=limit, cancel=cancel, on_progress=on_progress)
+        except SessionLost:  # nothing was done: the request is made once more in a new session
+            self.disconnect()
+            peer = self._connected_peer(cancel)
+            return peer.request(method, params, seconds=limit, cancel=cancel, on_progress=on_progress)
+        except NeedsAuth as error:
+            self._set("needs-auth", error.message)
+            raise
+
+    def _connected_peer(self, cancel: Cancel) -> Peer:
+        """The connection, made anew if it has ended. Raises McpError or Cancelled."""
         peer = self._peer
         if peer is None or peer.gone:
             if self.status == "disabled":
@@ -290,8 +313,9 @@ class Server:
             if not self.connect(cancel):
                 raise McpError(f"MCP server {self.config.name} is not connected: {self.error}")
             peer = self._peer
-            assert peer is not None
-        return peer.request(method, params, seconds=self._services.call_s, cancel=cancel, on_progress=on_progress)
+            if peer is None:
+                raise McpError(CLOSED)  # closed meanwhile
+        return peer
 
     # ------------------------------------------------------------ from the server, on its reader's thread
 
@@ -339,7 +363,7 @@ class Server:
         with self._lock:
             match kind:
                 case "tools":
-                    self.tool_entries, self.tools = entries, tool_specs(self.config.name, entries)
+                    self.tool_entries, self.tools = entries, tool_specs(self.config.name, entries, self._services.log)
                 case "prompts":
                     self.prompts = entries
                 case _:

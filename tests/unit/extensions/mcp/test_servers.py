@@ -65,9 +65,9 @@ class Desk:
     def changed(self) -> None:
         self.changes += 1
 
-    def save(self, name: str, data: bytes) -> str:
-        self.saved[name] = data
-        return f"saved/{name}.txt"
+    def save(self, name: str, data: bytes, ending: str) -> str:
+        self.saved[f"{name}{ending}"] = data
+        return f"saved/{name}{ending}"
 
     def open(self, *configs: McpServer, **limits: float) -> McpServers:
         made = McpServers(configs, replace(self.services, **limits), 25_000)
@@ -172,7 +172,7 @@ def test_the_reference_server(reference: McpServers, desk: Desk) -> None:
         call(reference, "ReadMcpResourceTool", server="nope", uri="x")
     assert "Preview" in str(call(reference, "mcp__ref__long", size=60_000).content)
     assert "exceeds maximum allowed tokens" in str(call(reference, "mcp__ref__long", size=300_000).content)
-    assert len(desk.saved["c1"]) == 300_000
+    assert len(desk.saved["c1.txt"]) == 300_000
 
 
 # ---------------------------------------------------------------- servers that misbehave
