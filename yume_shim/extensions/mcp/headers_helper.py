@@ -42,7 +42,8 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
 
     def read() -> None:
         assert process.stdout is not None
-        printed.append(process.stdout.read(MAX_OUTPUT + 1))
+        with process.stdout as stdout:
+            printed.append(stdout.read(MAX_OUTPUT + 1))
 
     reader = threading.Thread(target=read, name="mcp-helper", daemon=True)
     reader.start()

@@ -29,6 +29,8 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Protocol versions that we speak, newest first. We offer the newest; the server chooses."""
 MAX_RESTARTS = 5
 """How often a server that ended is started again."""
+MAX_MESSAGES, MAX_MESSAGE_CHARS = 2_000, 2_000
+"""Log messages of a server that are kept, and characters of each; the rest is dropped."""
 CLOSE_S = 2.0
 REFRESH_PAUSE_S = 0.05
 """Between a server's word that a list changed and reading it: several changes are read together."""
@@ -68,7 +70,7 @@ class Server:
         self._lock = threading.Lock()
         self._peer: Peer | None = None
         self._channel: Channel | None = None
-        self._starts = 0
+        self._starts = self._messages = 0
         self._begun = self._settled = False
         self._waiting: list[Callable[[], None]] = []
         self._stale: frozenset[str] = frozenset()
@@ -322,8 +324,7 @@ class Server:
     def _on_notification(self, method: str, params: Json) -> None:
         match method:
             case "notifications/message":
-                level = "warning" if params.get("level") in ("error", "critical", "alert", "emergency") else "info"
-                self._services.log(level, f"MCP server {self.config.name}: {str(params.get('data', ''))[:2_000]}")
+                self._log_message(params)
             case (
                 "notifications/tools/list_changed"
                 | "notifications/prompts/list_changed"
@@ -332,6 +333,13 @@ class Server:
                 self._mark_stale(method.split("/")[1])
             case _:
                 pass  # cancelled, updated resources: nothing here depends on them
+
+    def _log_message(self, params: Json) -> None:
+        self._messages += 1
+        if self._messages <= MAX_MESSAGES:
+            level = "warning" if params.get("level") in ("error", "critical", "alert", "emergency") else "info"
+            text = str(params.get("data", ""))[:MAX_MESSAGE_CHARS]
+            self._services.log(level, f"MCP server {self.config.name}: {text}")
 
     def _mark_stale(self, kind: str) -> None:
         """Read a list again, on a thread; a server that reports changes without end has one reader at a time."""
