@@ -243,7 +243,7 @@ def test_an_address_for_messages_on_another_host_is_refused(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("script", "error"),
     [
-        ("print('{\"X-Key\": \"k\"}')", ""),
+        ('print(\'{"X-Key": "k"}\')', ""),
         ("print('nothing')", "headersHelper must print a JSON object of headers (exit code 0)"),
         ("raise SystemExit(3)", "headersHelper must print a JSON object of headers (exit code 3)"),
         ("print('x' * 10_000_000)", "headersHelper printed more than 64 KB"),
