@@ -43,7 +43,11 @@ class McpParts:
         self._settings, self._host, self._emit = settings, host, emit
         self.lifetime = CancelSignal()
         """Set when the program ends."""
-        self.env, self.connect_s = settings.env, settings.mcp.connect_s
+        self.env, self.connect_s, self.admission = settings.env, settings.mcp.connect_s, settings.mcp.admission
+        self.setting = threading.Lock()
+        """Held while the host changes its servers; guards `set_by_host`."""
+        self.set_by_host: frozenset[str] = frozenset()
+        """Servers of the last `mcp_set_servers`."""
         self._tool_names = tool_names
         self._telling = threading.Lock()
         self._told: tuple[Json, ...] | None = None
@@ -103,6 +107,10 @@ class McpParts:
         """End all servers."""
         self.servers.close()
         self.lifetime.set()
+
+    def changed(self) -> None:
+        """Servers were added or removed: the host learns it as it learns of other changes."""
+        self._on_change()
 
     def _on_change(self) -> None:
         if self.lifetime.is_set():

@@ -11,6 +11,7 @@ import os
 import re
 
 from yume_shim.config.extensions import json_or_file
+from yume_shim.config.mcp_admission import admission_of, refusal
 from yume_shim.config.setting_sources import strings
 from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.types.settings import McpAdmission
 
 KINDS = ("stdio", "http", "sse", "sdk")
 KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http"}
@@ -42,27 +44,27 @@ def mcp_settings(sources: SettingSources) -> McpSettings:
             found[name] = _server_or_problem(name, table, "dynamic", sources, waited_for=True)
     if not sources.on("strict-mcp-config") and not sources.on("restricted"):
         _add_files(found, asked, sources)
-    _keep_admitted(found, sources)
-    _keep_admitted(asked, sources)
+    admission = admission_of(sources)
+    _keep_admitted(found, admission, sources)
+    _keep_admitted(asked, admission, sources)
     connect, call = sources.env.get("MCP_TIMEOUT"), sources.env.get("MCP_TOOL_TIMEOUT")
     default = McpSettings()
     return McpSettings(
         servers=tuple(found.values()),
         servers_if_trusted=tuple(asked.values()),
+        admission=admission,
         connect_s=_milliseconds(connect) or default.connect_s,
         call_s=_milliseconds(call) or default.call_s,
         output_tokens=_count(sources.env.get("MAX_MCP_OUTPUT_TOKENS")) or default.output_tokens,
     )
 
 
-def _keep_admitted(found: dict[str, McpServer], sources: SettingSources) -> None:
+def _keep_admitted(found: dict[str, McpServer], admission: McpAdmission | None, sources: SettingSources) -> None:
     """Remove and name the servers that `deniedMcpServers` and `allowedMcpServers` do not admit."""
-    if not any("deniedMcpServers" in layer.data or "allowedMcpServers" in layer.data for layer in sources.layers):
+    if admission is None:
         return
-    from yume_shim.config.mcp_admission import refusal
-
     for name, server in list(found.items()):
-        problem = refusal(server, sources)
+        problem = refusal(server, admission)
         if problem:
             del found[name]
             sources.leave_out(LeftOut("mcp_server", name, server.source, "managed"))

@@ -358,12 +358,24 @@ class HookSettings:
 
 
 @value
+class McpAdmission:
+    """Which MCP servers the settings admit. Entries are objects with `serverName`, `serverCommand` or `serverUrl`."""
+
+    denied: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """(name of the settings layer, entry)."""
+    allowed: tuple[Mapping[str, Any], ...] | None = None
+    """None = every server that is not denied."""
+
+
+@value
 class McpSettings:
     """MCP servers and their limits."""
 
     servers: tuple[McpServer, ...] = ()
     servers_if_trusted: tuple[McpServer, ...] = ()
     """More servers, started if the host trusts the folder."""
+    admission: McpAdmission | None = None
+    """Servers that the host adds later must be admitted, too; None = all are."""
     connect_s: float = 30.0
     """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
     call_s: float = 600.0
