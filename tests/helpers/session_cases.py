@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers import child, listening_shim
-from yume_shim.store.layout import session_path
+from yume_shim.store.layout import project_key, session_path
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         script = [_fill(step, workspace) for step in case.script(dialect)]
         ended = child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
         known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}"}
+        known[project_key(str(workspace))] = "{PROJECT}"
         files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
         if ended.stderr:
             files[f"{dialect}.stderr"] = _blank(ended.stderr, known)
@@ -229,6 +230,8 @@ def _copy_workspace(case: Case, target: Path) -> None:
 def _copy_cassette(case: Case, dialect: str, target: Path, workspace: Path) -> None:
     shutil.copytree(case.wire(dialect), target / "wire")
     shutil.copy(case.path / "case.toml", target / "case.toml")
+    if (case.path / "mcp").exists():
+        shutil.copytree(case.path / "mcp", target / "mcp")
     inside = codec.dumps(str(workspace))[1:-1]
     for path in (target / "wire").iterdir():
         path.write_bytes(path.read_bytes().replace(b"{WS}", inside))

@@ -269,7 +269,8 @@ class Program:
         from yume_shim.app.mcp import McpParts
 
         names = self._toolbox.names if self._startup.flat else None
-        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
+        secrets = self._startup.keys.secrets
+        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, secrets)
         self._toolbox.add(made.servers)
         return made
 

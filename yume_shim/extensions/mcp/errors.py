@@ -14,6 +14,10 @@ CLOSED = "Connection closed"
 """Why a request failed whose server ended; the Claude CLI says the same."""
 
 
+ENDED = "closed"
+"""Why a connection ended that we closed ourselves."""
+
+
 class McpError(Exception):
     """The base; `message` is for the model and the user."""
 

@@ -44,10 +44,11 @@ class Peer:
         on_request: Callable[[str, Json], Json],
         on_notification: Callable[[str, Json], None],
         on_done: Callable[[int], None] | None = None,
+        tap: Callable[[str, Any], None] | None = None,
     ) -> None:
-        """`on_done`: the request with this number has ended, whatever its outcome is."""
+        """`on_done`: the request with this number has ended, whatever its outcome is. `tap` records messages."""
         self._send, self._on_request, self._on_notification = send, on_request, on_notification
-        self._on_done = on_done
+        self._on_done, self._tap = on_done, tap
         self._lock = threading.Lock()
         self._waiting: dict[int, SimpleQueue[Reply]] = {}
         self._next_id = 0
@@ -140,6 +141,8 @@ class Peer:
 
     def take(self, message: Any) -> None:
         """Handle one message of the server; batches of older protocol versions are taken apart."""
+        if self._tap is not None and not isinstance(message, list):
+            self._tap("got", message)
         if isinstance(message, list):
             for part in message:
                 self.take(part)
@@ -170,6 +173,8 @@ class Peer:
     def fail(self, number: Any, error: McpError) -> None:
         """The transport could not deliver the request of this id."""
         if isinstance(number, int):
+            if self._tap is not None and self.waits_for(number):
+                self._tap("got", _error(number, 0, error.message))
             self._reply(number, ("error", error))
 
     def _notified(self, method: str, params: Json) -> None:

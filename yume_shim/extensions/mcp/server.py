@@ -6,7 +6,16 @@ import threading
 import time
 
 from yume_shim import __version__
-from yume_shim.extensions.mcp.errors import CLOSED, McpError, NeedsAuth, NoAnswer, RpcError, ServerGone, SessionLost
+from yume_shim.extensions.mcp.errors import (
+    CLOSED,
+    ENDED,
+    McpError,
+    NeedsAuth,
+    NoAnswer,
+    RpcError,
+    ServerGone,
+    SessionLost,
+)
 from yume_shim.extensions.mcp.listing import read_list, tool_specs
 from yume_shim.extensions.mcp.peer import METHOD_NOT_FOUND, Peer
 from yume_shim.types.errors import Cancelled
@@ -18,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.extensions.mcp.channel import Channel, ProcessWatcher
+    from yume_shim.extensions.mcp.recording import Place, Tape
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import Cancel, HostChannel
@@ -34,6 +44,10 @@ MAX_MESSAGES, MAX_MESSAGE_CHARS = 2_000, 2_000
 CLOSE_S = 2.0
 REFRESH_PAUSE_S = 0.05
 """Between a server's word that a list changed and reading it: several changes are read together."""
+MAX_PAUSES = 20
+"""A server that reports changes all the time is read at longer and longer intervals, up to so many pauses."""
+SETTLE_S = 2.0
+"""How long the result of a call waits for lists that the call has changed."""
 
 
 @value
@@ -59,6 +73,10 @@ class McpServices:
     call_s: float
     lifetime: Cancel
     """Set when the program ends."""
+    record: Callable[[McpServer], Tape] | None = None
+    """The recording of a server (`--record`)."""
+    replayed: str = ""
+    """The cassette that servers are played from, instead of being started."""
 
 
 class Server:
@@ -68,11 +86,17 @@ class Server:
         self.config, self._services = config, services
         self._connecting = threading.Lock()
         self._lock = threading.Lock()
+        self._tape = None if services.record is None or config.kind == "sdk" else services.record(config)
+        self._place: Place | None = None
+        """Where a replay is."""
         self._peer: Peer | None = None
         self._channel: Channel | None = None
         self._starts = self._messages = 0
         self._begun = self._settled = False
         self._waiting: list[Callable[[], None]] = []
+        self._fresh = threading.Condition(self._lock)
+        """Notified when no list is being read again any more."""
+        self._reading = False
         self._stale: frozenset[str] = frozenset()
         """Lists that must be read again: "tools", "prompts", "resources"."""
         self.status: Status = "pending"
@@ -157,7 +181,8 @@ class Server:
         self.disconnect()
         self._starts += 1
         end = time.monotonic() + self._services.connect_s
-        peer = Peer(self._send, self._on_request, self._on_notification, self._request_done)
+        tap = None if self._tape is None else self._tape.note
+        peer = Peer(self._send, self._on_request, self._on_notification, self._request_done, tap)
         self._peer = peer
         self._channel = self._open(peer, cancel)
 
@@ -213,12 +238,19 @@ class Server:
         config, services = self.config, self._services
 
         def gone(why: str) -> None:
+            if self._tape is not None and why != ENDED:
+                self._tape.note("gone", why)
             peer.close(why)
             self._lost(peer, why)
 
         def log(level: str, message: str) -> None:
             services.log(level, f"MCP server {config.name}: {message}")
 
+        if services.replayed and config.kind != "sdk":
+            from yume_shim.extensions.mcp.recording import ReplayChannel, open_place
+
+            self._place = self._place or open_place(services.replayed, config.name)
+            return ReplayChannel(self._place, peer.take, gone)
         match config.kind:
             case "stdio":
                 from yume_shim.extensions.mcp.stdio import StdioChannel
@@ -242,6 +274,8 @@ class Server:
         channel = self._channel
         if channel is None:
             raise ServerGone(CLOSED)
+        if self._tape is not None:
+            self._tape.note("sent", message)
         channel.send(message)
 
     def _request_done(self, number: int) -> None:
@@ -344,19 +378,28 @@ class Server:
     def _mark_stale(self, kind: str) -> None:
         """Read a list again, on a thread; a server that reports changes without end has one reader at a time."""
         with self._lock:
-            reading, self._stale = bool(self._stale), self._stale | {kind}
+            reading, self._reading = self._reading, True
+            self._stale = self._stale | {kind}
         if not reading:
             threading.Thread(target=self._refresh, name="mcp-refresh", daemon=True).start()
 
     def _refresh(self) -> None:
-        while True:
-            with self._lock:
+        reads = 0
+        while not self._services.lifetime.wait(REFRESH_PAUSE_S * min(1 + reads, MAX_PAUSES)):
+            with self._fresh:
                 kind = next(iter(self._stale), "")
-            if not kind or self._services.lifetime.wait(REFRESH_PAUSE_S):
-                return
-            self._read_again(kind)
-            with self._lock:
                 self._stale = self._stale - {kind}
+                if not kind:
+                    self._reading = False
+                    self._fresh.notify_all()
+                    return
+            self._read_again(kind)
+            reads += 1
+
+    def settle(self) -> None:
+        """Wait a moment for lists that are being read again, so that the next request has the new tools."""
+        with self._fresh:
+            self._fresh.wait_for(lambda: not self._reading, SETTLE_S)
 
     def _read_again(self, kind: str) -> None:
         peer = self._peer

@@ -180,6 +180,7 @@ class McpServers:
         try:
             result = server.request("tools/call", params, context.cancel, on_progress=progress_to(context.report))
             output = tool_output(result, keep)
+            server.settle()
         except NoAnswer:
             name, seconds = server.config.name, self._services.call_s
             raise ToolFailed(f'MCP server "{name}" tool "{tool}" timed out after {seconds:g}s') from None

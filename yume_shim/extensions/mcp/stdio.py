@@ -11,7 +11,7 @@ import threading
 import time
 
 from yume_shim.extensions.mcp.broken_answers import broken_answer
-from yume_shim.extensions.mcp.errors import CLOSED, ServerGone
+from yume_shim.extensions.mcp.errors import CLOSED, ENDED, ServerGone
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ class StdioChannel:
         """Close its stdin, so that a well-behaved server ends by itself; `finish` ends the others."""
         from queue import Full
 
-        self._why = self._why or "closed"
+        self._why = self._why or ENDED
         try:
             self._queue.put_nowait(None)
         except Full:  # the queue is full: the server does not read; `finish` ends it
