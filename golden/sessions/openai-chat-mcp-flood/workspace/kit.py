@@ -22,9 +22,9 @@ for line in sys.stdin:
         result = {"tools": TOOLS}
     else:
         token = message["params"].get("_meta", {}).get("progressToken")
-        for step in range(2_000):
+        for step in range(500):
             say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x" * 200}})
-            say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 2_000}})
+            say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 500}})
             say({"jsonrpc": "2.0", "id": 10_000 + step, "result": {}})
         sys.stderr.write("noise\n" * 20_000)
         result = {"content": [{"type": "text", "text": "at last"}]}
