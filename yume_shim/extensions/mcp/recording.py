@@ -144,7 +144,7 @@ def _is_like(recorded: Any, message: Json) -> bool:
         return False
     if message["method"] == "initialize":  # it holds our version
         return True
-    return _plain_params(recorded) == _plain_params(message)
+    return bool(_plain_params(recorded) == _plain_params(message))
 
 
 def _plain_params(message: Json) -> Any:

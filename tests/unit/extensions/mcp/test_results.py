@@ -108,6 +108,7 @@ def test_long_text_beside_a_picture_is_saved_too() -> None:
 
     picture = Image("image/png", DOT)
     output = limited(ToolOutput((Text("x" * 200_000), picture)), 25_000, save, "c1")
+    assert isinstance(output.content, tuple)
     note, kept = output.content
     assert isinstance(note, Text)
     assert "exceeds maximum allowed tokens" in note.text

@@ -61,7 +61,7 @@ def test_a_schema_without_end_is_cut() -> None:
 
 def test_tools_that_cannot_be_offered_are_named() -> None:
     logged: list[str] = []
-    entries = [
+    entries: list[dict[str, Any]] = [
         {"name": "good", "inputSchema": {"type": "object"}},
         {"name": 5, "inputSchema": {"type": "object"}},
         {"name": "list", "inputSchema": {"type": "array"}},
