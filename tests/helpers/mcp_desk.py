@@ -105,3 +105,10 @@ def only_text(output: ToolOutput) -> str:
 
 def status(servers: McpServers) -> list[tuple[str, str]]:
     return [(server.status, server.error) for server in servers.all()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False

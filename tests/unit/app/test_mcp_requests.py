@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers import child
-from tests.helpers.mcp_desk import ODD, REFERENCE
+from tests.helpers.mcp_desk import ODD, REFERENCE, is_alive
 from tests.helpers.oauth_server import OAuthServer
+from tests.helpers.timing import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +101,20 @@ def test_every_request_about_servers(tmp_path: Path) -> None:
     assert host.ask("mcp_set_servers", servers=5) == "mcp_set_servers needs `servers`: an object of servers by name"
     assert host.statuses() == {"wrong": "failed"}
     assert host.program.end().code == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="process groups")
+def test_servers_end_when_the_program_is_killed(tmp_path: Path) -> None:
+    """A server that ignores the end of its input, and what it started."""
+    noted = tmp_path / "pid"
+    stubborn = {"command": sys.executable, "args": [ODD, "parent", str(noted)]}
+    host = Asking(tmp_path, "flat", "--mcp-config", json.dumps({"mcpServers": {"odd": stubborn}}))
+    host.program.wait_for("mcp")
+    child_of_server = int(noted.read_text())
+    assert is_alive(child_of_server)
+    host.program.process.kill()
+    wait_until(lambda: not is_alive(child_of_server), "the server's group has ended")
+    host.program.kill()
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])

@@ -176,8 +176,9 @@ class InitLine(FlatLine):
 
 @record
 class McpLine(FlatLine):
-    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session,
-    `commands` the prompts of servers: a prompt `/NAME words` runs one."""
+    """The MCP servers changed: one connected, failed, or changed its tools. `servers` are
+    `{name, status, source, error?}`, `tools` all tools of the session, `commands` the prompts of servers: a prompt
+    `/NAME words` runs one."""
 
     type: Literal["system"] = "system"
     subtype: Literal["mcp"] = "mcp"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.helpers.mcp_desk import ODD, REFERENCE, Desk, call, config, only_text, status
+from tests.helpers.mcp_desk import ODD, REFERENCE, Desk, call, config, is_alive, only_text, status
 from tests.helpers.timing import wait_until
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.mcp.servers import McpServers
@@ -203,14 +203,7 @@ def test_what_a_server_started_ends_with_it(desk: Desk, tmp_path: Path) -> None:
     servers = desk.odd("parent", str(tmp_path / "pid"))
     child = int((tmp_path / "pid").read_text())
     servers.close()
-    wait_until(lambda: not _alive(child), "the server's own child has ended")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except OSError:
-        return False
+    wait_until(lambda: not is_alive(child), "the server's own child has ended")
 
 
 def test_servers_end_side_by_side(desk: Desk) -> None:
