@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from yume_shim.types.events import Event, ModelEvent
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import Cost, Request
     from yume_shim.types.outputs import ToolContext
     from yume_shim.types.ports import Cancel, Emit
@@ -159,6 +160,9 @@ class TableGate:
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
         return {"exactly": call.id}
 
+    def for_agent(self, mode: str) -> TableGate:
+        return self
+
     def directories(self) -> tuple[str, ...]:
         return ()
 
@@ -255,6 +259,9 @@ class NoHooks:
     def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
         return PromptVerdict()
 
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        pass
+
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         return StopVerdict()
 
@@ -266,6 +273,9 @@ class NoHooks:
 
     def for_agent(self, agent_id: str, agent_type: str) -> NoHooks:
         return self
+
+    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        return ()
 
     def turn_ended(self) -> None:
         pass

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers import child, listening_shim
-from yume_shim.store.layout import project_key, session_path
+from yume_shim.store.layout import session_path
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
         script = [_fill(step, workspace) for step in case.script(dialect)]
         ended = child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
-        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}"}
-        known[project_key(str(workspace))] = "{PROJECT}"
+        project = Path(session_path(str(home), str(workspace), "x")).parent.name
+        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}", project: "{PROJECT}"}
         files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
         if ended.stderr:
             files[f"{dialect}.stderr"] = _blank(ended.stderr, known)

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from yume_shim.app.lazy_agents import LazyAgents
     from yume_shim.app.lazy_hooks import LazyHooks
     from yume_shim.app.lazy_mcp import LazyMcp
+    from yume_shim.app.lazy_tasks import LazyTasks
     from yume_shim.app.providers import Providers
     from yume_shim.engine.session import Session
     from yume_shim.host.control import Handler, Later
@@ -39,6 +41,8 @@ class ControlRequests:
         settings: Settings,
         mcp: LazyMcp,
         hooks: LazyHooks,
+        tasks: LazyTasks,
+        agents: LazyAgents,
         models: tuple[Json, ...],
         version: str,
         *,
@@ -47,7 +51,8 @@ class ControlRequests:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
-        self._mcp, self._hooks = mcp, hooks
+        self._mcp, self._hooks, self._tasks, self._agents = mcp, hooks, tasks, agents
+        self._initialized = False
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handler of each subtype."""
@@ -71,23 +76,40 @@ class ControlRequests:
             **{subtype: self._mcp_request(subtype) for subtype in MCP_REQUESTS},
         }
 
-    def _initialize(self, body: Json) -> Json:
+    def _initialize(self, body: Json) -> Json | ReplyThen:
         """Apply what SDKs send here instead of by flags."""
         hooks = body.get("hooks")
         if isinstance(hooks, dict):
             self._hooks.register(hooks)
         self._start_host_servers(body)
+        self._take_agents(body)
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):
             prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
+        style, exclude = body.get("outputStyle"), body.get("excludeDynamicSections")
         self._session.apply_initialize(
-            prompt if isinstance(prompt, str) else None,
-            append if isinstance(append, str) else None,
-            schema if isinstance(schema, dict) else None,
+            system_prompt=prompt if isinstance(prompt, str) else None,
+            append_system_prompt=append if isinstance(append, str) else None,
+            schema=schema if isinstance(schema, dict) else None,
+            output_style=style if isinstance(style, str) and style else None,
+            exclude_dynamic=exclude if isinstance(exclude, bool) else None,
         )
         parts = self._mcp.parts
         commands = parts.told_commands() if parts is not None else ()
-        return initialize_body(self._session.info(), self._models, self._version, commands)
+        styles = self._session.output_styles()
+        answer = initialize_body(self._session.info(), self._models, self._version, commands, styles)
+        answer["agents"] = list(self._agents.described())
+        if not self._initialized:
+            self._initialized = True
+            return answer
+        return ReplyThen(answer, self._tasks.report)  # a host that begins again learns what runs
+
+    def _take_agents(self, body: Json) -> None:
+        agents = body.get("agents")
+        if isinstance(agents, dict) and agents:
+            self._agents.add_given(agents)
+        if body.get("forwardSubagentText") is True:
+            self._agents.forwards = True
 
     def _start_host_servers(self, body: Json) -> None:
         """MCP servers in the host's process: those it names here, and those of `--mcp-config`."""

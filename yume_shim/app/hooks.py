@@ -29,6 +29,11 @@ def hook_services(
             "permission_mode": gate.mode(),
         }
 
+    def agent_transcript(agent_id: str) -> str:
+        from yume_shim.store.children import child_path
+
+        return child_path(opened.transcript, agent_id) if opened.transcript else ""
+
     env = {**tools.environment, "CLAUDE_PROJECT_DIR": settings.cwd}
     return HookServices(
         facts=facts,
@@ -40,4 +45,5 @@ def hook_services(
         shows_all=settings.hooks.show_all or startup.flat,
         fail_closed=settings.hooks.fail_closed,
         add_variables=tools.add_variables,
+        agent_transcript=agent_transcript,
     )

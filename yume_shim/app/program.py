@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 
 from yume_shim import CLAUDE_VERSION
+from yume_shim.app.lazy_agents import LazyAgents
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
+from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
-from yume_shim.app.start import host_answers
+from yume_shim.app.start import host_answers, offers_agents
 from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
@@ -30,9 +32,11 @@ if TYPE_CHECKING:
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
     from yume_shim.app.trust_question import TrustQuestion
+    from yume_shim.extensions.agents.agent_list import AgentList
+    from yume_shim.extensions.agents.agent_tool import AgentTool
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.store.jsonl import JsonlStore
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Asker, Cancel, ChildOutput
@@ -55,13 +59,14 @@ class Program:
         settings, opened = startup.settings, startup.opened
         home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
+        self._tasks = LazyTasks(self._emit, startup.ids.uuid, lambda: self._session.notify)
         self._tools = open_builtin_tools(
             settings,
             results_folder,
             tool_environment(settings),
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
-            on_task=self._emit,
+            tasks=self._tasks.open,
             secrets=startup.keys.secrets,
         )
         self._gate = Permissions(
@@ -74,7 +79,10 @@ class Program:
             confiner=self._tools.confiner,
         )
         self._questions = HostRequests(self._emit, startup.ids)
-        self._toolbox = Toolbox((self._tools,))
+        self._agents = self._open_agents()
+        self._toolbox = Toolbox((self._tools, self._agents))
+        if startup.agent is not None:
+            self._toolbox = self._toolbox.limited_to(startup.agent.tools, startup.agent.disallowed_tools)
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
@@ -108,13 +116,16 @@ class Program:
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
-            tasks=self._tools,
+            tasks=self._tasks.get,
+            open_tasks=self._tasks.open,
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
+        if startup.agent is not None:
+            session.run_as(startup.agent)
         return session
 
     def run(self) -> None:
@@ -137,6 +148,8 @@ class Program:
             if startup.flat:  # a flat host has read the text of a block before the block is complete
                 self._store.write_open_text()
             self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
+        if self._startup.flat:  # a Claude form finishes its turn without a reader
+            self._output.writer.watch_reader()
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":
@@ -146,6 +159,8 @@ class Program:
             self._session.run()
         finally:
             self._questions.close()
+            self._tools.closing()
+            self._tasks.close()
             self._mcp.close()
             self._tools.close()
             self._providers.close()
@@ -198,6 +213,8 @@ class Program:
             self._settings,
             self._mcp,
             self._hooks,
+            self._tasks,
+            self._agents,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
@@ -217,9 +234,11 @@ class Program:
 
     def _stop(self, reason: InterruptReason) -> None:
         """Stop the turn and end the session; a shutdown prints nothing more."""
+        self._questions.close()
+        self._tools.closing()
+        self._tasks.stop_all()  # reported before the output of a shutdown ends
         if reason == "shutdown":
             self._output.events.mute()
-        self._questions.close()
         self._session.shut_down(reason)
 
     def _on_host_gone(self, _: str) -> None:
@@ -233,6 +252,7 @@ class Program:
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         info = self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+        info = replace(info, agents=self._agents.names())
         commands = self._mcp.commands()
         if not commands:
             return info
@@ -275,10 +295,24 @@ class Program:
         self._toolbox.add(made.servers)
         return made
 
+    def _open_agents(self) -> LazyAgents:
+        settings = self._settings
+        background = not self._startup.flat and not settings.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")
+
+        def make(agents: AgentList) -> AgentTool:
+            from yume_shim.app.agents import agent_tool
+
+            return agent_tool(self._startup, agents, background=background)
+
+        def warn(text: str) -> None:
+            self._log("warning", text)
+
+        return LazyAgents(settings.agents, make, warn, offered=offers_agents(settings), background=background)
+
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child
 
-        return open_child(child, self._output.events, self._store)
+        return open_child(child, self._output.events, self._store, forwards=self._agents.forwards)
 
     def _report_other_model(self) -> None:
         """Announce that a resumed session continues with another model than before."""

@@ -20,7 +20,6 @@ from yume_shim.dialects.nested_lines import (
     state_line,
     status_line,
     system_line,
-    task_line,
 )
 from yume_shim.dialects.nested_messages import Messages
 from yume_shim.dialects.records.nested_records import (
@@ -74,11 +73,15 @@ from yume_shim.types.events import (
     ServerMessage,
     ServersChanged,
     SessionChanged,
+    SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskEnded,
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
     TaskStarted,
+    TaskUpdated,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -138,7 +141,7 @@ class NestedDialect:
                 return self._answers.take_closing() + self._render(tagged)
 
     def _render(self, tagged: Tagged) -> list[Json]:
-        if tagged.parent_call_id is not None and _is_of_turn(tagged.event):
+        if tagged.parent_call_id is not None and (_is_of_turn(tagged.event) or self._hides(tagged)):
             return []
         event = tagged.event
         match event:
@@ -158,7 +161,7 @@ class NestedDialect:
             case PartialKept():
                 return self._answers.block(event.block, tagged, aborted=event.interrupted)
             case NoteAdded():
-                return [self._messages.text(event.text, tagged, synthetic=True)]
+                return [] if event.hidden else [self._messages.text(event.text, tagged, synthetic=True)]
             case ToolFinished():
                 return [self._tool_result(event, tagged)]
             case Interrupted():
@@ -192,7 +195,13 @@ class NestedDialect:
                 return [self._host_line(event, tagged)]
             case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
                 return [self._extension_line(event, tagged)]
-            case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
+            case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
+                from yume_shim.dialects.task_lines import nested_task_line
+
+                if isinstance(event, TaskNotification):
+                    self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
+                return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so
@@ -202,8 +211,6 @@ class NestedDialect:
                 | CompactEnded()
                 | ModeChanged()
                 | StateChanged()
-                | TaskStarted()
-                | TaskEnded()
                 | Retrying()
                 | CallDenied()
                 | Notice()
@@ -232,7 +239,7 @@ class NestedDialect:
         """A question or an answer to the host."""
         match event:
             case ApprovalAsked():
-                return ask_line(event)
+                return ask_line(event, None if tagged.child is None else tagged.child.agent_id)
             case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
                 return question_line(event)
             case ApprovalWithdrawn() | QuestionWithdrawn():
@@ -276,8 +283,6 @@ class NestedDialect:
         | CompactEnded
         | ModeChanged
         | StateChanged
-        | TaskStarted
-        | TaskEnded
         | Retrying
         | CallDenied
         | Notice
@@ -295,13 +300,19 @@ class NestedDialect:
                 return [status_line(event, session, uuid)]
             case StateChanged():
                 return [state_line(event, session, uuid)]
-            case TaskStarted() | TaskEnded():
-                return [task_line(event, session, uuid)]
             case Retrying() | CallDenied() | Notice() | InputRejected() | CommandRefused():
-                return [system_line(event, tagged.parent_call_id, session, uuid)]
+                agent_id = None if tagged.child is None else tagged.child.agent_id
+                return [system_line(event, tagged.parent_call_id, session, uuid, agent_id)]
             case ToolProgress():
                 beat = self._beats[event.call.id] = self._beats.get(event.call.id, -1) + 1
                 return [progress_line(event, beat, session, uuid)]
+
+    def _hides(self, tagged: Tagged) -> bool:
+        if tagged.child is None:
+            return False
+        from yume_shim.dialects.child_lines import is_hidden
+
+        return is_hidden(tagged.event, tagged.child)
 
     def _shows_request(self, event: RequestStarted, parent: str | None) -> bool:
         if parent is not None:

@@ -13,6 +13,7 @@ from yume_shim.dialects.records.result_records import (
 )
 from yume_shim.dialects.results import (
     ENDINGS,
+    agent_usage,
     compaction_error,
     cost_estimated,
     cost_unknown,
@@ -21,6 +22,7 @@ from yume_shim.dialects.results import (
     error_text,
     model_usage,
     model_usage_since,
+    origin_of,
     terminal_reason,
 )
 from yume_shim.types.models import Usage
@@ -48,12 +50,14 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
         total_cost_usd=event.total_cost_usd,
         usage=_turn_usage(event.usage),
         modelUsage=model_usage(event.model_usage),
+        agentUsage=agent_usage(event.agent_usage),
         permission_denials=denial_list(event.denials),
         result_index=index,
         cost_unknown=cost_unknown(event),
         cost_estimated=cost_estimated(event),
         model_usage_since_last_result=model_usage_since(event.model_usage, before),
         terminal_reason=terminal_reason(event) or None,
+        origin=origin_of(event.origin) if event.origin is not None else None,
         local_command=event.local_command or None,
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,

@@ -9,22 +9,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut
+    from yume_shim.dialects.records.result_records import AgentFigures, ModelFigures, PermissionDenial
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
 
 class FlatLine(Record):
-    """The last field of every line: the call whose subagent caused it, left out for the main conversation."""
+    """The last fields of every line: the call whose agent caused it, and that agent; left out for the main
+    conversation."""
 
     parent_tool_use_id: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
-def set_parent(lines: Iterable[Json], parent: str) -> None:
-    """Mark lines as those of a subagent."""
+def set_parent(lines: Iterable[Json], parent: str, agent_id: str) -> None:
+    """Mark lines as those of an agent."""
     for line in lines:
         line["parent_tool_use_id"] = parent
+        if agent_id:
+            line["agent_id"] = agent_id
 
 
 # ---------------------------------------------------------------- the answer
@@ -172,6 +176,7 @@ class InitLine(FlatLine):
     protocol: Literal["flat/1"] = "flat/1"
     version: str
     resumed: bool
+    output_style: str | None = ABSENT
 
 
 @record
@@ -307,7 +312,7 @@ class InterruptLine(FlatLine):
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
     estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the
-    request that failed."""
+    request that failed; `origin` says why a turn began without a prompt of the host."""
 
     type: Literal["result"] = "result"
     subtype: FlatSubtype
@@ -323,10 +328,12 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
+    origin: Origin | None = ABSENT
 
 
 @record

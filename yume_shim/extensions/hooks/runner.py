@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NEVER_SHOWN = ("PreCompact", "PostCompact", "SessionEnd")
 """Events whose hooks the Claude CLI never reports."""
+NAMED_ALONE = ("SubagentStop",)
+"""Events whose lines do not name the subject."""
 MAX_SIDE_BY_SIDE = 32
 """Hooks that run at the same time; further ones of the same event run after them."""
 
@@ -44,6 +46,8 @@ class HookServices:
     """A guard that fails refuses the call, where the Claude CLI lets it pass."""
     add_variables: Callable[[Mapping[str, str]], None]
     """Gives the commands of tools these variables from now on."""
+    agent_transcript: Callable[[str], str]
+    """The transcript of the child with this id."""
 
 
 class HookRunner:
@@ -78,7 +82,7 @@ class HookRunner:
                 chosen.setdefault(hook.key, hook)
         if not chosen:
             return Combined()
-        name = f"{event}:{subject}" if subject else event
+        name = f"{event}:{subject}" if subject and event not in NAMED_ALONE else event
         self._prompt_id = self._prompt_id or self.services.ids.uuid()
         given = {**self.services.facts(), "prompt_id": self._prompt_id, "hook_event_name": event, **fields}
         hooks, runs = list(chosen.values()), []

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.extensions.hooks.runner import HookRunner
     from yume_shim.types.blocks import Json
     from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.outputs import ToolOutput
     from yume_shim.types.ports import Cancel
 
@@ -30,7 +31,7 @@ class SessionHooks:
     """Implements `types.ports.Hooks`."""
 
     def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING) -> None:
-        """`agent`: the fields by which hooks know that a child calls them."""
+        """`agent`: `agent_id` and `agent_type`, the fields by which hooks know that a child calls them."""
         self._runner, self._agent = runner, agent
 
     def for_agent(self, agent_id: str, agent_type: str) -> SessionHooks:
@@ -152,19 +153,34 @@ class SessionHooks:
             return PromptVerdict(reason, keeps=True)
         return PromptVerdict(notes=notes)
 
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        if not self._runner.has("InstructionsLoaded"):
+            return
+        fields: Json = {"file_path": file.path, "memory_type": file.kind, "load_reason": file.reason}
+        if file.globs:
+            fields["globs"] = list(file.globs)
+        if file.trigger:
+            fields["trigger_file_path"] = file.trigger
+        if file.parent:
+            fields["parent_file_path"] = file.parent
+        self._quietly("InstructionsLoaded", file.reason, fields, cancel)
+
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        if not self._runner.has("Stop"):
+        event = "SubagentStop" if self._agent else "Stop"
+        if not self._runner.has(event):
             return StopVerdict()
-        fields: Json = {
-            "stop_hook_active": active,
-            "last_assistant_message": text,
-            "background_tasks": [],
-            "session_crons": [],
-        }
-        said = self._run("Stop", "", fields, cancel)
+        fields: Json = {"stop_hook_active": active}
+        if self._agent:
+            fields["agent_transcript_path"] = self._runner.services.agent_transcript(self._agent["agent_id"])
+        fields |= {"last_assistant_message": text, "background_tasks": [], "session_crons": []}
+        said = self._run(event, self._agent.get("agent_type", ""), fields, cancel)
         if said.stopped is not None:
             return StopVerdict(prevented=True)
         return StopVerdict("" if said.blocked is None else f"Stop hook feedback:\n{said.blocked}")
+
+    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        said = self._quietly("SubagentStart", self._agent.get("agent_type", ""), {}, cancel)
+        return _contexts(said, "SubagentStart hook additional context")
 
     def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
         fields = {"trigger": trigger, "custom_instructions": instructions}

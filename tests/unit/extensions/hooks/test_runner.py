@@ -59,6 +59,7 @@ class Desk:
             shows_all=False,
             fail_closed=False,
             add_variables=lambda _: None,
+            agent_transcript=lambda agent: f"/agents/{agent}.jsonl",
         )
 
     def emit(self, event: Event) -> str:
@@ -84,7 +85,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def guard(command: str, event: str = "PreToolUse", **fields: Any) -> Hook:
-    return Hook(event, "", command, **fields)
+    return Hook(event, fields.pop("matcher", ""), command, **fields)
 
 
 def says(body: Any) -> str:
@@ -286,3 +287,40 @@ def test_hooks_of_a_child_get_its_name(desk: Desk) -> None:
 
 def prepared_call() -> PreparedCall:
     return PreparedCall(ToolCall("c1", "Bash", {}), ToolSpec("Bash", "", {}), FunctionTools())
+
+
+def test_hooks_of_a_child_hear_of_its_start_and_its_end(desk: Desk) -> None:
+    keep = "cat >> given.jsonl; "
+    context = says({"hookSpecificOutput": {"hookEventName": "SubagentStart", "additionalContext": "be quick"}})
+    runner = HookRunner(
+        [
+            guard(keep + context, "SubagentStart", matcher="scout"),
+            guard(keep + says({"decision": "block", "reason": "more"}), "SubagentStop", matcher="scout"),
+            guard("touch wrong", "SubagentStop", matcher="builder"),
+            guard("touch wrong", "Stop"),
+        ],
+        replace(desk.services, shows_all=True),
+    )
+    child = SessionHooks(runner).for_agent("a1", "scout")
+    assert child.agent_started(CancelSignal()) == ("SubagentStart hook additional context: be quick",)
+    assert child.stopping("seen", CancelSignal(), active=False).feedback == "Stop hook feedback:\nmore"
+    started, stopped = [json.loads(line) for line in (desk.folder / "given.jsonl").read_text().splitlines()]
+    shared = {
+        "session_id": "s1",
+        "cwd": str(desk.folder),
+        "prompt_id": "00000000-0000-4000-8000-000000000001",
+        "agent_id": "a1",
+        "agent_type": "scout",
+    }
+    assert started == {**shared, "hook_event_name": "SubagentStart"}
+    assert stopped == {
+        **shared,
+        "hook_event_name": "SubagentStop",
+        "stop_hook_active": False,
+        "agent_transcript_path": "/agents/a1.jsonl",
+        "last_assistant_message": "seen",
+        "background_tasks": [],
+        "session_crons": [],
+    }
+    assert [event.name for event in desk.of(HookStarted)] == ["SubagentStart:scout", "SubagentStop"]
+    assert not (desk.folder / "wrong").exists()
