@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from yume_shim.config.settings_files import MANAGED
-from yume_shim.types.settings import McpAdmission
+from yume_shim.types.mcp_admission import McpAdmission
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

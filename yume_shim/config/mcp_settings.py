@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
-    from yume_shim.types.settings import McpAdmission
+    from yume_shim.types.mcp_admission import McpAdmission
 
 KINDS = ("stdio", "http", "sse", "sdk")
 KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http"}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.effort import Effort
+    from yume_shim.types.mcp_admission import McpAdmission
     from yume_shim.types.models import ThinkingMode
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
@@ -377,16 +378,6 @@ class HookSettings:
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
     """Report hooks of all events (`--include-hook-events`)."""
-
-
-@value
-class McpAdmission:
-    """Which MCP servers the settings admit. Entries are objects with `serverName`, `serverCommand` or `serverUrl`."""
-
-    denied: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """(name of the settings layer, entry)."""
-    allowed: tuple[Mapping[str, Any], ...] | None = None
-    """None = every server that is not denied."""
 
 
 @value
