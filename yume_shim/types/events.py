@@ -31,6 +31,7 @@ from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
 from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
+from yume_shim.types.side_events import FileAsked as FileAsked
 from yume_shim.types.side_events import HookAsked as HookAsked
 from yume_shim.types.side_events import HookEnded as HookEnded
 from yume_shim.types.side_events import HookNotice as HookNotice
@@ -411,6 +412,7 @@ EngineEvent = (
     | ServerMessage
     | ElicitationAsked
     | TrustAsked
+    | FileAsked
     | ServersChanged
     | CommandsChanged
     | HookAsked
