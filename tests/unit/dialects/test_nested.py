@@ -33,6 +33,7 @@ from yume_shim.types.events import (
     Notice,
     PartialKept,
     Pong,
+    ProgressReport,
     PromptTaken,
     RequestStarted,
     ResponseDropped,
@@ -602,6 +603,23 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
                 "parent_tool_use_id": "call_1",
                 "elapsed_time_seconds": 30,
                 "heartbeat": True,
+                "session_id": SESSION,
+                "uuid": uuid_of(1),
+            }
+        ],
+    ),
+    "progress of the tool itself": (
+        ToolProgress(CALL, 1_400, ProgressReport(3, 10, "indexing")),
+        [
+            {
+                "type": "tool_progress",
+                "tool_use_id": "call_1-progress-0",
+                "tool_name": "Bash",
+                "parent_tool_use_id": "call_1",
+                "elapsed_time_seconds": 1,
+                "progress": 3,
+                "total": 10,
+                "message": "indexing",
                 "session_id": SESSION,
                 "uuid": uuid_of(1),
             }
