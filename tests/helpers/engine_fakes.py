@@ -10,7 +10,7 @@ from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import AfterCall, BatchVerdict, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
     BlockDelta,
@@ -25,9 +25,9 @@ from yume_shim.types.models import Cost, Endpoint, ModelSpec, ToolSpec, Usage
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from yume_shim.types.events import Event, ModelEvent
+    from yume_shim.types.events import Event, ModelEvent, ToolFinished
     from yume_shim.types.models import Cost, Request
     from yume_shim.types.outputs import ToolContext
     from yume_shim.types.ports import Cancel, Emit
@@ -248,6 +248,15 @@ class NoHooks:
 
     def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
         return None
+
+    def host_asked(self, prepared: PreparedCall) -> None:
+        pass
+
+    def batch_ended(self, results: Sequence[ToolFinished], cancel: Cancel) -> BatchVerdict:
+        return BatchVerdict()
+
+    def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
+        pass
 
     def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
         return ()

@@ -70,9 +70,7 @@ class ControlRequests:
 
     def _initialize(self, body: Json) -> Json:
         """Apply what SDKs send here instead of by flags."""
-        hooks = body.get("hooks")
-        if isinstance(hooks, dict):
-            self._hooks.register(hooks)
+        self._hooks.register(body.get("hooks"))
         self._start_host_servers(body)
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):

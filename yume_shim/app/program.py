@@ -263,7 +263,7 @@ class Program:
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services
 
-        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session.session_id)
+        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session)
 
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts

@@ -134,7 +134,15 @@ def failure_line(failure: Failure, provider: str) -> Json:
 
 def result_line(event: TurnEnded, session_id: str) -> Json:
     """`result`."""
-    from yume_shim.dialects.results import ENDINGS, cost_estimated, cost_unknown, denial_list, error_list, model_usage
+    from yume_shim.dialects.results import (
+        ENDINGS,
+        cost_estimated,
+        cost_unknown,
+        deferred_call,
+        denial_list,
+        error_list,
+        model_usage,
+    )
 
     ending = ENDINGS[event.outcome]
     return ResultLine(
@@ -153,6 +161,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         modelUsage=model_usage(event.model_usage),
         cost_unknown=cost_unknown(event),
         cost_estimated=cost_estimated(event),
+        deferred_tool_use=deferred_call(event),
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,
     )

@@ -59,6 +59,8 @@ class CallPipeline:
         self.notes: list[str] = []
         self.stopped: str | None = None
         """Why hooks end the turn after these calls; None = they do not."""
+        self.deferred: ToolCall | None = None
+        """The call that a hook has left to the host: the turn ends after these calls."""
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
 
@@ -170,12 +172,28 @@ class CallPipeline:
                 raise
             except Exception as error:
                 return failed_result(call, self._unexpected(call, error))
+        if decision.deferred:
+            self.deferred = self.deferred or call
+            return failed_result(call, ToolFailed(decision.message))
         self._services.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
+        if decision.interrupts:
+            raise HostStopped(call)
         return denied_result(call, decision.message)
 
+    def batch_ended(self, results: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        hooks = self._services.hooks()
+        if hooks is not None:
+            verdict = hooks.batch_ended(results, self._cancel)
+            self._note(verdict.notes)
+            self._stop(verdict.stop)
+
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        services, call = self._services, prepared.call
+        services, call, hooks = self._services, prepared.call, self._services.hooks()
         self._report_state("requires_action")
+        if hooks is not None:
+            hooks.host_asked(prepared)
+        call = replace(call, input=prepared.shown_input)
         answer = services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
         self._report_state("running")
         if answer.verdict != "allow":

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.hook_seams import HookSeams
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.side_question import SideQuestions
     from yume_shim.types.blocks import Block
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
@@ -99,6 +100,12 @@ class Session:
     def info(self) -> SessionInfo:
         """The session as it is now."""
         return self._describe(self.spec, self._conversation.session_id)
+
+    def side_questions(self) -> SideQuestions:
+        """Questions to a model beside the conversation."""
+        from yume_shim.engine.side_question import SideQuestions
+
+        return SideQuestions(self._services, self._conversation, self._resolve)
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import AfterCall, BatchVerdict, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
 from yume_shim.types.children import ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
-from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.errors import Failure
+from yume_shim.types.events import Event, ModelEvent, Tagged, ToolFinished
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
@@ -145,6 +146,18 @@ class Hooks(Protocol):
         """Before the host is asked, or a call is denied because there is none; None = no opinion."""
         ...
 
+    def host_asked(self, prepared: PreparedCall) -> None:
+        """The host is asked about a call; nobody waits for the hooks."""
+        ...
+
+    def batch_ended(self, results: Sequence[ToolFinished], cancel: Cancel) -> BatchVerdict:
+        """When all calls of an answer have their results, before the next request."""
+        ...
+
+    def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
+        """When a turn ends because the provider failed; `text` is what the model said last."""
+        ...
+
     def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
         """Before the first prompt (startup, resume), after `/clear`, after a compaction; returns text for the model."""
         ...
@@ -239,6 +252,10 @@ class Gate(Protocol):
 
     def directories(self) -> tuple[str, ...]:
         """The additional directories, for init."""
+        ...
+
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        """Whether this permission rule, taken as a deny rule, covers the call; None if the text is no rule."""
         ...
 
     def hides(self, path: str) -> bool:

@@ -343,6 +343,16 @@ class McpServer:
 
 
 @value
+class HttpHookLimits:
+    """What hooks that post to an address may do; None = no limit."""
+
+    urls: tuple[str, ...] | None = None
+    """Patterns of addresses (`allowedHttpHookUrls`)."""
+    variables: tuple[str, ...] | None = None
+    """Variables that their headers may use (`httpHookAllowedEnvVars`)."""
+
+
+@value
 class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
@@ -353,6 +363,7 @@ class HookSettings:
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
     """Report hooks of all events (`--include-hook-events`)."""
+    http: HttpHookLimits = HttpHookLimits()
 
 
 @value
