@@ -52,8 +52,10 @@ class HookRun:
 
     @property
     def shown_code(self) -> int | None:
-        """The exit code in lines: the Claude CLI shows 1 for a signal."""
-        return 1 if self.code is not None and self.code < 0 else self.code
+        """The exit code in lines: 1 after a signal and for a command that did not end, as in the Claude CLI."""
+        if self.hook.kind == "command" and (self.code is None or self.code < 0):
+            return 1
+        return self.code
 
 
 @value
