@@ -7,6 +7,7 @@ import os
 from yume_shim import CLAUDE_VERSION
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
+from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
 from yume_shim.app.start import host_answers
 from yume_shim.catalog.cost import cost_usd
@@ -55,13 +56,14 @@ class Program:
         settings, opened = startup.settings, startup.opened
         home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
+        self._tasks = LazyTasks(self._emit, startup.ids.uuid, lambda: self._session.notify)
         self._tools = open_builtin_tools(
             settings,
             results_folder,
             tool_environment(settings),
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
-            on_task=self._emit,
+            tasks=self._tasks.open,
             secrets=startup.keys.secrets,
         )
         self._gate = Permissions(
@@ -107,7 +109,7 @@ class Program:
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
-            tasks=self._tools,
+            tasks=self._tasks.get,
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
@@ -145,6 +147,8 @@ class Program:
             self._session.run()
         finally:
             self._questions.close()
+            self._tools.closing()
+            self._tasks.close()
             self._mcp.close()
             self._tools.close()
             self._providers.close()
@@ -197,6 +201,7 @@ class Program:
             self._settings,
             self._mcp,
             self._hooks,
+            self._tasks,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
@@ -216,9 +221,11 @@ class Program:
 
     def _stop(self, reason: InterruptReason) -> None:
         """Stop the turn and end the session; a shutdown prints nothing more."""
+        self._questions.close()
+        self._tools.closing()
+        self._tasks.stop_all()  # reported before the output of a shutdown ends
         if reason == "shutdown":
             self._output.events.mute()
-        self._questions.close()
         self._session.shut_down(reason)
 
     def _on_host_gone(self, _: str) -> None:

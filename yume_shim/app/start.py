@@ -167,6 +167,7 @@ class Startup:
             additional_directories=folders,
             slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
+            output_style=self.settings.instructions.output_style,
         )
 
     def _waiting_servers(self) -> tuple[Json, ...]:

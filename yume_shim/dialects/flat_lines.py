@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, TurnEnded
     from yume_shim.types.models import Usage
+    from yume_shim.types.tasks import TaskOrigin
 
     SystemEvent = (
         Retrying
@@ -72,6 +73,7 @@ def init_line(info: SessionInfo, version: str) -> Json:
         left_out=list(info.left_out) or None,  # type: ignore[arg-type]  # LeftOut.line makes them
         version=version,
         resumed=info.resumed,
+        output_style=info.output_style if info.output_style != "default" else None,
     )
 
 
@@ -142,6 +144,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         denial_list,
         error_list,
         model_usage,
+        origin_of,
     )
 
     ending = ENDINGS[event.outcome]
@@ -164,7 +167,16 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         deferred_tool_use=deferred_call(event),
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,
+        origin=origin_of(event.origin) if event.origin is not None else None,
     )
+
+
+def turn_started_line(origin: TaskOrigin) -> Json:
+    """`system/turn_started`, for a turn without a prompt of the host."""
+    from yume_shim.dialects.records.task_records import TurnStartedLine
+    from yume_shim.dialects.results import origin_of
+
+    return TurnStartedLine(origin=origin_of(origin))
 
 
 def usage_line(usage: Usage) -> Json:
