@@ -67,6 +67,7 @@ def hook_services(
     env = {**tools.environment, "CLAUDE_PROJECT_DIR": settings.cwd}
     return HookServices(
         facts=facts,
+        folder=tools.shell_folder,
         commands=HookCommands(settings.cwd, env, tools.orphan_watcher),
         host=host,
         emit=startup.output.emit,

@@ -91,7 +91,7 @@ class CallPipeline:
         try:
             prepared = self._toolbox.prepare(call)
             before = self._before(prepared)
-            if before.input is not None and before.input != prepared.call.input:
+            if before.input is not None and before.input not in (prepared.call.input, prepared.shown_input):
                 prepared = self._prepare_again(prepared.call, before.input)
             prepared, decision = self._decide(prepared, before)
             return JudgedCall(call, prepared, decision)
@@ -207,8 +207,8 @@ class CallPipeline:
         self._report_state("requires_action")
         if hooks is not None:
             hooks.host_asked(prepared)
-        call = replace(call, input=prepared.shown_input)
-        answer = services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
+        shown = replace(call, input=prepared.shown_input)
+        answer = services.asker.ask(shown, prepared.spec, decision, self._cancel, emit=services.emit)
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)
@@ -240,7 +240,7 @@ class CallPipeline:
             self._services.emit(ModeChanged(gate.mode()))
 
     def _with_input(self, prepared: PreparedCall, given: Json | None) -> PreparedCall:
-        if given is None or given == prepared.call.input:
+        if given is None or given in (prepared.call.input, prepared.shown_input):
             return prepared
         return replace(self._prepare_again(prepared.call, given), confinement=prepared.confinement)
 

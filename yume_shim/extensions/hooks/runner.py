@@ -45,6 +45,8 @@ class HookServices:
 
     facts: Callable[[], Json]
     """Fields that every hook gets: session, transcript, folder, permission mode."""
+    folder: Callable[[], str]
+    """The shell's folder."""
     commands: HookCommands
     host: HostChannel
     emit: Emit
@@ -80,7 +82,7 @@ class HookRunner:
     def __init__(self, hooks: Sequence[Hook], services: HookServices) -> None:
         self._hooks, self.services = tuple(hooks), services
         self._prompt_id = ""
-        self._folder = str(services.facts().get("cwd", "")) if self.has("CwdChanged") else ""
+        self._folder = services.folder()
 
     def has(self, event: str) -> bool:
         """Whether any hook waits for this event."""
@@ -88,10 +90,8 @@ class HookRunner:
 
     def folder_change(self) -> tuple[str, str]:
         """The shell's folder before and now, since the last call."""
-        if not self.has("CwdChanged"):
-            return "", ""
-        old, self._folder = self._folder, str(self.services.facts().get("cwd", ""))
-        return old or self._folder, self._folder
+        old, self._folder = self._folder, self.services.folder()
+        return old, self._folder
 
     def run_aside(self, event: str, subject: str, fields: Json) -> None:
         """Run hooks whose end nobody waits for; they end with the turn at the latest."""

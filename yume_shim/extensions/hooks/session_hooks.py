@@ -81,6 +81,7 @@ class SessionHooks:
         call, failed = prepared.call, output.is_error is True
         event = "PostToolUseFailure" if failed else "PostToolUse"
         if not self._runner.has(event):
+            self._tell_folder(cancel)
             return AfterCall(output)
         fields: Json = {"tool_name": call.name, "tool_input": prepared.shown_input, "tool_use_id": call.id}
         if failed:

@@ -56,6 +56,7 @@ class Desk:
         env = {"PATH": os.environ["PATH"], "CLAUDE_PROJECT_DIR": str(folder)}
         self.services = HookServices(
             facts=lambda: {"session_id": "s1", "cwd": str(folder)},
+            folder=lambda: str(folder),
             commands=HookCommands(str(folder), env, self.watcher),
             host=self.host,
             emit=self.emit,
