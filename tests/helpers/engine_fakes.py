@@ -10,7 +10,15 @@ from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.calls import AfterCall, BatchVerdict, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import (
+    AfterCall,
+    BatchVerdict,
+    BeforeCall,
+    ModelSwitch,
+    PreparedCall,
+    PromptVerdict,
+    StopVerdict,
+)
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
     BlockDelta,
@@ -241,6 +249,9 @@ def info(spec: ModelSpec = SPEC, session_id: str = "s-1") -> SessionInfo:
 class NoHooks:
     """Implements `types.ports.Hooks`: every answer changes nothing."""
 
+    def has(self, *events: str) -> bool:
+        return False
+
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         return BeforeCall()
 
@@ -267,6 +278,15 @@ class NoHooks:
 
     def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
         pass
+
+    def expanding(self, kind: str, name: str, arguments: str, cancel: Cancel) -> PromptVerdict:
+        return PromptVerdict()
+
+    def model_switching(self, switch: ModelSwitch, cancel: Cancel) -> str | None:
+        return None
+
+    def model_switched(self, switch: ModelSwitch, cancel: Cancel) -> tuple[str, ...]:
+        return ()
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         return StopVerdict()

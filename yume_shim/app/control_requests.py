@@ -134,13 +134,22 @@ class ControlRequests:
 
         return ReplyThen({"mode": now}, announce)
 
-    def _set_model(self, body: Json) -> Json:
+    def _set_model(self, body: Json) -> Json | Later:
         asked = body.get("model")
-        try:
-            spec = self._session.use_model("" if asked in (None, "default") else str(asked))
-        except BadInvocation as error:
-            raise BadLine(error.message, code="not_found") from None
-        return {"model": spec.id}
+
+        def change() -> Json:
+            try:
+                spec = self._session.use_model("" if asked in (None, "default") else str(asked))
+            except BadInvocation as error:
+                raise BadLine(error.message, code="not_found") from None
+            return {"model": spec.id}
+
+        hooks = self._hooks.get()
+        if hooks is None or not hooks.has("PreModelSwitch", "PostModelSwitch"):
+            return change()
+        from yume_shim.host.control import Later
+
+        return Later(change)  # hooks may take a while, and the reader must not wait
 
     def _set_profile(self, body: Json) -> Json:
         """Our addition to the protocol: choose a credential by name (null = none) from the next request on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.config.setting_sources import strings
-from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED
+from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED, PROJECT_LAYERS
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import home_folder
@@ -75,6 +75,12 @@ def _sandbox(sources: SettingSources) -> str:
 # ---------------------------------------------------------------- permissions
 
 
+def _never_prompts(sources: SettingSources) -> bool:
+    """`denyInsteadOfPrompting`: true in any file that is not a project's counts."""
+    own = (layer for layer in sources.layers if layer.name not in PROJECT_LAYERS)
+    return any(_table(layer).get("denyInsteadOfPrompting") is True for layer in own)
+
+
 def permission_settings(sources: SettingSources) -> PermissionSettings:
     """Raises BadInvocation."""
     no_bypass = any(_table(layer).get("disableBypassPermissionsMode") == "disable" for layer in sources.layers)
@@ -85,7 +91,7 @@ def permission_settings(sources: SettingSources) -> PermissionSettings:
         allow_bypass=wants_bypass and not no_bypass,
         no_bypass=no_bypass,
         prompt_tool=sources.text("permission-prompt-tool") or "",
-        never_ask=sources.text("permission-prompts") == "none",
+        never_ask=sources.text("permission-prompts") == "none" or _never_prompts(sources),
         rules=_rules(sources),
         managed=_managed_rules(sources),
         managed_only=sources.managed(MANAGED_RULES_ONLY),

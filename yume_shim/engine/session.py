@@ -181,10 +181,14 @@ class Session:
 
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        spec = self._resolve(text)
-        self._conversation.models.choose(spec)
-        self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
-        return spec
+        spec, hooks = self._resolve(text), self._services.hooks()
+        if hooks is None:
+            self._conversation.models.choose(spec)
+            self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
+            return spec
+        from yume_shim.engine.hook_seams import switch_model
+
+        return switch_model(hooks, self._services, self._conversation, spec, text)
 
     def use_thinking_budget(self, tokens: int | None) -> None:
         """Change the reasoning budget from the next request on."""

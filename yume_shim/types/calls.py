@@ -74,6 +74,16 @@ class BatchVerdict:
 
 
 @value
+class ModelSwitch:
+    """The host chooses another model: the ids before and after, what it asked for, and the size of the history."""
+
+    before: str
+    after: str
+    asked: str
+    context_tokens: int
+
+
+@value
 class PromptVerdict:
     """What hooks say about a prompt. `blocked` is why it does not run (None = it does); with `keeps` it stays in the
     history all the same."""

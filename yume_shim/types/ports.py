@@ -7,7 +7,15 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
-from yume_shim.types.calls import AfterCall, BatchVerdict, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import (
+    AfterCall,
+    BatchVerdict,
+    BeforeCall,
+    ModelSwitch,
+    PreparedCall,
+    PromptVerdict,
+    StopVerdict,
+)
 from yume_shim.types.children import ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.errors import Failure
@@ -136,6 +144,10 @@ class Hooks(Protocol):
     """Hooks at the seams of the engine. Methods about calls and `stopping` may raise Cancelled; the others never
     raise."""
 
+    def has(self, *events: str) -> bool:
+        """Whether any hook waits for one of these events."""
+        ...
+
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         """After validation and before the gate decides."""
         ...
@@ -170,6 +182,18 @@ class Hooks(Protocol):
 
     def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
         """After a file of standing instructions was loaded."""
+        ...
+
+    def expanding(self, kind: str, name: str, arguments: str, cancel: Cancel) -> PromptVerdict:
+        """Before a slash command becomes a prompt; `kind` is `slash_command` or `mcp_prompt`."""
+        ...
+
+    def model_switching(self, switch: ModelSwitch, cancel: Cancel) -> str | None:
+        """Before the host's choice of a model counts; the reason why it must not, or None."""
+        ...
+
+    def model_switched(self, switch: ModelSwitch, cancel: Cancel) -> tuple[str, ...]:
+        """After the host's choice of a model; returns text for the model."""
         ...
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from yume_shim.extensions.hooks.runner import HookRunner
     from yume_shim.types.blocks import Json
-    from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.calls import ModelSwitch, PreparedCall
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import ToolFinished
     from yume_shim.types.memory import MemoryFile
@@ -43,6 +43,9 @@ class SessionHooks:
 
     def for_agent(self, agent_id: str, agent_type: str) -> SessionHooks:
         return SessionHooks(self._runner, {"agent_id": agent_id, "agent_type": agent_type})
+
+    def has(self, *events: str) -> bool:
+        return any(map(self._runner.has, events))
 
     def _run(
         self,
@@ -204,6 +207,26 @@ class SessionHooks:
             fields["parent_file_path"] = file.parent
         self._quietly("InstructionsLoaded", file.reason, fields, cancel)
 
+    def expanding(self, kind: str, name: str, arguments: str, cancel: Cancel) -> PromptVerdict:
+        if not self._runner.has("UserPromptExpansion"):
+            return PromptVerdict()
+        prompt = f"/{name} {arguments}".rstrip()
+        fields = {"expansion_type": kind, "command_name": name, "command_args": arguments, "prompt": prompt}
+        said = self._quietly("UserPromptExpansion", name, fields, cancel)
+        stopped = said.blocked if said.blocked is not None else said.stopped
+        if stopped is not None:
+            return PromptVerdict(f"a hook stopped the command /{name}: {stopped or REFUSED}")
+        return PromptVerdict(notes=_contexts(said, "UserPromptExpansion hook additional context"))
+
+    def model_switching(self, switch: ModelSwitch, cancel: Cancel) -> str | None:
+        said = self._quietly("PreModelSwitch", switch.after, _switch_fields(switch), cancel)
+        refused = said.verdict in ("deny", "ask", "defer") or said.stopped is not None
+        return (said.reason or said.stopped or REFUSED) if refused else None
+
+    def model_switched(self, switch: ModelSwitch, cancel: Cancel) -> tuple[str, ...]:
+        said = self._quietly("PostModelSwitch", switch.after, _switch_fields(switch), cancel)
+        return _contexts(said, "PostModelSwitch hook additional context")
+
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         event = "SubagentStop" if self._agent else "Stop"
         if not self._runner.has(event):
@@ -261,6 +284,16 @@ def _contexts(said: Combined, label: str, text_label: str = "") -> tuple[str, ..
     if text_label:
         notes += [f"{text_label}: {answer.text}" for answer in said.answers if answer.text]
     return tuple(notes)
+
+
+def _switch_fields(switch: ModelSwitch) -> Json:
+    return {
+        "from_model": switch.before,
+        "to_model": switch.after,
+        "requested_model": switch.asked or None,
+        "source": "sdk",
+        "context_tokens": switch.context_tokens,
+    }
 
 
 def _objections(said: Combined, name: str) -> list[str]:
