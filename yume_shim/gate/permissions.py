@@ -246,6 +246,13 @@ class Permissions:
     def directories(self) -> tuple[str, ...]:
         return self._space.extra
 
+    def trust_rules(self, allow: tuple[str, ...]) -> None:
+        """Add allow rules of the settings: the host trusts the folder now."""
+        with self._lock:
+            self._rules = replace(self._rules, allow=(*self._rules.allow, *allow))
+            if self._rulebook is not None:
+                self._rulebook.add_written(allow)
+
     def apply(self, updates: tuple[Json, ...]) -> None:
         """Apply permission updates to this session, whatever their destination."""
         for update in updates:

@@ -314,6 +314,10 @@ class PermissionSettings:
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()
+    allow_if_trusted: tuple[str, ...] = ()
+    """More allow rules, used if the host trusts the folder."""
+    variables_if_trusted: Mapping[str, str] = NOTHING
+    """Variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
     managed_only: bool = False
