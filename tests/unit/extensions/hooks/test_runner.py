@@ -22,8 +22,8 @@ from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.ids import CountedIds
 from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
 from yume_shim.types.blocks import ToolCall
-from yume_shim.types.calls import PreparedCall
-from yume_shim.types.errors import Cancelled, ToolFailed
+from yume_shim.types.calls import ModelSwitch, PreparedCall
+from yume_shim.types.errors import Cancelled, Failure, ToolFailed
 from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, QuestionWithdrawn
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import ToolSpec
@@ -451,3 +451,47 @@ def test_hooks_of_a_child_hear_of_its_start_and_its_end(desk: Desk) -> None:
     }
     assert [event.name for event in desk.of(HookStarted)] == ["SubagentStart:scout", "SubagentStop"]
     assert not (desk.folder / "wrong").exists()
+
+
+def test_commands_and_changes_of_the_model_can_be_stopped(desk: Desk) -> None:
+    refuse = guard("cat >> given.jsonl; echo no >&2; exit 2", "UserPromptExpansion", matcher="deploy")
+    ask = {"hookSpecificOutput": {"hookEventName": "PreModelSwitch", "permissionDecision": "ask"}}
+    note = {"hookSpecificOutput": {"hookEventName": "PostModelSwitch", "additionalContext": "be brief"}}
+    hooks = SessionHooks(
+        HookRunner(
+            [refuse, guard(says(ask), "PreModelSwitch", matcher="big"), guard(says(note), "PostModelSwitch")],
+            desk.services,
+        )
+    )
+    assert hooks.expanding("slash_command", "other", "", CancelSignal()).blocked is None
+    blocked = hooks.expanding("slash_command", "deploy", "now", CancelSignal()).blocked
+    assert blocked is not None
+    assert blocked.startswith("a hook stopped the command /deploy: ")
+    given = json.loads((desk.folder / "given.jsonl").read_text())
+    fields = ("expansion_type", "command_name", "command_args", "prompt")
+    assert [given[name] for name in fields] == ["slash_command", "deploy", "now", "/deploy now"]
+    assert hooks.model_switching(ModelSwitch("a", "big", "big", 5), CancelSignal()) == "Blocked by hook"
+    assert hooks.model_switching(ModelSwitch("a", "small", "", 5), CancelSignal()) is None
+    notes = hooks.model_switched(ModelSwitch("a", "small", "", 5), CancelSignal())
+    assert notes == ("PostModelSwitch hook additional context: be brief",)
+
+
+def test_nobody_waits_for_hooks_about_questions(desk: Desk) -> None:
+    hooks = SessionHooks(
+        HookRunner([guard("cat > given.json; mv given.json told.json", "Notification")], desk.services)
+    )
+    hooks.host_asked(prepared_call())
+    told = desk.folder / "told.json"
+    wait_until(told.exists, "the hook ran")
+    given = json.loads(told.read_text())
+    assert (given["notification_type"], given["message"]) == (
+        "permission_prompt",
+        "Your permission is needed to use Bash",
+    )
+
+
+def test_a_failed_turn_is_told(desk: Desk) -> None:
+    hooks = SessionHooks(HookRunner([guard("cat > given.json", "StopFailure")], desk.services))
+    hooks.failed(Failure("overloaded", "busy"), "half", CancelSignal())
+    given = json.loads((desk.folder / "given.json").read_text())
+    assert (given["error"], given["error_details"], given["last_assistant_message"]) == ("overloaded", "busy", "half")
