@@ -3,7 +3,8 @@
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
 docs/protocol/flat.md from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
-yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py; the protected names from yume_shim/types/protected_names.py.
+yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
+the protected names from yume_shim/types/protected_names.py.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from yume_shim.app.lazy_agents import LazyAgents
     from yume_shim.app.lazy_hooks import LazyHooks
     from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.lazy_tasks import LazyTasks
@@ -38,6 +39,7 @@ class ControlRequests:
         mcp: LazyMcp,
         hooks: LazyHooks,
         tasks: LazyTasks,
+        agents: LazyAgents,
         models: tuple[Json, ...],
         version: str,
         *,
@@ -46,7 +48,7 @@ class ControlRequests:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
-        self._mcp, self._hooks, self._tasks = mcp, hooks, tasks
+        self._mcp, self._hooks, self._tasks, self._agents = mcp, hooks, tasks, agents
         self._initialized = False
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -75,6 +77,7 @@ class ControlRequests:
         """Apply what SDKs send here instead of by flags."""
         self._hooks.register(body.get("hooks"))
         self._start_host_servers(body)
+        self._take_agents(body)
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):
             prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
@@ -90,10 +93,18 @@ class ControlRequests:
         commands = parts.told_commands() if parts is not None else ()
         styles = self._session.output_styles()
         answer = initialize_body(self._session.info(), self._models, self._version, commands, styles)
+        answer["agents"] = list(self._agents.described())
         if not self._initialized:
             self._initialized = True
             return answer
         return ReplyThen(answer, self._tasks.report)  # a host that begins again learns what runs
+
+    def _take_agents(self, body: Json) -> None:
+        agents = body.get("agents")
+        if isinstance(agents, dict) and agents:
+            self._agents.add_given(agents)
+        if body.get("forwardSubagentText") is True:
+            self._agents.forwards = True
 
     def _start_host_servers(self, body: Json) -> None:
         """MCP servers in the host's process: those it names here, and those of `--mcp-config`."""

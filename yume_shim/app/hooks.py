@@ -51,13 +51,16 @@ def hook_services(
 
     def ask(system: str, text: str, model: str, seconds: float, cancel: Cancel) -> str:
         """Ask a model within a time limit: TimeoutError when it is over."""
+        from yume_shim.engine.side_question import SideQuestions
+
+        questions = SideQuestions(session().conversation, startup.models.switch_to)
         limit = CancelSignal()
         timer = threading.Timer(seconds, limit.set)
         timer.daemon = True
         timer.start()
         try:
             with cancel.guard(limit.set):
-                return session().side_questions().ask(system, text, model, limit)
+                return questions.ask(system, text, model, limit)
         except Cancelled:
             cancel.check()
             raise TimeoutError from None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from yume_shim import CLAUDE_VERSION
+from yume_shim.app.lazy_agents import LazyAgents
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
-from yume_shim.app.start import host_answers
+from yume_shim.app.start import host_answers, offers_agents
 from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
     from yume_shim.app.trust_question import TrustQuestion
+    from yume_shim.extensions.agents.agent_list import AgentList
+    from yume_shim.extensions.agents.agent_tool import AgentTool
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.store.jsonl import JsonlStore
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Asker, Cancel, ChildOutput
@@ -77,7 +80,10 @@ class Program:
             confiner=self._tools.confiner,
         )
         self._questions = HostRequests(self._emit, startup.ids)
-        self._toolbox = Toolbox((self._tools,))
+        self._agents = self._open_agents()
+        self._toolbox = Toolbox((self._tools, self._agents))
+        if startup.agent is not None:
+            self._toolbox = self._toolbox.limited_to(startup.agent.tools, startup.agent.disallowed_tools)
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
@@ -111,12 +117,15 @@ class Program:
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
             tasks=self._tasks.get,
+            open_tasks=self._tasks.open,
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
+        if startup.agent is not None:
+            session.run_as(startup.agent)
         return session
 
     def run(self) -> None:
@@ -205,6 +214,7 @@ class Program:
             self._mcp,
             self._hooks,
             self._tasks,
+            self._agents,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
@@ -242,6 +252,7 @@ class Program:
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         info = self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+        info = replace(info, agents=self._agents.names())
         commands = self._mcp.commands()
         if not commands:
             return info
@@ -289,10 +300,24 @@ class Program:
         self._toolbox.add(made.servers)
         return made
 
+    def _open_agents(self) -> LazyAgents:
+        settings = self._settings
+        background = not self._startup.flat and not settings.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")
+
+        def make(agents: AgentList) -> AgentTool:
+            from yume_shim.app.agents import agent_tool
+
+            return agent_tool(self._startup, agents, background=background)
+
+        def warn(text: str) -> None:
+            self._log("warning", text)
+
+        return LazyAgents(settings.agents, make, warn, offered=offers_agents(settings), background=background)
+
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child
 
-        return open_child(child, self._output.events, self._store)
+        return open_child(child, self._output.events, self._store, forwards=self._agents.forwards)
 
     def _report_other_model(self) -> None:
         """Announce that a resumed session continues with another model than before."""

@@ -138,6 +138,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
     """`result`."""
     from yume_shim.dialects.results import (
         ENDINGS,
+        agent_usage,
         cost_estimated,
         cost_unknown,
         deferred_call,
@@ -162,6 +163,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         permission_denials=denial_list(event.denials),
         stop_reason=event.stop_reason,
         modelUsage=model_usage(event.model_usage),
+        agentUsage=agent_usage(event.agent_usage),
         cost_unknown=cost_unknown(event),
         cost_estimated=cost_estimated(event),
         deferred_tool_use=deferred_call(event),

@@ -6,9 +6,7 @@ import threading
 
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.types.blocks import Text
-from yume_shim.types.calls import ModelSwitch, PromptVerdict
-from yume_shim.types.errors import BadInvocation
-from yume_shim.types.events import ModelChanged
+from yume_shim.types.calls import PromptVerdict
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -16,13 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from yume_shim.engine.conversation import Conversation
-    from yume_shim.engine.services import EngineServices
     from yume_shim.types.commands import UserInput
-    from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Cancel, Hooks
 
-MODEL_SWITCH_S = 60.0
-"""How long the hooks of a change of the model may take together; without their answer the model stays."""
 SESSION_END_S = 5.0
 """How long the hooks of the session's end may take together."""
 
@@ -65,27 +59,3 @@ class HookSeams:
         timer.start()
         hooks.session_ended("other", limit)
         timer.cancel()
-
-
-def switch_model(
-    hooks: Hooks, services: EngineServices, conversation: Conversation, spec: ModelSpec, asked: str
-) -> ModelSpec:
-    """Change the model, unless hooks object: then BadInvocation is raised. Called on a thread of its own."""
-    limit, before = CancelSignal(), conversation.models.current()
-    measured = conversation.measured
-    switch = ModelSwitch(before.id, spec.id, asked, 0 if measured is None else measured.tokens)
-    timer = threading.Timer(MODEL_SWITCH_S, limit.set)
-    timer.daemon = True
-    timer.start()
-    try:
-        refused = hooks.model_switching(switch, limit)
-        if refused is not None:
-            raise BadInvocation(f"a hook refused the model {spec.id}: {refused}")
-        if limit.is_set():
-            raise BadInvocation(f"the hooks for the model {spec.id} took more than {MODEL_SWITCH_S:g} s")
-        conversation.models.choose(spec)
-        services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
-        conversation.pending_notes += hooks.model_switched(switch, limit)
-    finally:
-        timer.cancel()
-    return spec

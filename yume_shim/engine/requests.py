@@ -308,6 +308,7 @@ class Requests:
 
     def _build(self, messages: tuple[Message, ...], max_tokens: int, reasoning_stale_before: int) -> Request:
         settings, conversation = self._services.settings, self._conversation
+        options = conversation.options.get()
         if reasoning_stale_before and self._spec.thinking == BOUND_REASONING:
             from yume_shim.context.stale_reasoning import without_reasoning
 
@@ -327,9 +328,9 @@ class Requests:
             system=conversation.system,
             tools=self._tools(),
             max_tokens=max_tokens,
-            effort=settings.model.effort,
+            effort=options.effort or settings.model.effort,
             thinking=settings.model.thinking,
-            thinking_budget=conversation.options.get().thinking_budget,
+            thinking_budget=options.thinking_budget,
             thinking_display=settings.model.thinking_display,
             session_id=conversation.session_id,
         )

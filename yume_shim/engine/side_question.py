@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yume_shim.engine.conversation import Conversation
-    from yume_shim.engine.services import EngineServices
     from yume_shim.types.events import Event
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Cancel
@@ -25,10 +24,8 @@ MAX_TOKENS = 4_096
 class SideQuestions:
     """Used on the threads of loops and calls. `resolve` finds a model by its name."""
 
-    def __init__(
-        self, services: EngineServices, conversation: Conversation, resolve: Callable[[str], ModelSpec]
-    ) -> None:
-        self._services, self._conversation, self._resolve = services, conversation, resolve
+    def __init__(self, conversation: Conversation, resolve: Callable[[str], ModelSpec]) -> None:
+        self._services, self._conversation, self._resolve = conversation.services, conversation, resolve
 
     def ask(self, system: str, text: str, model: str, cancel: Cancel) -> str:
         """The text of the answer; "" for `model` means the session's. Raises ToolFailed or Cancelled."""

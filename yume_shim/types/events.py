@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.child import Child
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.tasks import TaskOrigin
@@ -317,6 +318,18 @@ class ModelUsage:
 
 
 @value
+class AgentUsage:
+    """What one agent has used of one model so far. Without an id: all agents over a limit together."""
+
+    agent_id: str
+    agent_type: str
+    model: str
+    provider: str
+    usage: Usage
+    cost_usd: float
+
+
+@value
 class TurnEnded:
     """A turn has ended. Emitted exactly once per turn, whatever happened."""
 
@@ -328,6 +341,7 @@ class TurnEnded:
     usage: Usage
     total_cost_usd: float
     model_usage: tuple[ModelUsage, ...] = ()
+    agent_usage: tuple[AgentUsage, ...] = ()
     denials: tuple[Denial, ...] = ()
     stop_reason: str | None = None
     failure: Failure | None = None
@@ -409,3 +423,5 @@ class Tagged:
     uuid: str
     at: float
     parent_call_id: str | None = None
+    child: Child | None = None
+    """That subagent."""

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
 from yume_shim.types.calls import (
-    AfterCall,
-    BatchVerdict,
-    BeforeCall,
-    ModelSwitch,
     PreparedCall,
-    PromptVerdict,
-    StopVerdict,
 )
-from yume_shim.types.children import ChildRequest, ChildResult
+from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
-from yume_shim.types.errors import Failure
-from yume_shim.types.events import Event, ModelEvent, Tagged, ToolFinished
+from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
-from yume_shim.types.memory import MemoryFile
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskUsage
@@ -140,92 +133,6 @@ class ToolSource(Protocol):
         ...
 
 
-class Hooks(Protocol):
-    """Hooks at the seams of the engine. Methods about calls and `stopping` may raise Cancelled; the others never
-    raise."""
-
-    def has(self, *events: str) -> bool:
-        """Whether any hook waits for one of these events."""
-        ...
-
-    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
-        """After validation and before the gate decides."""
-        ...
-
-    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
-        """After the tool ran; a failure is an output with `is_error`."""
-        ...
-
-    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
-        """Before the host is asked, or a call is denied because there is none; None = no opinion."""
-        ...
-
-    def host_asked(self, prepared: PreparedCall) -> None:
-        """The host is asked about a call; nobody waits for the hooks."""
-        ...
-
-    def batch_ended(self, results: Sequence[ToolFinished], cancel: Cancel) -> BatchVerdict:
-        """When all calls of an answer have their results, before the next request."""
-        ...
-
-    def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
-        """When a turn ends because the provider failed; `text` is what the model said last."""
-        ...
-
-    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
-        """Before the first prompt (startup, resume), after `/clear`, after a compaction; returns text for the model."""
-        ...
-
-    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
-        """Before a prompt runs."""
-        ...
-
-    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
-        """After a file of standing instructions was loaded."""
-        ...
-
-    def expanding(self, kind: str, name: str, arguments: str, cancel: Cancel) -> PromptVerdict:
-        """Before a slash command becomes a prompt; `kind` is `slash_command` or `mcp_prompt`."""
-        ...
-
-    def model_switching(self, switch: ModelSwitch, cancel: Cancel) -> str | None:
-        """Before the host's choice of a model counts; the reason why it must not, or None."""
-        ...
-
-    def model_switched(self, switch: ModelSwitch, cancel: Cancel) -> tuple[str, ...]:
-        """After the host's choice of a model; returns text for the model."""
-        ...
-
-    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        """When the model is done with its answer `text`, in a turn or in a child; `active`: hooks have sent it back to
-        work already."""
-        ...
-
-    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
-        """Before a compaction; the reason why it must not happen, or None."""
-        ...
-
-    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
-        """After a compaction; returns text for the model."""
-        ...
-
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
-        """The same hooks for a child: for its calls, its start, and its end (`stopping`)."""
-        ...
-
-    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
-        """Before a child's first request, on the hooks of `for_agent`; returns text for the child's model."""
-        ...
-
-    def turn_ended(self) -> None:
-        """After each turn: what hooks have left running is ended."""
-        ...
-
-    def session_ended(self, reason: str, cancel: Cancel) -> None:
-        """After the last turn, and before `/clear`."""
-        ...
-
-
 class FileCheckpoints(Protocol):
     """Restores what the file tools have changed, prompt by prompt."""
 
@@ -272,6 +179,10 @@ class Task(Protocol):
 
     def wait(self, seconds: float) -> bool:
         """Wait for its end; False if the time is up first."""
+        ...
+
+    def then(self, call: Callable[[], None]) -> None:
+        """Call this when it has ended, at once if it has."""
         ...
 
 
@@ -321,8 +232,17 @@ class Spawn(Protocol):
     def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult: ...
 
 
+class Launch(Protocol):
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it."""
+
+    def __call__(self, request: ChildRequest, call_id: str) -> ChildLaunched: ...
+
+
 class ChildOutput(Protocol):
     """Where the events of one child go: they carry the call id of their parent and go to a separate transcript."""
+
+    transcript: str
+    """The file that records it; "" = none."""
 
     def emit(self, event: Event) -> str: ...
 
@@ -346,6 +266,10 @@ class Gate(Protocol):
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The update that allows the very same call for the rest of the session."""
+        ...
+
+    def for_agent(self, mode: str) -> Gate:
+        """The gate of an agent whose definition names a mode: the same rules, its own mode where that is allowed."""
         ...
 
     def directories(self) -> tuple[str, ...]:

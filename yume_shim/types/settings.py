@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.value import value
 
@@ -449,5 +450,6 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
+    agents: AgentSettings = AgentSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

@@ -29,6 +29,7 @@ RECORD_MODULES = [
     *(f"yume_shim.dialects.records.{path.stem}" for path in sorted(ROOM.glob("records/*_records.py"))),
 ]
 MERGED_INTO_LINES = {
+    "yume_shim.dialects.records.nested_records.AgentFields",
     "yume_shim.dialects.records.result_records.ResultFields",
     *(f"yume_shim.dialects.records.task_records.{name}" for name in ("Started", "Updated", "Progress", "Notification")),
     "yume_shim.dialects.records.task_records.Listing",
@@ -117,7 +118,7 @@ def test_a_parent_is_a_field_of_every_flat_line() -> None:
     shared = {"ControlCancel", "ControlRequest", "ControlResponse", "Pong"}
     for record in RECORDS["flat"]:
         if describe(record).name not in shared:
-            assert list(describe(record).annotations())[-1] == "parent_tool_use_id"
+            assert list(describe(record).annotations())[-2:] == ["parent_tool_use_id", "agent_id"]
 
 
 # ---------------------------------------------------------------- no line is built beside the records

@@ -9,22 +9,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.result_records import DeferredCall, ModelFigures, PermissionDenial
+    from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
     from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
 
 class FlatLine(Record):
-    """The last field of every line: the call whose subagent caused it, left out for the main conversation."""
+    """The last fields of every line: the call whose agent caused it, and that agent; left out for the main
+    conversation."""
 
     parent_tool_use_id: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
-def set_parent(lines: Iterable[Json], parent: str) -> None:
-    """Mark lines as those of a subagent."""
+def set_parent(lines: Iterable[Json], parent: str, agent_id: str) -> None:
+    """Mark lines as those of an agent."""
     for line in lines:
         line["parent_tool_use_id"] = parent
+        if agent_id:
+            line["agent_id"] = agent_id
 
 
 # ---------------------------------------------------------------- the answer
@@ -320,6 +324,7 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
     deferred_tool_use: DeferredCall | None = ABSENT
