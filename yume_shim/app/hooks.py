@@ -82,7 +82,7 @@ def hook_services(
         agent_transcript=agent_transcript,
         covers=covers,
         ask=ask,
-        http=settings.hooks.http,
+        settings=settings.hooks,
         env=env,
         category=category,
         lifetime=CancelSignal(),

@@ -4,7 +4,7 @@ and hooks that the managed settings do not admit."""
 from __future__ import annotations
 
 from yume_shim.config.settings_files import MANAGED, PROJECT_LAYERS
-from yume_shim.types.settings import HookSettings, HttpHookLimits, LeftOut
+from yume_shim.types.settings import HookSettings, LeftOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,14 @@ def hook_settings(sources: SettingSources) -> HookSettings:
         names = " and ".join(left_out)
         unless = sources.trust.unless
         sources.log("warning", f"this folder is not trusted: hooks of its {names} settings are not run{unless}")
-    limits = HttpHookLimits(_texts(sources, "allowedHttpHookUrls"), _texts(sources, "httpHookAllowedEnvVars"))
-    return HookSettings(tuple(found), tuple(asked), closed, sources.on("include-hook-events"), limits)
+    return HookSettings(
+        sources=tuple(found),
+        sources_if_trusted=tuple(asked),
+        fail_closed=closed,
+        show_all=sources.on("include-hook-events"),
+        http_urls=_texts(sources, "allowedHttpHookUrls"),
+        http_variables=_texts(sources, "httpHookAllowedEnvVars"),
+    )
 
 
 def _texts(sources: SettingSources, key: str) -> tuple[str, ...] | None:

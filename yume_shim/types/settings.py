@@ -369,16 +369,6 @@ class McpServer:
 
 
 @value
-class HttpHookLimits:
-    """What hooks that post to an address may do; None = no limit."""
-
-    urls: tuple[str, ...] | None = None
-    """Patterns of addresses (`allowedHttpHookUrls`)."""
-    variables: tuple[str, ...] | None = None
-    """Variables that their headers may use (`httpHookAllowedEnvVars`)."""
-
-
-@value
 class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
@@ -389,7 +379,10 @@ class HookSettings:
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
     """Report hooks of all events (`--include-hook-events`)."""
-    http: HttpHookLimits = HttpHookLimits()
+    http_urls: tuple[str, ...] | None = None
+    """Addresses that hooks may be posted to, as patterns (`allowedHttpHookUrls`); None = any."""
+    http_variables: tuple[str, ...] | None = None
+    """Variables that their headers may use (`httpHookAllowedEnvVars`); None = any that the hook names."""
 
 
 @value

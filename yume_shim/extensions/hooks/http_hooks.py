@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from yume_shim.extensions.hooks.specs import Hook
     from yume_shim.types.ports import Cancel
-    from yume_shim.types.settings import HttpHookLimits
+    from yume_shim.types.settings import HookSettings
 
 MAX_ANSWER = 1 << 20
 """Bytes of an answer; a longer one does not count."""
@@ -26,9 +26,9 @@ OWN_HEADERS = ("content-length", "transfer-encoding", "host", "connection")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
-def post(hook: Hook, given: bytes, limits: HttpHookLimits, env: Mapping[str, str], cancel: Cancel) -> HookRun:
+def post(hook: Hook, given: bytes, limits: HookSettings, env: Mapping[str, str], cancel: Cancel) -> HookRun:
     """Post the event. Raises Cancelled."""
-    if limits.urls is not None and not any(_matches(pattern, hook.url) for pattern in limits.urls):
+    if limits.http_urls is not None and not any(_matches(pattern, hook.url) for pattern in limits.http_urls):
         return HookRun(hook, failed=f"{hook.url} is not in `allowedHttpHookUrls`")
     headers = [("Content-Type", "application/json"), ("Accept", "application/json"), ("User-Agent", "yume-shim")]
     for name, text in hook.headers.items():
@@ -84,12 +84,12 @@ def _matches(pattern: str, url: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) is not None
 
 
-def _filled(text: str, hook: Hook, limits: HttpHookLimits, env: Mapping[str, str]) -> str:
+def _filled(text: str, hook: Hook, limits: HookSettings, env: Mapping[str, str]) -> str:
     """The header with its variables; those that the hook or the settings do not allow are empty."""
 
     def value_of(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        allowed = name in hook.allowed_variables and (limits.variables is None or name in limits.variables)
+        allowed = name in hook.allowed_variables and (limits.http_variables is None or name in limits.http_variables)
         return env.get(name, "") if allowed else ""
 
     return _VARIABLE.sub(value_of, text).strip()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.errors import Failure
     from yume_shim.types.ports import Cancel, Emit, HostChannel, Ids
-    from yume_shim.types.settings import HttpHookLimits
+    from yume_shim.types.settings import HookSettings
 
 NEVER_SHOWN = ("PreCompact", "PostCompact", "SessionEnd", "Notification", "InstructionsLoaded", "CwdChanged")
 """Events whose hooks the Claude CLI never reports."""
@@ -64,7 +64,7 @@ class HookServices:
     """Whether a permission rule covers a call; None if the text is no rule."""
     ask: Ask
     """Asks a model, for hooks of the type `prompt`."""
-    http: HttpHookLimits
+    settings: HookSettings
     env: Mapping[str, str]
     """Variables for the headers of addresses, proxies and certificates."""
     category: Callable[[Failure], str]
@@ -206,7 +206,7 @@ class HookRunner:
     def _post(self, hook: Hook, given: Json, cancel: Cancel) -> HookRun:
         from yume_shim.extensions.hooks.http_hooks import post
 
-        return post(hook, codec.dumps(given), self.services.http, self.services.env, cancel)
+        return post(hook, codec.dumps(given), self.services.settings, self.services.env, cancel)
 
     def _call_back(self, hook: Hook, given: Json, cancel: Cancel, call_id: str) -> HookRun:
         """Ask the host; a callback that does not answer in time is withdrawn and fails."""

@@ -15,7 +15,7 @@ from yume_shim.extensions.hooks.answers import HookRun, read_answer
 from yume_shim.extensions.hooks.http_hooks import MAX_ANSWER, post
 from yume_shim.extensions.hooks.specs import Hook
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.settings import HttpHookLimits
+from yume_shim.types.settings import HookSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,10 +75,10 @@ def place() -> Iterator[Place]:
     made.close()
 
 
-def send(place: Place, path: str, limits: HttpHookLimits | None = None, **fields: Any) -> HookRun:
+def send(place: Place, path: str, limits: HookSettings | None = None, **fields: Any) -> HookRun:
     hook = Hook("PreToolUse", url=place.url + path, **fields)
     env = {"TOKEN": "t1", "SECRET": "s1"}
-    return post(hook, b'{"a": 1}', limits or HttpHookLimits(), env, CancelSignal())
+    return post(hook, b'{"a": 1}', limits or HookSettings(), env, CancelSignal())
 
 
 @pytest.mark.parametrize(
@@ -111,15 +111,15 @@ def test_headers_hold_only_variables_that_the_hook_names(place: Place) -> None:
     seen, body = place.seen[-1]
     assert (seen["authorization"], seen["x-other"], body) == ("Bearer t1", "a b", b'{"a": 1}')
     assert seen["content-type"] == "application/json"
-    send(place, "/empty", HttpHookLimits(variables=()), headers=headers, allowed_variables=("TOKEN",))
+    send(place, "/empty", HookSettings(http_variables=()), headers=headers, allowed_variables=("TOKEN",))
     assert place.seen[-1][0]["authorization"] == "Bearer"
 
 
 def test_the_settings_limit_addresses(place: Place) -> None:
     count = len(place.seen)
-    run = send(place, "/deny", HttpHookLimits(urls=("https://*", "http://127.0.0.1:1/*")))
+    run = send(place, "/deny", HookSettings(http_urls=("https://*", "http://127.0.0.1:1/*")))
     assert (run.failed, len(place.seen)) == (f"{place.url}/deny is not in `allowedHttpHookUrls`", count)
-    assert send(place, "/deny", HttpHookLimits(urls=("http://127.0.0.1:*/deny",))).code == 200
+    assert send(place, "/deny", HookSettings(http_urls=("http://127.0.0.1:*/deny",))).code == 200
 
 
 def test_a_header_that_cannot_be_sent_fails_the_hook(place: Place) -> None:
@@ -129,7 +129,7 @@ def test_a_header_that_cannot_be_sent_fails_the_hook(place: Place) -> None:
 def test_an_address_that_nobody_answers(place: Place) -> None:
     run = send(place, "/silent", seconds=0.3)
     assert (run.timed_out, run.failed) == (True, "it timed out")
-    refused = post(Hook("PreToolUse", url="http://127.0.0.1:1/"), b"{}", HttpHookLimits(), {}, CancelSignal())
+    refused = post(Hook("PreToolUse", url="http://127.0.0.1:1/"), b"{}", HookSettings(), {}, CancelSignal())
     assert (refused.timed_out, bool(refused.failed)) == (False, True)
 
 
@@ -137,4 +137,4 @@ def test_an_interrupt_ends_the_wait(place: Place) -> None:
     cancel, count = CancelSignal(), len(place.seen)
     set_when(cancel, lambda: len(place.seen) > count)
     with pytest.raises(Cancelled):
-        post(Hook("PreToolUse", url=place.url + "/silent"), b"{}", HttpHookLimits(), {}, cancel)
+        post(Hook("PreToolUse", url=place.url + "/silent"), b"{}", HookSettings(), {}, cancel)

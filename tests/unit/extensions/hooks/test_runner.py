@@ -27,7 +27,7 @@ from yume_shim.types.errors import Cancelled, Failure, ToolFailed
 from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, QuestionWithdrawn
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import ToolSpec
-from yume_shim.types.settings import HttpHookLimits
+from yume_shim.types.settings import HookSettings
 from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Desk:
             agent_transcript=lambda agent: f"/agents/{agent}.jsonl",
             covers=lambda rule, prepared: {"yes": True, "no": False}.get(rule),
             ask=self.ask,
-            http=HttpHookLimits(),
+            settings=HookSettings(),
             env=env,
             category=lambda failure: failure.kind,
             lifetime=CancelSignal(),
