@@ -156,6 +156,9 @@ class TableGate:
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
         return Decision(self.verdicts.get(spec.name, "allow"), f"{spec.name} needs permission")  # type: ignore[arg-type]
 
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        return None
+
     def mode(self) -> str:
         return "default"
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.effort import Effort
+    from yume_shim.types.mcp_admission import McpAdmission
     from yume_shim.types.models import ThinkingMode
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
@@ -316,9 +317,8 @@ class PermissionSettings:
     """--permission-prompts none."""
     rules: Rules = Rules()
     allow_if_trusted: tuple[str, ...] = ()
-    """More allow rules, used if the host trusts the folder."""
     variables_if_trusted: Mapping[str, str] = NOTHING
-    """Variables for commands, used if the host trusts the folder."""
+    """More allow rules, and variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
     managed_only: bool = False
@@ -363,6 +363,8 @@ class McpServer:
     """A command that prints more headers as a JSON object."""
     waited_for: bool = False
     """The first turn waits for it as long as a connection may take; for others it waits a short time."""
+    problem: str = ""
+    """What is wrong with its description: it is not started, and its status is `failed` with this reason."""
 
     def __repr__(self) -> str:
         return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
@@ -373,16 +375,14 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """More sources, used if the host trusts the folder."""
+    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
     fail_closed: bool = False
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
     """Report hooks of all events (`--include-hook-events`)."""
     http_urls: tuple[str, ...] | None = None
-    """Addresses that hooks may be posted to, as patterns (`allowedHttpHookUrls`); None = any."""
     http_variables: tuple[str, ...] | None = None
-    """Variables that their headers may use (`httpHookAllowedEnvVars`); None = any that the hook names."""
+    """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
 
 
 @value
@@ -392,6 +392,8 @@ class McpSettings:
     servers: tuple[McpServer, ...] = ()
     servers_if_trusted: tuple[McpServer, ...] = ()
     """More servers, started if the host trusts the folder."""
+    admission: McpAdmission | None = None
+    """Servers that the host adds later must be admitted, too; None = all are."""
     connect_s: float = 30.0
     """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
     call_s: float = 600.0
