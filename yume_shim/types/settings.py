@@ -61,8 +61,7 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle` is the longest silence inside a stream, `total` the longest single response, `background` how long
-    the end of input waits for background tasks."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: the wait for tasks at the end."""
 
     connect: float = 30.0
     first_byte: float = 300.0
