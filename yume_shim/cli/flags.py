@@ -198,4 +198,4 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("doctor", "mcp", "models", "sessions")
+SUBCOMMANDS = ("check-stream", "doctor", "mcp", "models", "schema", "sessions")
