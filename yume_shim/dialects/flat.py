@@ -75,6 +75,7 @@ from yume_shim.types.events import (
     StateChanged,
     TaskEnded,
     TaskStarted,
+    TitleChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -167,6 +168,10 @@ class FlatDialect:
                 from yume_shim.dialects.hook_lines import flat_hook_line
 
                 return [flat_hook_line(event)]
+            case TitleChanged() | PromptTaken(joined=True):
+                from yume_shim.dialects.flat_lines import session_line
+
+                return [session_line(event)]
             case QuestionWithdrawn():
                 from yume_shim.dialects.records.nested_records import ControlCancel
 

@@ -33,6 +33,7 @@ from yume_shim.types.events import (
     ServersChanged,
     SessionChanged,
     StartFailed,
+    TitleChanged,
     ToolProgress,
 )
 
@@ -40,7 +41,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import SessionInfo, TurnEnded
+    from yume_shim.types.events import PromptTaken, SessionInfo, TurnEnded
     from yume_shim.types.models import Usage
 
     SystemEvent = (
@@ -113,6 +114,15 @@ def system_line(event: SystemEvent) -> Json:
             return McpLine(servers=list(event.servers), tools=list(event.tools), commands=commands)
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
+
+
+def session_line(event: TitleChanged | PromptTaken) -> Json:
+    """The line of a new title, or of a prompt that joined the turn."""
+    from yume_shim.dialects.records.flat_records import PromptJoinedLine, SessionTitleLine
+
+    if isinstance(event, TitleChanged):
+        return SessionTitleLine(title=event.title)
+    return PromptJoinedLine(uuid=event.uuid)
 
 
 # ---------------------------------------------------------------- failures and results

@@ -1,4 +1,4 @@
-"""What the host may change by control request for later requests: prompts, output schema, thinking budget.
+"""What the host may change by control request for later requests: prompts, output schema, thinking budget, effort.
 
 Threads: the stdin reader's thread sets them, the session's thread reads them; the lock is here.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from yume_shim.types.effort import Effort
     from yume_shim.types.settings import Settings
 
 
@@ -26,6 +27,7 @@ class Options:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that answers must fit; None = free text."""
     thinking_budget: int | None = None
+    effort: Effort | None = None
 
 
 class HostOptions:
@@ -38,6 +40,7 @@ class HostOptions:
             settings.instructions.append_system_prompt,
             settings.instructions.json_schema,
             settings.model.thinking_budget,
+            settings.model.effort,
         )
 
     def get(self) -> Options:

@@ -314,15 +314,16 @@ class Requests:
         if conversation.preamble and messages:
             first = messages[0]
             messages = (replace(first, blocks=(Text(conversation.preamble), *first.blocks)), *messages[1:])
+        options = conversation.options.get()
         return Request(
             model=self._spec,
             messages=messages,
             system=conversation.system,
             tools=self._tools(),
             max_tokens=max_tokens,
-            effort=settings.model.effort,
+            effort=options.effort,
             thinking=settings.model.thinking,
-            thinking_budget=conversation.options.get().thinking_budget,
+            thinking_budget=options.thinking_budget,
             thinking_display=settings.model.thinking_display,
             session_id=conversation.session_id,
         )

@@ -7,6 +7,7 @@ import threading
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
+from yume_shim.engine.session_controls import SessionControls
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
@@ -26,7 +27,7 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Literal
 
     from yume_shim.engine.hook_seams import HookSeams
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
 
 MAX_KNOWN_UUIDS = 10_000
 """How many prompt uuids are remembered to recognise a repeated one."""
+MAX_STEERING = 100
+"""Prompts that may wait to join a turn."""
 NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
-class Session:
+class Session(SessionControls):
     """Owns the conversation and the queue of commands.
 
     `run` and the private methods after it belong to the session's thread. Every public method before it may be called
@@ -71,6 +74,8 @@ class Session:
         """The stop signal of the work that runs or runs next; None if there is none."""
         self._reason: InterruptReason = "user"
         self._running = False
+        self._steering: list[UserInput] = []
+        """Prompts that are to join the running turn."""
         self._known_uuids: dict[str, None] = {}
         self._leaving = False
         self._seams: HookSeams | None = None
@@ -95,6 +100,11 @@ class Session:
     def session_id(self) -> str:
         """The id of the session: `/clear` changes it."""
         return self._conversation.session_id
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the session is being ended before its input has ended."""
+        return self._leaving
 
     def info(self) -> SessionInfo:
         """The session as it is now."""
@@ -127,6 +137,15 @@ class Session:
         cancel.set()
         return True
 
+    def steer(self, prompt: UserInput) -> bool:
+        """Have a prompt join the running turn; False if none runs, or too many wait. It needs a uuid. If the turn ends
+        before the model reads it, it gets a turn of its own."""
+        with self._lock:
+            if not self._running or self._leaving or len(self._steering) >= MAX_STEERING:
+                return False
+            self._steering.append(prompt)
+            return True
+
     def waiting_uuids(self) -> tuple[str, ...]:
         """The uuids of the prompts that wait."""
         return self._inbox.waiting_uuids()
@@ -151,13 +170,6 @@ class Session:
             raise ToolFailed(NO_CHECKPOINTS)
         return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
-    def context_usage(self) -> dict[str, Any]:
-        """How full the context is."""
-        from yume_shim.engine.context_usage import context_usage
-
-        self._conversation.prepare()
-        return context_usage(self._conversation)
-
     def check_model(self, text: str) -> None:
         """Raises BadInvocation if the session could not change to this model."""
         self._resolve(text)
@@ -168,15 +180,6 @@ class Session:
         self._conversation.models.choose(spec)
         self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
         return spec
-
-    def use_thinking_budget(self, tokens: int | None) -> None:
-        """Change the reasoning budget from the next request on."""
-        self._conversation.options.change(thinking_budget=tokens)
-
-    def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
-        """Apply what an SDK sends with `initialize` instead of by flags; None = not given."""
-        given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
-        self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
@@ -299,6 +302,7 @@ class Session:
             self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
+        self._begin_work()
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
         seams = self._hook_seams()
@@ -345,6 +349,8 @@ class Session:
     def _end_work(self) -> None:
         """Mark the work as done: an interrupt from now on stops the next prompt, if one waits."""
         with self._lock:
+            while self._steering:  # the turn ended first
+                self._inbox.put_first(self._steering.pop())
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
@@ -403,17 +409,24 @@ class Session:
         self._end_work()
         self._report_state("idle")
 
-    def _injected(self) -> Sequence[UserInput]:
-        """Take and announce the prompts that arrived while tools ran: they are sent with the results, as the Claude CLI
-        does."""
-        if not self._services.settings.host.merge_waiting:
-            return ()
-        waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._register(prompt)]
-        for prompt in waiting:
-            message = Message("user", prompt.blocks)
-            replay = self._services.settings.host.replay_user_messages
-            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
-        return waiting
+    def _injected(self, finished: bool) -> Sequence[UserInput]:
+        """Take and announce the prompts that join the turn: those of `steer`, and in the Claude forms those that
+        arrived while tools ran, which are sent with the results. `finished`: the model has made no call."""
+        with self._lock:
+            steering, self._steering = self._steering, []
+        waiting: list[UserInput] = []
+        if self._services.settings.host.merge_waiting and not finished:
+            waiting = self._inbox.take_waiting(self._is_plain, later=False)
+        joined: list[UserInput] = []
+        for prompt in (*steering, *waiting):
+            if self._register(prompt):
+                joined.append(prompt)
+                replay = self._services.settings.host.replay_user_messages
+                taken = PromptTaken(
+                    Message("user", prompt.blocks), prompt.content, prompt.uuid, replay, joined=prompt in steering
+                )
+                self._services.emit(taken)
+        return joined
 
     def _register(self, prompt: UserInput) -> bool:
         """Remember the prompt's uuid. False if it was seen before: then the prompt is echoed (if echoing is on) and

@@ -18,6 +18,8 @@ export namespace Flat {
     | PermissionDeniedLine
     | ApprovalNeededLine
     | SessionIdLine
+    | SessionTitleLine
+    | PromptJoinedLine
     | PermissionModeLine
     | ModelLine
     | CompactBoundaryLine
@@ -159,6 +161,20 @@ export namespace Flat {
     subtype: "session_id";
     session_id: string;
     previous_session_id: string;
+    parent_tool_use_id?: string;
+  }
+  /** The session has this title now: by `--name`, by the host's `rename_session`, or made by the model. */
+  interface SessionTitleLine {
+    type: "system";
+    subtype: "session_title";
+    title: string;
+    parent_tool_use_id?: string;
+  }
+  /** A prompt of `steer` joined the running turn: the model reads it with the next request. `uuid` is the one in the answer to `steer`. */
+  interface PromptJoinedLine {
+    type: "system";
+    subtype: "prompt_joined";
+    uuid: string;
     parent_tool_use_id?: string;
   }
   /** The permission mode is now this one: the host set it, its answer to a question did, or a tool. */
@@ -406,6 +422,7 @@ export namespace StreamJson {
     | HookResponseLine
     | SessionStateLine
     | CommandsChangedLine
+    | SessionTitleLine
     | CompactBoundaryLine
     | AssistantLine
     | ApiErrorLine
@@ -573,6 +590,14 @@ export namespace StreamJson {
     type: "system";
     subtype: "commands_changed";
     commands: (Record<string, unknown>)[];
+    session_id: string;
+    uuid: string;
+  }
+  /** The session has this title now: by `--name`, by the host's `rename_session`, or made by the model. */
+  interface SessionTitleLine {
+    type: "system";
+    subtype: "session_title_changed";
+    title: string;
     session_id: string;
     uuid: string;
   }
@@ -1262,10 +1287,12 @@ export namespace Input {
     subtype: "set_cwd";
     path?: string;
   }
-  /** The models that can be used: those of every provider that has a key, from the catalogue and from the lists that endpoints gave earlier. `refresh` asks the endpoints for their lists first, within ten seconds. */
+  /** The models that can be used: those of every provider that has a key, from the catalogue and from the lists that endpoints gave earlier. `provider` lists those of one provider. `refresh` asks the endpoints for their lists first, within ten seconds. */
   interface ListModels {
     subtype: "list_models";
+    provider?: string;
     refresh?: boolean;
+    offset?: number;
   }
   /** The credentials of the config file, by name. */
   interface ListProfiles {
@@ -1483,12 +1510,12 @@ export namespace ControlAnswers {
   interface ProfileAnswer {
     profile: string | null;
   }
-  /** The aliases that can be used, then every model. `refreshed` and `errors` are there after `refresh`: the providers that gave their list, and why others did not. `truncated`: there are more models than fit. */
+  /** The aliases that can be used, then every model. `next_offset` is there when there are more. `refreshed` and `errors` are there after `refresh`: the providers that gave their list, and why others did not. */
   interface ModelsAnswer {
     models: ModelInfo[];
+    next_offset?: number;
     refreshed?: string[];
     errors?: Record<string, string>;
-    truncated?: true;
   }
   /** The credentials of the config file; never their keys. */
   interface ProfilesAnswer {

@@ -104,13 +104,13 @@ class ModelPrices(Record):
 
 @record
 class ModelsAnswer(Record):
-    """The aliases that can be used, then every model. `refreshed` and `errors` are there after `refresh`: the providers
-    that gave their list, and why others did not. `truncated`: there are more models than fit."""
+    """The aliases that can be used, then every model. `next_offset` is there when there are more. `refreshed` and
+    `errors` are there after `refresh`: the providers that gave their list, and why others did not."""
 
     models: list[ModelInfo]
+    next_offset: int | None = ABSENT
     refreshed: list[str] | None = ABSENT
     errors: dict[str, str] | None = ABSENT
-    truncated: Literal[True] | None = ABSENT
 
 
 @record

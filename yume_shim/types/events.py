@@ -41,6 +41,7 @@ from yume_shim.types.side_events import ServerMessage as ServerMessage
 from yume_shim.types.side_events import ServersChanged as ServersChanged
 from yume_shim.types.side_events import TaskEnded as TaskEnded
 from yume_shim.types.side_events import TaskStarted as TaskStarted
+from yume_shim.types.side_events import TitleChanged as TitleChanged
 from yume_shim.types.side_events import TrustAsked as TrustAsked
 from yume_shim.types.value import value
 
@@ -111,6 +112,8 @@ class PromptTaken:
     content: str | tuple[Json, ...]
     uuid: str = ""
     replay: bool = False
+    joined: bool = False
+    """The host sent it to join the running turn (`steer`)."""
     repeated: bool = False
     """Its uuid was seen before, or it is a local command (`/compact`): it is echoed, but not kept as a prompt."""
 
@@ -370,6 +373,7 @@ EngineEvent = (
     | TrustAsked
     | ServersChanged
     | CommandsChanged
+    | TitleChanged
     | HookAsked
     | QuestionWithdrawn
     | HookStarted

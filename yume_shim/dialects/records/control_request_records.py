@@ -139,10 +139,13 @@ class SetCwd(Record):
 @record
 class ListModels(Record):
     """The models that can be used: those of every provider that has a key, from the catalogue and from the lists that
-    endpoints gave earlier. `refresh` asks the endpoints for their lists first, within ten seconds."""
+    endpoints gave earlier. `provider` lists those of one provider. `refresh` asks the endpoints for their lists first,
+    within ten seconds."""
 
     subtype: Literal["list_models"] = "list_models"
+    provider: str | None = ABSENT
     refresh: bool | None = ABSENT
+    offset: int | None = ABSENT
 
 
 @record
