@@ -99,7 +99,7 @@ class OpenWorld:
         if after == self._before:
             return any(mark in done.stdout for mark in MARKS)
         changed = {name for name in after.keys() | self._before.keys() if after.get(name) != self._before.get(name)}
-        for top in {os.path.join(*name.split(os.sep)[:2]) for name in changed}:
+        for top in sorted({os.path.join(*name.split(os.sep)[:2]) for name in changed}):
             self._restore(top)
         return True
 
@@ -110,8 +110,8 @@ class OpenWorld:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+        path.parent.mkdir(exist_ok=True)  # a row may have removed or moved the parent
         if kept.is_dir() and not kept.is_symlink():
-            path.parent.mkdir(exist_ok=True)
             shutil.copytree(kept, path, symlinks=True)
         elif os.path.lexists(kept):
             shutil.copy2(kept, path, follow_symlinks=False)

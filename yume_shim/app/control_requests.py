@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from yume_shim.app.lazy_hooks import LazyHooks
     from yume_shim.app.lazy_mcp import LazyMcp
+    from yume_shim.app.lazy_tasks import LazyTasks
     from yume_shim.app.model_requests import ModelParts
     from yume_shim.app.providers import Providers
     from yume_shim.app.session_requests import SessionParts
@@ -46,6 +47,7 @@ class ControlRequests:
         settings: Settings,
         mcp: LazyMcp,
         hooks: LazyHooks,
+        tasks: LazyTasks,
         models: tuple[Json, ...],
         version: str,
         *,
@@ -56,8 +58,9 @@ class ControlRequests:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
-        self._mcp, self._hooks = mcp, hooks
         self._session_parts, self._model_parts = session_parts, model_parts
+        self._mcp, self._hooks, self._tasks = mcp, hooks, tasks
+        self._initialized = False
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handler of each subtype."""
@@ -87,7 +90,7 @@ class ControlRequests:
             **{subtype: self._session_request(subtype) for subtype in SESSION_REQUESTS},
         }
 
-    def _initialize(self, body: Json) -> Json:
+    def _initialize(self, body: Json) -> Json | ReplyThen:
         """Apply what SDKs send here instead of by flags."""
         hooks = body.get("hooks")
         if isinstance(hooks, dict):
@@ -96,17 +99,25 @@ class ControlRequests:
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):
             prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
+        style, exclude = body.get("outputStyle"), body.get("excludeDynamicSections")
         self._session.apply_initialize(
-            prompt if isinstance(prompt, str) else None,
-            append if isinstance(append, str) else None,
-            schema if isinstance(schema, dict) else None,
+            system_prompt=prompt if isinstance(prompt, str) else None,
+            append_system_prompt=append if isinstance(append, str) else None,
+            schema=schema if isinstance(schema, dict) else None,
+            output_style=style if isinstance(style, str) and style else None,
+            exclude_dynamic=exclude if isinstance(exclude, bool) else None,
         )
-        return self._about()
+        answer = self._about()
+        if not self._initialized:
+            self._initialized = True
+            return answer
+        return ReplyThen(answer, self._tasks.report)  # a host that begins again learns what runs
 
     def _about(self) -> Json:
         parts = self._mcp.parts
         commands = parts.told_commands() if parts is not None else ()
-        return initialize_body(self._session.info(), self._models, self._version, commands)
+        styles = self._session.output_styles()
+        return initialize_body(self._session.info(), self._models, self._version, commands, styles)
 
     def _start_host_servers(self, body: Json) -> None:
         """MCP servers in the host's process: those it names here, and those of `--mcp-config`."""

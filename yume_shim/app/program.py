@@ -7,6 +7,7 @@ import os
 from yume_shim import CLAUDE_VERSION
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
+from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
 from yume_shim.app.start import host_answers
 from yume_shim.catalog.cost import cost_usd
@@ -58,13 +59,14 @@ class Program:
         settings, opened = startup.settings, startup.opened
         home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
+        self._tasks = LazyTasks(self._emit, startup.ids.uuid, lambda: self._session.notify)
         self._tools = open_builtin_tools(
             settings,
             results_folder,
             tool_environment(settings),
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
-            on_task=self._emit,
+            tasks=self._tasks.open,
             secrets=startup.keys.secrets,
         )
         self._gate = Permissions(
@@ -111,7 +113,7 @@ class Program:
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
-            tasks=self._tools,
+            tasks=self._tasks.get,
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
@@ -140,6 +142,8 @@ class Program:
             if startup.flat:  # a flat host has read the text of a block before the block is complete
                 self._store.write_open_text()
             self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
+        if self._startup.flat:  # a Claude form finishes its turn without a reader
+            self._output.writer.watch_reader()
         try:
             if self._settings.session.name:
                 from yume_shim.types.events import TitleChanged
@@ -155,6 +159,8 @@ class Program:
                 self._responder.finish(lambda: self._session.leaving)
         finally:
             self._questions.close()
+            self._tools.closing()
+            self._tasks.close()
             self._mcp.close()
             self._tools.close()
             self._providers.close()
@@ -207,6 +213,7 @@ class Program:
             self._settings,
             self._mcp,
             self._hooks,
+            self._tasks,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
@@ -248,9 +255,11 @@ class Program:
 
     def _stop(self, reason: InterruptReason) -> None:
         """Stop the turn and end the session; a shutdown prints nothing more."""
+        self._questions.close()
+        self._tools.closing()
+        self._tasks.stop_all()  # reported before the output of a shutdown ends
         if reason == "shutdown":
             self._output.events.mute()
-        self._questions.close()
         self._session.shut_down(reason)
 
     def _on_host_gone(self, _: str) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.host.event_output import Listener
+    from yume_shim.host.signals import Signals
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
@@ -76,6 +77,7 @@ def run(
         program.run()
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
+    signals.settle()
     gone, compacted = startup.output.writer.gone, not program.compact_failed()
     return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
 
@@ -167,6 +169,7 @@ class Startup:
             additional_directories=folders,
             slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
+            output_style=self.settings.instructions.output_style,
         )
 
     def _waiting_servers(self) -> tuple[Json, ...]:
@@ -197,17 +200,24 @@ class EarlySignals:
 
     def __init__(self) -> None:
         self._latch = Latch()
+        self._signals: Signals | None = None
 
     @property
     def received(self) -> str:
         """The name of the signal; "" = none yet."""
-        return self._latch.value
+        return self._latch.value or (self._signals.first if self._signals is not None else "")
 
     def start(self, shutdown: float) -> None:
         """Install the handlers; `shutdown` is the number of seconds that an orderly end may take."""
         from yume_shim.host.signals import Signals
 
-        Signals(self.receive, shutdown).install()
+        self._signals = Signals(self.receive, shutdown)
+        self._signals.install()
+
+    def settle(self) -> None:
+        """Make sure that `received` knows of every signal that has arrived."""
+        if self._signals is not None:
+            self._signals.settle()
 
     def receive(self, name: str) -> None:
         """Record a signal; runs on the thread of signals. Only the first one counts."""

@@ -8,7 +8,7 @@ does not begin with "-", "repeat" takes one value each time it is given.
 
 from __future__ import annotations
 
-from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES
+from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES, PROMPT_SIZES
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -106,12 +106,24 @@ FLAGS: tuple[Flag, ...] = (
     _value("--idle-timeout", "seconds", "Longest silence inside a stream", ours=True),
     _value("--response-timeout", "seconds", "Longest single response", ours=True),
     _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
+    _value("--background-timeout", "seconds", "How long the end of input waits for background tasks (600)", ours=True),
     _value("--on-cut", "how", "What to do after an interrupted stream", choices=("continue", "restart"), ours=True),
     # --- system prompt and answer
     _value("--system-prompt", "text", "Replace the default system prompt"),
     _value("--system-prompt-file", "file", "The same, from a file"),
     _value("--append-system-prompt", "text", "Add to the end of the system prompt"),
     _value("--append-system-prompt-file", "file", "The same, from a file"),
+    _switch(
+        "--exclude-dynamic-system-prompt-sections",
+        "Facts about the machine go before the first prompt: the system prompt is the same everywhere",
+    ),
+    _value(
+        "--prompt-size",
+        "size",
+        "A short system prompt and few tools: auto = for models with a small window",
+        choices=PROMPT_SIZES,
+        ours=True,
+    ),
     _value("--json-schema", "schema", "Require an answer that matches a JSON Schema"),
     # --- limits
     _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
@@ -166,7 +178,6 @@ FLAGS: tuple[Flag, ...] = (
     # --- accepted without effect
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
-    _switch("--exclude-dynamic-system-prompt-sections", "Dynamic prompt parts", "accepted"),
     _value("--plugin-dir", "dir", "Plugins", "accepted", kind="repeat"),
     _value("--plugin-dir-no-mcp", "dir", "Plugins", "accepted", kind="repeat"),
     _value("--autocompact", "tokens", "Automatic compaction window"),

@@ -33,8 +33,8 @@ class FlatOrder:
     def __init__(self) -> None:
         self._state = "new"
         """new; idle: between turns; turn: inside one; stopped: after `interrupt`; over: `message_stop` must follow."""
-        self._announced = False
-        """Turns are announced by `turn_started`."""
+        self._announced: bool | None = None
+        """Whether turns are announced by `turn_started`: the first one decides."""
         self._running: dict[str | None, str] = {}
         """Conversation (the parent call, None = the main one) → its running call."""
         self._parents: set[str] = set()
@@ -88,7 +88,7 @@ class FlatOrder:
         if kind == "system" and subtype == "turn_started":
             if self._state in ("turn", "stopped"):
                 yield "a turn starts before `result` of the turn before"
-            self._announced, self._state = True, "turn"
+            self._announced, self._state = self._announced is not False, "turn"
             return
         if kind == "message_stop":
             yield "`message_stop` without `result`"
@@ -96,6 +96,7 @@ class FlatOrder:
         if kind not in _FLAT_TURN and not (kind == "system" and subtype in _ABOUT_CALLS):
             return
         if self._state == "idle":
+            self._announced = self._announced or False
             if self._announced:
                 yield "a second `result`: no turn runs" if kind == "result" else f"`{kind}` outside a turn"
             self._state = "turn"

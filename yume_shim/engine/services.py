@@ -48,6 +48,10 @@ def _no_hooks() -> Hooks | None:
     return None
 
 
+def _no_tasks() -> BackgroundTasks | None:
+    return None
+
+
 @value
 class EngineServices:
     """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
@@ -80,7 +84,8 @@ class EngineServices:
     hooks: Callable[[], Hooks | None] = _no_hooks
     """The hooks as they are now: a host may register some later. None = there are none."""
     checkpoints: FileCheckpoints | None = None
-    tasks: BackgroundTasks | None = None
+    tasks: Callable[[], BackgroundTasks | None] = _no_tasks
+    """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
     agent_id: str = ""

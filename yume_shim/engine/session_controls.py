@@ -4,7 +4,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from yume_shim.engine.conversation import Conversation
@@ -50,7 +49,12 @@ class SessionControls:
         """Change the reasoning budget from the next request on."""
         self._conversation.options.change(thinking_budget=tokens)
 
-    def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
-        """Apply what an SDK sends with `initialize` instead of by flags; None = not given."""
-        given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
+    def apply_initialize(self, **given: Any) -> None:
+        """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
+
+    def output_styles(self) -> list[str]:
+        """The output styles that a user can choose."""
+        from yume_shim.engine.instructions import style_names
+
+        return style_names(self._services)

@@ -116,19 +116,25 @@ def described(name: str) -> Json:
     return {"name": name, "description": "", "argumentHint": ""}
 
 
-def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str, commands: tuple[Json, ...] = ()) -> Json:
+def initialize_body(
+    info: SessionInfo,
+    models: tuple[Json, ...],
+    version: str,
+    commands: tuple[Json, ...] = (),
+    styles: list[str] | None = None,
+) -> Json:
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
     `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are those of MCP servers,
-    with descriptions.
+    with descriptions, `styles` the output styles that can be chosen.
     """
     others = {command["name"] for command in commands}
     own = [described(name) for name in info.slash_commands if name not in others]
     return {
         "commands": [*own, *commands],
         "agents": [{"name": name, "description": ""} for name in info.agents],
-        "output_style": "default",
-        "available_output_styles": ["default"],
+        "output_style": info.output_style,
+        "available_output_styles": styles or ["default"],
         "models": list(models),
         "account": {"tokenSource": "none", "apiKeySource": info.api_key_source, "apiProvider": info.provider},
         "pid": os.getpid(),

@@ -17,6 +17,12 @@ export namespace Flat {
     | ProgressLine
     | PermissionDeniedLine
     | ApprovalNeededLine
+    | FlatTaskStarted
+    | FlatTaskUpdated
+    | FlatTaskProgress
+    | FlatTaskNotification
+    | FlatTasksChanged
+    | TurnStartedLine
     | SessionIdLine
     | SessionTitleLine
     | PromptJoinedLine
@@ -48,6 +54,7 @@ export namespace Flat {
     protocol: "flat/1";
     version: string;
     resumed: boolean;
+    output_style?: string;
     parent_tool_use_id?: string;
   }
   /** The process cannot start; sent in place of `init`. */
@@ -155,6 +162,71 @@ export namespace Flat {
     timeout_ms: number;
     parent_tool_use_id?: string;
   }
+  /** A command or agent goes on in the background, or (not `is_backgrounded`) a command has been running for some seconds or an agent has begun. An agent's line also has its kind, its prompt and how deep it is nested. */
+  interface FlatTaskStarted {
+    type: "system";
+    subtype: "task_started";
+    task_id: string;
+    run_id: string;
+    tool_use_id: string;
+    description: string;
+    subagent_type?: string;
+    is_backgrounded: boolean;
+    spawn_depth?: number;
+    parent_task_id?: string;
+    task_type: "local_bash" | "local_agent";
+    prompt?: string;
+    parent_tool_use_id?: string;
+  }
+  /** A task has ended, or it has moved into the background (`patch.is_backgrounded`). */
+  interface FlatTaskUpdated {
+    type: "system";
+    subtype: "task_updated";
+    task_id: string;
+    run_id: string;
+    patch: TaskPatch;
+    parent_tool_use_id?: string;
+  }
+  /** An agent has called a tool. */
+  interface FlatTaskProgress {
+    type: "system";
+    subtype: "task_progress";
+    task_id: string;
+    run_id: string;
+    tool_use_id: string;
+    description: string;
+    subagent_type?: string;
+    usage: TaskFigures;
+    last_tool_name: string;
+    parent_tool_use_id?: string;
+  }
+  /** A task has ended. `output_file` has the output of a command, "" if there is none. */
+  interface FlatTaskNotification {
+    type: "system";
+    subtype: "task_notification";
+    task_id: string;
+    run_id: string;
+    tool_use_id: string;
+    status: "completed" | "failed" | "stopped";
+    output_file: string;
+    summary: string;
+    usage?: TaskFigures;
+    parent_tool_use_id?: string;
+  }
+  /** The tasks that run in the background, whenever they have changed. */
+  interface FlatTasksChanged {
+    type: "system";
+    subtype: "background_tasks_changed";
+    tasks: ListedTask[];
+    parent_tool_use_id?: string;
+  }
+  /** A turn begins that no prompt of the host asked for: `origin` says why. It has its own `result` and `message_stop`. */
+  interface TurnStartedLine {
+    type: "system";
+    subtype: "turn_started";
+    origin: Origin;
+    parent_tool_use_id?: string;
+  }
   /** The session continues under another id. */
   interface SessionIdLine {
     type: "system";
@@ -241,7 +313,7 @@ export namespace Flat {
     reason: "user" | "signal" | "shutdown";
     parent_tool_use_id?: string;
   }
-  /** The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the request that failed. */
+  /** The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the request that failed; `origin` says why a turn began without a prompt of the host. */
   interface ResultLine {
     type: "result";
     subtype: "success" | "cancelled" | "error_max_turns" | "error_max_budget_usd" | "error_provider" | "error_auth" | "error_during_execution" | "error_max_structured_output_retries";
@@ -261,6 +333,7 @@ export namespace Flat {
     cost_estimated?: true;
     structured_output?: unknown;
     request_id?: string;
+    origin?: Origin;
     parent_tool_use_id?: string;
   }
   /** Nothing more of this turn follows; sent right after `result`. */
@@ -294,6 +367,32 @@ export namespace Flat {
     name: string;
     source: string;
     reason: "untrusted" | "asking" | "managed";
+  }
+  /** What has changed about a task: its end (`end_time` in milliseconds), or that it now runs in the background. */
+  interface TaskPatch {
+    status?: "completed" | "failed" | "killed";
+    end_time?: number;
+    is_backgrounded?: true;
+  }
+  /** What an agent has used so far. */
+  interface TaskFigures {
+    total_tokens: number;
+    tool_uses: number;
+    duration_ms: number;
+  }
+  /** A task that runs in the background. */
+  interface ListedTask {
+    task_id: string;
+    run_id: string;
+    task_type: "local_bash" | "local_agent";
+    description: string;
+  }
+  /** Why a turn began without a prompt of the host: the task `task_id` has ended. */
+  interface Origin {
+    kind: "task-notification";
+    producer: "session-task";
+    runId: string;
+    task_id: string;
   }
   /** Tokens of a turn. */
   interface FlatUsage {
@@ -415,7 +514,10 @@ export namespace StreamJson {
     | ApiRetryLine
     | ModelFallbackLine
     | TaskStartedLine
+    | TaskUpdatedLine
+    | TaskProgressLine
     | TaskNotificationLine
+    | TasksChangedLine
     | PermissionDeniedLine
     | InformationalLine
     | HookStartedLine
@@ -454,7 +556,7 @@ export namespace StreamJson {
     terminal_slash_commands: string[];
     apiKeySource: string;
     claude_code_version: string;
-    output_style: "default";
+    output_style: string;
     agents: string[];
     skills: string[];
     plugins: (Record<string, unknown>)[];
@@ -501,27 +603,66 @@ export namespace StreamJson {
     session_id: string;
     uuid: string;
   }
-  /** A command continues in the background, or (not `is_backgrounded`) has been running for some seconds. */
+  /** A task goes on in the background, or (not `is_backgrounded`) the conversation waits for it. */
   interface TaskStartedLine {
     type: "system";
     subtype: "task_started";
     task_id: string;
+    run_id: string;
     tool_use_id: string;
     description: string;
-    task_type: "local_bash";
+    subagent_type?: string;
     is_backgrounded: boolean;
+    spawn_depth?: number;
+    parent_task_id?: string;
+    task_type: "local_bash" | "local_agent";
+    prompt?: string;
     session_id: string;
     uuid: string;
   }
-  /** A task of `task_started` has ended. */
+  /** A task has ended, or has moved into the background. */
+  interface TaskUpdatedLine {
+    type: "system";
+    subtype: "task_updated";
+    task_id: string;
+    run_id: string;
+    patch: TaskPatch;
+    session_id: string;
+    uuid: string;
+  }
+  /** An agent has called a tool. */
+  interface TaskProgressLine {
+    type: "system";
+    subtype: "task_progress";
+    task_id: string;
+    run_id: string;
+    tool_use_id: string;
+    description: string;
+    subagent_type?: string;
+    usage: TaskFigures;
+    last_tool_name: string;
+    session_id: string;
+    uuid: string;
+  }
+  /** A task has ended. */
   interface TaskNotificationLine {
     type: "system";
     subtype: "task_notification";
     task_id: string;
+    run_id: string;
     tool_use_id: string;
     status: "completed" | "failed" | "stopped";
     output_file: string;
     summary: string;
+    usage?: TaskFigures;
+    session_id: string;
+    uuid: string;
+  }
+  /** The tasks that run in the background have changed, or the host asked for them with a second `initialize`. */
+  interface TasksChangedLine {
+    type: "system";
+    subtype: "background_tasks_changed";
+    tasks: ListedTask[];
     session_id: string;
     uuid: string;
   }
@@ -681,6 +822,7 @@ export namespace StreamJson {
     api_error_status: number | null;
     api_error_type?: string;
     terminal_reason?: string;
+    origin?: Origin;
     local_command?: string;
     structured_output?: unknown;
     request_id?: string;
@@ -708,6 +850,7 @@ export namespace StreamJson {
     model_usage_since_last_result?: Record<string, ModelFigures>;
     errors: string[];
     terminal_reason?: string;
+    origin?: Origin;
     local_command?: string;
     structured_output?: unknown;
     request_id?: string;
@@ -792,6 +935,25 @@ export namespace StreamJson {
     name: string;
     source: string;
     reason: "untrusted" | "asking" | "managed";
+  }
+  /** What has changed about a task: its end (`end_time` in milliseconds), or that it now runs in the background. */
+  interface TaskPatch {
+    status?: "completed" | "failed" | "killed";
+    end_time?: number;
+    is_backgrounded?: true;
+  }
+  /** What an agent has used so far. */
+  interface TaskFigures {
+    total_tokens: number;
+    tool_uses: number;
+    duration_ms: number;
+  }
+  /** A task that runs in the background. */
+  interface ListedTask {
+    task_id: string;
+    run_id: string;
+    task_type: "local_bash" | "local_agent";
+    description: string;
   }
   /** Estimated sizes of the history in tokens. `cumulative_dropped_tokens` counts all compactions of the session. */
   interface CompactMetadata {
@@ -892,6 +1054,13 @@ export namespace StreamJson {
     tool_name: string;
     tool_use_id: string;
     tool_input: Record<string, unknown>;
+  }
+  /** Why a turn began without a prompt of the host: the task `task_id` has ended. */
+  interface Origin {
+    kind: "task-notification";
+    producer: "session-task";
+    runId: string;
+    task_id: string;
   }
   /** May this call run? Some hosts allow a call unasked when `tool_use_id` is missing, so it is always there. */
   interface CanUseTool {

@@ -46,7 +46,7 @@ class InitLine(Record):
     terminal_slash_commands: list[str]
     apiKeySource: str
     claude_code_version: str
-    output_style: Literal["default"] = "default"
+    output_style: str
     agents: list[str]
     skills: list[str]
     plugins: list[Json]
@@ -94,32 +94,6 @@ class ModelFallbackLine(ChildSystemLine):
     original_model: str
     fallback_model: str
     content: str
-
-
-@record
-class TaskStartedLine(SystemLine):
-    """A command continues in the background, or (not `is_backgrounded`) has been running for some seconds."""
-
-    type: Literal["system"] = "system"
-    subtype: Literal["task_started"] = "task_started"
-    task_id: str
-    tool_use_id: str
-    description: str
-    task_type: Literal["local_bash"] = "local_bash"
-    is_backgrounded: bool
-
-
-@record
-class TaskNotificationLine(SystemLine):
-    """A task of `task_started` has ended."""
-
-    type: Literal["system"] = "system"
-    subtype: Literal["task_notification"] = "task_notification"
-    task_id: str
-    tool_use_id: str
-    status: Literal["completed", "failed", "stopped"]
-    output_file: str
-    summary: str
 
 
 @record

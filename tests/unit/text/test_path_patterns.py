@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.timing import cheap
-from yume_shim.tools.search.patterns import PathPattern, anywhere, expand_braces
+from yume_shim.text.path_patterns import PathPattern, anywhere, expand_braces
 
 
 @pytest.mark.parametrize(

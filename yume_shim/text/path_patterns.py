@@ -157,3 +157,30 @@ def _class_end(name: str, place: int) -> int:
     first = place + 1 if name[place : place + 1] in ("!", "^") else place
     end = name.find("]", first + 1)
     return end + 1 if end > 0 else 0
+
+
+class PathList:
+    """A list of patterns as an ignore file means them: one with a slash starts at the top, one without matches at any
+    depth, a folder includes what is below it, `!` excludes again, and the last pattern that matches counts."""
+
+    def __init__(self, patterns: tuple[str, ...]) -> None:
+        """A pattern that cannot be used (too many alternatives) matches nothing."""
+        self._tests: list[tuple[bool, PathPattern, PathPattern]] = []
+        for pattern in patterns:
+            chosen = not pattern.startswith("!")
+            bare = (pattern if chosen else pattern[1:]).removesuffix("/**").rstrip("/").removeprefix("./")
+            if not bare.strip("/"):
+                continue
+            from_top = bare.lstrip("/") if "/" in bare else f"**/{bare}"
+            try:
+                self._tests.append((chosen, PathPattern(from_top), PathPattern(f"{from_top}/**")))
+            except (ValueError, re.error):
+                continue
+
+    def matches(self, path: str) -> bool:
+        """Is this relative path, with `/` between its names, in the list?"""
+        found = False
+        for chosen, itself, below in self._tests:
+            if found is not chosen and (itself.matches(path) or below.matches(path)):
+                found = chosen
+        return found
