@@ -196,6 +196,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "ANTHROPIC_MODEL": "Model to use, after `YUME_MODEL`",
     "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD": "1 = read the instruction files of additional folders, too",
     "CLAUDE_CODE_API_KEY_HELPER_TTL_MS": "Milliseconds for which the key of `apiKeyHelper` is used",
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1 = stop commands at their time limit; they do not continue in the background",
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "Send `session_state_changed` lines",
     "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "Keep copies of files that tools change, for `rewind_files`",
     "CLAUDE_CODE_ENTRYPOINT": "Written into transcripts",

@@ -237,6 +237,10 @@ class Task(Protocol):
         """Wait for its end; False if the time is up first."""
         ...
 
+    def then(self, call: Callable[[], None]) -> None:
+        """Call this when it has ended, at once if it has."""
+        ...
+
 
 class BackgroundTasks(Protocol):
     """The tasks of a session. Safe from any thread."""

@@ -294,7 +294,7 @@ def test_bare_and_restricted(start: Start) -> None:
     s = start("-p", "x", "--restricted")
     assert (s.permissions.confined, s.permissions.rules, s.setting_sources) == (
         True,
-        Rules((), (), ("Bash", "BashOutput", "KillShell")),
+        Rules((), (), ("Bash", "TaskOutput", "TaskStop")),
         (),
     )
 
