@@ -1,7 +1,7 @@
 """The generated parts of docs/protocol/: every line in both directions, every control request, and the objects in them.
 
-Fields and sentences come from the records, examples from docs/protocol/examples.json. A line without an example gets the
-shortest one of its kind from the session goldens.
+Fields and sentences come from the records, examples from docs/protocol/examples.json. A line without an example gets
+the shortest one of its kind from the session goldens.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def requests(examples: Examples) -> str:
     text = ""
     for request, answer in REQUESTS.items():
         definition = describe(request)
-        text += f"\n### `{definition.constants()['subtype']}`\n\n{words(definition)}\n\n{fields(definition, ('subtype',))}"
+        text += (
+            f"\n### `{definition.constants()['subtype']}`\n\n{words(definition)}\n\n{fields(definition, ('subtype',))}"
+        )
         text += f"```json\n{folded(examples.get('requests', request))}\n```\n\n"
         if answer is None:
             text += "The answer has no `response`.\n"
@@ -150,7 +152,9 @@ def questions(examples: Examples) -> str:
     text = ""
     for question, replies in QUESTIONS.items():
         definition = describe(question)
-        text += f"\n### `{definition.constants()['subtype']}`\n\n{words(definition)}\n\n{fields(definition, ('subtype',))}"
+        text += (
+            f"\n### `{definition.constants()['subtype']}`\n\n{words(definition)}\n\n{fields(definition, ('subtype',))}"
+        )
         text += f"```json\n{folded(examples.get('questions', question))}\n```\n"
         for reply in replies:
             text += f"\nAnswer: {words(describe(reply))}\n\n{fields(describe(reply), ())}"
@@ -255,7 +259,8 @@ def type_words(annotation: str, *, optional: bool) -> str:
         "ControlRequestBody": "a request (see below)",
     }
     for name, meaning in named.items():
-        text = text.replace(name, meaning)
+        text = re.sub(rf"\b{name}\b", meaning, text)
+    text = re.sub(r"\bTaskKind\b", " or ".join(f"`{kind}`" for kind in choices(task_file(), "TaskKind")), text)
     text = re.sub(r"Literal\[([^\]]*)\]", lambda found: literal_words(found.group(1)), text)
     words = {"None": "null", "int": "number", "float": "number", "bool": "boolean", "str": "string", "Json": "object"}
     for python, plain in words.items():
@@ -265,6 +270,13 @@ def type_words(annotation: str, *, optional: bool) -> str:
     text = re.sub(r"list\[([^\]]*)\]", r"list of \1", text)
     text = re.sub(r"dict\[string, ([^\]]*)\]", r"object of \1 by name", text)
     return text.replace("|", "or")
+
+
+def task_file() -> str:
+    """The module that defines the kinds of tasks."""
+    from yume_shim.types import tasks
+
+    return tasks.__file__
 
 
 def literal_words(listed: str) -> str:

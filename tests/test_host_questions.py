@@ -23,7 +23,7 @@ FORMS = {
     "stream-json": ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
 }
 KEY = "sk-not-to-be-shown"
-SUBTYPES = {describe(request).constants()["subtype"] for request in REQUESTS}
+SUBTYPES = {str(describe(request).constants()["subtype"]) for request in REQUESTS}
 ENDS = "end_session"
 GIVEN: dict[str, dict[str, Any]] = {
     "set_permission_mode": {"mode": "plan"},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.session import Session
     from yume_shim.host.control import Handler, Later
     from yume_shim.types.blocks import Json
+    from yume_shim.types.effort import Effort
     from yume_shim.types.ports import Emit, Gate
     from yume_shim.types.settings import Settings
 
@@ -174,7 +175,7 @@ class ControlRequests:
         from yume_shim.types.effort import EFFORTS
 
         asked = body.get("effort")
-        effort = next((level for level in EFFORTS if level == asked), None)
+        effort: Effort | None = next((level for level in EFFORTS if level == asked), None)
         if asked is not None and effort is None:
             raise BadLine(f"effort must be one of {', '.join(EFFORTS)}, or null", code="invalid_value")
         self._session.use_effort(effort)

@@ -167,6 +167,8 @@ class FlatDialect:
                 | Compacted()
                 | StartFailed()
                 | ServersChanged()
+                | TitleChanged()
+                | PromptTaken(joined=True)
             ):
                 return [system_line(event)]
             case TurnStarted():
@@ -179,10 +181,6 @@ class FlatDialect:
                 from yume_shim.dialects.hook_lines import flat_hook_line
 
                 return [flat_hook_line(event)]
-            case TitleChanged() | PromptTaken(joined=True):
-                from yume_shim.dialects.flat_lines import session_line
-
-                return [session_line(event)]
             case QuestionWithdrawn():
                 from yume_shim.dialects.records.nested_records import ControlCancel
 

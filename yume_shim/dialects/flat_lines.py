@@ -13,9 +13,11 @@ from yume_shim.dialects.records.flat_records import (
     PermissionDeniedLine,
     PermissionModeLine,
     ProgressLine,
+    PromptJoinedLine,
     ResultLine,
     RetryLine,
     SessionIdLine,
+    SessionTitleLine,
     StartErrorLine,
     ToolResultLine,
     UsageLine,
@@ -29,6 +31,7 @@ from yume_shim.types.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    PromptTaken,
     Retrying,
     ServersChanged,
     SessionChanged,
@@ -41,7 +44,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import PromptTaken, SessionInfo, TurnEnded
+    from yume_shim.types.events import SessionInfo, TurnEnded
     from yume_shim.types.models import Usage
     from yume_shim.types.tasks import TaskOrigin
 
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
         | Notice
         | Compacted
         | StartFailed
+        | TitleChanged
+        | PromptTaken
     )
     """Events that are one `system` line."""
 
@@ -116,15 +121,10 @@ def system_line(event: SystemEvent) -> Json:
             return McpLine(servers=list(event.servers), tools=list(event.tools), commands=commands)
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
-
-
-def session_line(event: TitleChanged | PromptTaken) -> Json:
-    """The line of a new title, or of a prompt that joined the turn."""
-    from yume_shim.dialects.records.flat_records import PromptJoinedLine, SessionTitleLine
-
-    if isinstance(event, TitleChanged):
-        return SessionTitleLine(title=event.title)
-    return PromptJoinedLine(uuid=event.uuid)
+        case TitleChanged():
+            return SessionTitleLine(title=event.title)
+        case PromptTaken():
+            return PromptJoinedLine(uuid=event.uuid)
 
 
 # ---------------------------------------------------------------- failures and results

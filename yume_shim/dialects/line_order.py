@@ -13,10 +13,20 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-_FLAT_TURN = ("text", "thinking", "usage", "tool_use", "tool_result", "interrupt", "result")
+_FLAT_TURN = (
+    "text",
+    "thinking",
+    "usage",
+    "tool_use_delta",
+    "tool_use",
+    "tool_output",
+    "tool_result",
+    "interrupt",
+    "result",
+)
 """Lines of a turn; `system` lines about calls belong to it, too."""
 _ABOUT_CALLS = ("progress", "permission_denied", "approval_needed")
-_OF_ANSWER = ("text", "thinking", "usage", "tool_use")
+_OF_ANSWER = ("text", "thinking", "usage", "tool_use_delta", "tool_use")
 """Lines that no longer come after `interrupt`."""
 _MISSING = {
     "new": "the stream is empty: `init` is missing",
@@ -66,7 +76,7 @@ class FlatOrder:
             yield from self._main(line, kind, subtype)
         elif parent not in self._parents:
             yield f"parent_tool_use_id: there was no call {parent!r}"
-        if kind in ("tool_use", "tool_result") or (kind == "system" and subtype in _ABOUT_CALLS):
+        if kind in ("tool_use", "tool_output", "tool_result") or (kind == "system" and subtype in _ABOUT_CALLS):
             yield from self._call(line, kind, parent)
 
     def _first(self, kind: Any, subtype: Any) -> Iterator[str]:

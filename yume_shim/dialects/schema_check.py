@@ -97,11 +97,12 @@ class SchemaCheck:
 
     def _object(self, value: Json, schema: Json, path: str) -> Iterator[str]:
         fields: Json = schema.get("properties", {})
+        cut = {name for name in fields if value.get(name + CUT_MARK) is True} if not path else ()
         for name in schema.get("required", ()):
-            if name not in value:
+            if name not in value and name not in cut:
                 yield f"{_at(_join(path, name))}missing"
         for name, part in fields.items():
-            if name in value:
+            if name in value and name not in cut:  # of a field that was cut, anything may be missing
                 yield from self._check(value[name], part, _join(path, name))
         others = schema.get("additionalProperties")
         if others is not None:

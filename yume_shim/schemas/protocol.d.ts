@@ -1832,15 +1832,14 @@ export namespace ControlAnswers {
     size: number;
     current?: true;
   }
-  /** One message of a stored conversation. Tool results are messages of the role `user`; `patch` shows what the call changed in `file_path`. `content_truncated`: texts or images were cut to fit. */
+  /** One message of a stored conversation. Tool results are messages of the role `user`; `patch` shows what the call changed in a file. `content_truncated`: texts or images were cut to fit. */
   interface StoredMessage {
     uuid: string;
     role: "user" | "assistant";
     timestamp: string;
     content: (TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | ToolResultBlock | ImageBlock | DocumentBlock | Record<string, unknown>)[];
     model?: string;
-    file_path?: string;
-    patch?: Hunk[];
+    patch?: StoredPatch;
     content_truncated?: true;
   }
   /** One part of the context, or what is free. */
@@ -1907,13 +1906,10 @@ export namespace ControlAnswers {
     source: Base64Source | TextSource;
     title?: string;
   }
-  /** A part of a change. Each line begins with a blank (unchanged), `+` or `-`. */
-  interface Hunk {
-    oldStart: number;
-    oldLines: number;
-    newStart: number;
-    newLines: number;
-    lines: string[];
+  /** A change of one file. */
+  interface StoredPatch {
+    file_path: string;
+    hunks: Hunk[];
   }
   /** Media inside the message. */
   interface Base64Source {
@@ -1931,6 +1927,14 @@ export namespace ControlAnswers {
     type: "text";
     media_type: "text/plain";
     data: string;
+  }
+  /** One place of a unified diff. `lines` begin with a blank, `-`, `+` or a backslash. */
+  interface Hunk {
+    oldStart: number;
+    oldLines: number;
+    newStart: number;
+    newLines: number;
+    lines: string[];
   }
 }
 

@@ -6,7 +6,7 @@ from yume_shim.disk.bounded import open_regular
 from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.transcript_reader import READ_BYTES, lines_of
 from yume_shim.text.codec import dumps, loads_object
-from yume_shim.types.answer_records import Hunk, StoredMessage
+from yume_shim.types.answer_records import Hunk, StoredMessage, StoredPatch
 from yume_shim.types.blocks import Document, Image, Text, ToolResult
 from yume_shim.types.shapes import SYNTHETIC_MODEL, assistant_block, part_block, result_block
 
@@ -65,8 +65,8 @@ def _message(line: Json) -> Json | None:
         timestamp=str(line.get("timestamp", "")),
         content=content,
         model=model if isinstance(model, str) and role == "assistant" else None,
+        patch=_patch(line.get("toolUseResult"), cut),
         content_truncated=True if cut.done else None,
-        **_patch(line.get("toolUseResult"), cut),
     )
     return built if len(dumps(built)) <= MAX_BYTES else _without_content(built)
 
@@ -77,17 +77,16 @@ def _user_block(block: Block) -> Json | None:
     return part_block(block) if isinstance(block, Text | Image | Document) else None
 
 
-def _patch(structured: Any, cut: _Cut) -> Json:
+def _patch(structured: Any, cut: _Cut) -> StoredPatch | None:
     """What a call changed in a file."""
     hunks = structured.get("structuredPatch") if isinstance(structured, dict) else None
     if not isinstance(hunks, list) or not hunks:
-        return {}
+        return None
     read = [_hunk(hunk, cut) for hunk in hunks if isinstance(hunk, dict)]
-    path = structured.get("filePath")
-    return {"patch": read, "file_path": path if isinstance(path, str) else None}
+    return StoredPatch(file_path=str(structured.get("filePath", "")), hunks=read)
 
 
-def _hunk(hunk: Json, cut: _Cut) -> Json:
+def _hunk(hunk: Json, cut: _Cut) -> Hunk:
     def number(name: str) -> int:
         found = hunk.get(name)
         return found if isinstance(found, int) and not isinstance(found, bool) else 0

@@ -198,7 +198,7 @@ class SessionAnswer(Record):
 @record
 class StoredMessage(Record):
     """One message of a stored conversation. Tool results are messages of the role `user`; `patch` shows what the call
-    changed in `file_path`. `content_truncated`: texts or images were cut to fit."""
+    changed in a file. `content_truncated`: texts or images were cut to fit."""
 
     uuid: str
     role: Literal["user", "assistant"]
@@ -214,14 +214,21 @@ class StoredMessage(Record):
         | Json
     ]
     model: str | None = ABSENT
-    file_path: str | None = ABSENT
-    patch: list[Hunk] | None = ABSENT
+    patch: StoredPatch | None = ABSENT
     content_truncated: Literal[True] | None = ABSENT
 
 
 @record
+class StoredPatch(Record):
+    """A change of one file."""
+
+    file_path: str
+    hunks: list[Hunk]
+
+
+@record
 class Hunk(Record):
-    """A part of a change. Each line begins with a blank (unchanged), `+` or `-`."""
+    """One place of a unified diff. `lines` begin with a blank, `-`, `+` or a backslash."""
 
     oldStart: int
     oldLines: int

@@ -130,8 +130,7 @@ def test_a_conversation_is_shown_with_calls_results_and_patches(world: World) ->
             "role": "user",
             "timestamp": "2026-01-02T03:04:05.000Z",
             "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok", "is_error": False}],
-            "file_path": "/f",
-            "patch": [HUNK],
+            "patch": {"file_path": "/f", "hunks": [HUNK]},
         },
         {
             "uuid": "a3",

@@ -109,6 +109,7 @@ TEXT: Line = {"type": "text", "content": "a", "id": "m:0"}
         (TEXT | {"content": 1}, ["content: must be a string, not 1"], ["content: must be a string, not 1"]),
         (TEXT | {"more": 1}, [], ["more: unknown field"]),
         (TEXT | {"content_truncated": True}, [], []),
+        ({"type": "text", "id": "m:0", "content_truncated": True}, [], []),
         ({"type": "fanfare"}, [], ['unknown kind "fanfare"']),
         ({"type": "system", "subtype": "fanfare"}, [], ['unknown kind "system" "fanfare"']),
         ({"content": "a"}, ["type: missing"], ["type: missing", "unknown kind"]),
