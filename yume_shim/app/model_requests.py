@@ -94,17 +94,24 @@ def _endpoints(parts: ModelParts, wanted: str) -> list[Endpoint]:
 def _models(parts: ModelParts, endpoints: list[Endpoint], lists: FactFile, wanted: str) -> Iterator[Json]:
     """The aliases, then each model once; the session's own model is always among them."""
     names = {endpoint.name for endpoint in endpoints}
-    current, shown = parts.current(), set[tuple[str, str]]()
+    current, shown = parts.current(), set[str]()
     if not wanted:
         yield from _aliases(parts, names)
-    if not wanted or current.endpoint.name in names:
-        shown.add((current.endpoint.name, current.id))
+    if not wanted or _is_of(current, names):
+        shown.add(_name(current))
         yield _entry(current, current=True)
     for spec in _specs(parts, endpoints, lists):
-        place = (spec.endpoint.name, spec.id)
-        if spec.endpoint.name in names and place not in shown:
-            shown.add(place)
+        if _is_of(spec, names) and _name(spec) not in shown:
+            shown.add(_name(spec))
             yield _entry(spec)
+
+
+def _is_of(spec: ModelSpec, providers: set[str]) -> bool:
+    return bool({spec.endpoint.name} & providers)
+
+
+def _name(spec: ModelSpec) -> str:
+    return f"{spec.endpoint.name}/{spec.id}"
 
 
 def _specs(parts: ModelParts, endpoints: list[Endpoint], lists: FactFile) -> Iterator[ModelSpec]:
@@ -123,19 +130,18 @@ def _aliases(parts: ModelParts, names: set[str]) -> Iterator[Json]:
             spec = parts.catalog.resolve(row["value"])
         except BadInvocation:
             continue
-        if spec.endpoint.name in names:
+        if _is_of(spec, names):
             yield {**_entry(spec), **row}
 
 
 def _entry(spec: ModelSpec, *, current: bool = False) -> Json:
-    name = f"{spec.endpoint.name}/{spec.id}"
     prices = None
     if spec.prices is not None:
         read, written, cached, kept = spec.prices
         prices = ModelPrices(input=read, output=written, cacheRead=cached, cacheWrite=kept)
     efforts: list[str] = [level for level in EFFORTS if not spec.efforts or level in spec.efforts]
     return ModelInfo(
-        value=name,
+        value=_name(spec),
         resolvedModel=spec.id,
         displayName=spec.id,
         description=_description(spec),
