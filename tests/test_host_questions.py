@@ -35,7 +35,10 @@ GIVEN: dict[str, dict[str, Any]] = {
     "mcp_reconnect": {"serverName": "none"},
     "mcp_toggle": {"serverName": "none"},
     "mcp_message": {"server_name": "none", "message": {}},
+    "mcp_authenticate": {"serverName": "none"},
     "mcp_call": {"serverName": "none", "tool": "t"},
+    "mcp_clear_auth": {"serverName": "none"},
+    "mcp_read_resource": {"serverName": "none", "uri": "ui://x"},
     "stop_task": {"task_id": "none"},
     "cancel_async_message": {"message_uuid": "none"},
     "delete_session": {"session_id": "none"},
@@ -45,7 +48,10 @@ GIVEN: dict[str, dict[str, Any]] = {
 }
 REFUSED = {
     "delete_session": "not_found",
+    "mcp_authenticate": "not_found",
     "mcp_call": "not_found",
+    "mcp_clear_auth": "not_found",
+    "mcp_read_resource": "not_found",
     "mcp_message": "not_found",
     "mcp_reconnect": "not_found",
     "mcp_toggle": "not_found",

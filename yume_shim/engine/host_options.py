@@ -30,7 +30,10 @@ class Options:
     output_style: str = "default"
     exclude_dynamic: bool = False
     """Facts about the machine are not in the system prompt."""
+    keeps_facts: bool = False
+    """A system prompt of an agent is followed by what every model is told about its surroundings."""
     effort: Effort | None = None
+    """None = the model's own."""
 
 
 class HostOptions:

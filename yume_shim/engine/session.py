@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from yume_shim.engine.adjustable_session import AdjustableSession
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
 from yume_shim.engine.prompt_intake import PromptIntake
-from yume_shim.engine.session_controls import SessionControls
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
@@ -45,7 +45,7 @@ MAX_STEERING = 100
 NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
-class Session(SessionControls):
+class Session(AdjustableSession):
     """Owns the conversation and the queue of commands.
 
     `run` and the private methods after it belong to the session's thread. Every public method before it may be called

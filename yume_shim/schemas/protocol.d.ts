@@ -56,6 +56,7 @@ export namespace Flat {
     resumed: boolean;
     output_style?: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The process cannot start; sent in place of `init`. */
   interface StartErrorLine {
@@ -64,8 +65,9 @@ export namespace Flat {
     message: string;
     code: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
-  /** The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session, `commands` the prompts of servers: a prompt `/NAME words` runs one. */
+  /** The MCP servers changed: one connected, failed, or changed its tools. `servers` are `{name, status, source, error?}`, `tools` all tools of the session, `commands` the prompts of servers: a prompt `/NAME words` runs one. */
   interface McpLine {
     type: "system";
     subtype: "mcp";
@@ -73,6 +75,7 @@ export namespace Flat {
     tools: string[];
     commands?: string[];
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A hook's command starts or has ended. */
   interface HookLine {
@@ -85,6 +88,7 @@ export namespace Flat {
     outcome?: "success" | "error" | "cancelled";
     exit_code?: number;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A piece of the model's text, as it streams. `id` is the same for all pieces of one content block. */
   interface TextLine {
@@ -92,6 +96,7 @@ export namespace Flat {
     content: string;
     id: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A piece of the model's reasoning, where the provider shows it. */
   interface ThinkingLine {
@@ -99,12 +104,14 @@ export namespace Flat {
     is_thinking: true;
     thought: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The reasoning block that was shown has ended. */
   interface ThinkingEndLine {
     type: "thinking";
     is_thinking: false;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** Tokens of one model response, sent when it ends. */
   interface UsageLine {
@@ -116,6 +123,7 @@ export namespace Flat {
     reasoning_tokens?: number;
     estimated?: true;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`. */
   interface ToolUseLine {
@@ -124,6 +132,7 @@ export namespace Flat {
     name: string;
     input: Record<string, unknown>;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The result of a tool call: exactly one per `tool_use`. */
   interface ToolResultLine {
@@ -132,15 +141,20 @@ export namespace Flat {
     content: string;
     is_error: boolean;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
-  /** A tool is still running; sent at a fixed interval. */
+  /** A tool is still running; sent at a fixed interval, and with `progress` when the tool says how far it is. */
   interface ProgressLine {
     type: "system";
     subtype: "progress";
     tool_use_id: string;
     tool_name: string;
     elapsed_ms: number;
+    progress?: number;
+    total?: number;
+    message?: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A call was refused without asking the host. */
   interface PermissionDeniedLine {
@@ -150,6 +164,7 @@ export namespace Flat {
     tool_name: string;
     reason: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A call waits for the host's `tool_approval`; sent right after its `tool_use`. */
   interface ApprovalNeededLine {
@@ -161,6 +176,7 @@ export namespace Flat {
     reason: string;
     timeout_ms: number;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A command or agent goes on in the background, or (not `is_backgrounded`) a command has been running for some seconds or an agent has begun. An agent's line also has its kind, its prompt and how deep it is nested. */
   interface FlatTaskStarted {
@@ -177,6 +193,7 @@ export namespace Flat {
     task_type: "local_bash" | "local_agent";
     prompt?: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A task has ended, or it has moved into the background (`patch.is_backgrounded`). */
   interface FlatTaskUpdated {
@@ -186,6 +203,7 @@ export namespace Flat {
     run_id: string;
     patch: TaskPatch;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** An agent has called a tool. */
   interface FlatTaskProgress {
@@ -199,6 +217,7 @@ export namespace Flat {
     usage: TaskFigures;
     last_tool_name: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A task has ended. `output_file` has the output of a command, "" if there is none. */
   interface FlatTaskNotification {
@@ -212,6 +231,7 @@ export namespace Flat {
     summary: string;
     usage?: TaskFigures;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The tasks that run in the background, whenever they have changed. */
   interface FlatTasksChanged {
@@ -219,6 +239,7 @@ export namespace Flat {
     subtype: "background_tasks_changed";
     tasks: ListedTask[];
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A turn begins that no prompt of the host asked for: `origin` says why. It has its own `result` and `message_stop`. */
   interface TurnStartedLine {
@@ -226,6 +247,7 @@ export namespace Flat {
     subtype: "turn_started";
     origin: Origin;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The session continues under another id. */
   interface SessionIdLine {
@@ -234,6 +256,7 @@ export namespace Flat {
     session_id: string;
     previous_session_id: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The session has this title now: by `--name`, by the host's `rename_session`, or made by the model. */
   interface SessionTitleLine {
@@ -241,6 +264,7 @@ export namespace Flat {
     subtype: "session_title";
     title: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A prompt of `steer` joined the running turn: the model reads it with the next request. `uuid` is the one in the answer to `steer`. */
   interface PromptJoinedLine {
@@ -248,6 +272,7 @@ export namespace Flat {
     subtype: "prompt_joined";
     uuid: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The permission mode is now this one: the host set it, its answer to a question did, or a tool. */
   interface PermissionModeLine {
@@ -255,6 +280,7 @@ export namespace Flat {
     subtype: "permission_mode";
     permissionMode: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The model changed, by the host's request or by failover. */
   interface ModelLine {
@@ -264,6 +290,7 @@ export namespace Flat {
     model: string;
     reason: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The history was compacted. The token counts are estimates. */
   interface CompactBoundaryLine {
@@ -274,6 +301,7 @@ export namespace Flat {
     post_tokens: number;
     estimated: true;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A feature was degraded. */
   interface WarningLine {
@@ -282,6 +310,7 @@ export namespace Flat {
     message: string;
     code: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** A request failed and is sent again after `delay_ms`. `status` is left out when no response came. */
   interface RetryLine {
@@ -293,6 +322,7 @@ export namespace Flat {
     code: "auth" | "billing" | "rate_limit" | "overloaded" | "server" | "network" | "tls" | "dns" | "timeout" | "stream_interrupted" | "context_length" | "bad_request" | "not_found" | "refusal" | "protocol" | "bad_input" | "config" | "internal" | "cancelled";
     status?: number;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** An error that the user should see: the provider gave up, or the host's input was refused. `request_id` is the provider's own id of the failed request. */
   interface ErrorLine {
@@ -306,12 +336,14 @@ export namespace Flat {
     provider_code?: string;
     request_id?: string;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The turn was stopped. */
   interface InterruptLine {
     type: "interrupt";
     reason: "user" | "signal" | "shutdown";
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the request that failed; `origin` says why a turn began without a prompt of the host. */
   interface ResultLine {
@@ -329,17 +361,20 @@ export namespace Flat {
     permission_denials: PermissionDenial[];
     stop_reason: string | null;
     modelUsage: Record<string, ModelFigures>;
+    agentUsage?: AgentFigures[];
     cost_unknown?: true;
     cost_estimated?: true;
     structured_output?: unknown;
     request_id?: string;
     origin?: Origin;
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** Nothing more of this turn follows; sent right after `result`. */
   interface MessageStopLine {
     type: "message_stop";
     parent_tool_use_id?: string;
+    agent_id?: string;
   }
   /** Answers a control request of the host. */
   interface ControlResponse {
@@ -426,6 +461,18 @@ export namespace Flat {
     provider?: string;
     costBasis?: "unknown" | "list_price";
   }
+  /** Tokens and cost of one agent at one model, in this process. `agent_id` is absent for the sum of the agents that are too many to be listed. */
+  interface AgentFigures {
+    agent_id?: string;
+    agent_type?: string;
+    model: string;
+    provider: string;
+    inputTokens: number;
+    outputTokens: number;
+    cacheReadInputTokens: number;
+    cacheCreationInputTokens: number;
+    costUSD: number;
+  }
   /** The request was carried out. `request_id` is left out when the request had none, `response` when there is nothing to report. */
   interface ControlSuccess {
     subtype: "success";
@@ -450,6 +497,7 @@ export namespace Flat {
     description?: string;
     decision_reason?: string;
     blocked_path?: string;
+    agent_id?: string;
   }
   /** A hook of the host is called; the answer is the hook's output ({} = no opinion). */
   interface HookCallback {
@@ -675,6 +723,7 @@ export namespace StreamJson {
     message: string;
     decision_reason_type?: string;
     decision_reason?: string;
+    agent_id?: string;
     parent_tool_use_id?: string;
     session_id: string;
     uuid: string;
@@ -763,6 +812,9 @@ export namespace StreamJson {
     aborted?: true;
     user_message_uuid?: string;
     user_message_uuids?: string[];
+    agent_id?: string;
+    subagent_type?: string;
+    task_description?: string;
   }
   /** The turn failed because of the provider: a message that this program wrote, with the cause. `api_error_status` is null when no response came. */
   interface ApiErrorLine {
@@ -789,6 +841,9 @@ export namespace StreamJson {
     isSynthetic?: true;
     isReplay?: true;
     tool_use_result?: unknown;
+    agent_id?: string;
+    subagent_type?: string;
+    task_description?: string;
   }
   /** A partial message, sent when the host asked for them; subagents send none. `abandoned_blocks` says which blocks are void because the answer was stopped or cut. */
   interface StreamEventLine {
@@ -812,6 +867,7 @@ export namespace StreamJson {
     total_cost_usd: number;
     usage: ResultUsage;
     modelUsage: Record<string, ModelFigures>;
+    agentUsage?: AgentFigures[];
     permission_denials: PermissionDenial[];
     result_index: number;
     cost_unknown?: true;
@@ -843,6 +899,7 @@ export namespace StreamJson {
     total_cost_usd: number;
     usage: ResultUsage;
     modelUsage: Record<string, ModelFigures>;
+    agentUsage?: AgentFigures[];
     permission_denials: PermissionDenial[];
     result_index: number;
     cost_unknown?: true;
@@ -903,14 +960,17 @@ export namespace StreamJson {
     session_id: string;
     uuid: string;
   }
-  /** A tool is still running; sent at a fixed interval. `parent_tool_use_id` is the call itself, as in the Claude CLI. */
+  /** A tool is still running; sent at a fixed interval, and with `progress` instead of `heartbeat` when the tool says how far it is. `parent_tool_use_id` is the call itself, as in the Claude CLI. */
   interface ToolProgressLine {
     type: "tool_progress";
     tool_use_id: string;
     tool_name: string;
     parent_tool_use_id: string;
     elapsed_time_seconds: number;
-    heartbeat: true;
+    heartbeat?: true;
+    progress?: number;
+    total?: number;
+    message?: string;
     session_id: string;
     uuid: string;
   }
@@ -1049,6 +1109,18 @@ export namespace StreamJson {
     provider?: string;
     costBasis?: "unknown" | "list_price";
   }
+  /** Tokens and cost of one agent at one model, in this process. `agent_id` is absent for the sum of the agents that are too many to be listed. */
+  interface AgentFigures {
+    agent_id?: string;
+    agent_type?: string;
+    model: string;
+    provider: string;
+    inputTokens: number;
+    outputTokens: number;
+    cacheReadInputTokens: number;
+    cacheCreationInputTokens: number;
+    costUSD: number;
+  }
   /** A call of the turn that was refused. */
   interface PermissionDenial {
     tool_name: string;
@@ -1073,6 +1145,7 @@ export namespace StreamJson {
     description?: string;
     decision_reason?: string;
     blocked_path?: string;
+    agent_id?: string;
   }
   /** A hook of the host is called; the answer is the hook's output ({} = no opinion). */
   interface HookCallback {
@@ -1334,7 +1407,7 @@ export namespace Input {
   interface ControlRequestLine {
     type: "control_request";
     request_id?: string | number;
-    request: Initialize | Interrupt | Steer | CancelAsyncMessage | EndSession | RewindFiles | StopTask | SetPermissionMode | SetModel | SetEffort | SetMaxThinkingTokens | SetProfile | SetCwd | ListModels | ListProfiles | ListTools | ListCommands | ListSessions | GetSession | RenameSession | GenerateSessionTitle | DeleteSession | ForkSession | GetContextUsage | GetSettings | GetBinaryVersion | McpStatus | McpReconnect | McpToggle | McpSetServers | McpMessageIn | McpCall;
+    request: Initialize | Interrupt | Steer | CancelAsyncMessage | EndSession | RewindFiles | StopTask | SetPermissionMode | SetModel | SetEffort | SetMaxThinkingTokens | SetProfile | SetCwd | ListModels | ListProfiles | ListTools | ListCommands | ListSessions | GetSession | RenameSession | GenerateSessionTitle | DeleteSession | ForkSession | GetContextUsage | GetSettings | GetBinaryVersion | McpStatus | McpReconnect | McpToggle | McpSetServers | McpMessageIn | McpCall | McpReadResource | McpAuthenticate | McpClearAuth;
   }
   /** The answer to a `control_request` of ours. */
   interface ControlResponseLine {
@@ -1549,12 +1622,29 @@ export namespace Input {
     server_name: string;
     message: Record<string, unknown>;
   }
-  /** Call a tool of a server for the host itself; nothing is asked. */
+  /** Call a tool of a server for the host itself; nothing is asked. `tool` is a full name (`mcp__server__tool`), or with `serverName` the server's own. `result_not_for_model` answers with the result as the server gave it. */
   interface McpCall {
     subtype: "mcp_call";
-    serverName: string;
     tool: string;
+    serverName?: string;
     arguments?: Record<string, unknown>;
+    result_not_for_model?: boolean;
+  }
+  /** Read a resource of a server that the host shows to its user; `uri` begins with `ui://`. */
+  interface McpReadResource {
+    subtype: "mcp_read_resource";
+    serverName: string;
+    uri: string;
+  }
+  /** Sign in at a server over HTTP or SSE. */
+  interface McpAuthenticate {
+    subtype: "mcp_authenticate";
+    serverName: string;
+  }
+  /** Forget the token of a server over HTTP or SSE, and connect again. */
+  interface McpClearAuth {
+    subtype: "mcp_clear_auth";
+    serverName: string;
   }
   /** The answer itself: its form depends on the question. */
   interface HostSuccess {
@@ -1626,6 +1716,9 @@ export namespace ControlAnswers {
     mcp_set_servers: McpServersAnswer;
     mcp_message: EmptyAnswer;
     mcp_call: McpCallAnswer;
+    mcp_read_resource: McpResourceAnswer;
+    mcp_authenticate: McpSignInAnswer;
+    mcp_clear_auth: EmptyAnswer;
   }
   /** What the Agent SDKs read at the start. `claude_code_version` is the version whose protocol is spoken; `capabilities` names optional protocol features. */
   interface InitializeAnswer {
@@ -1769,6 +1862,15 @@ export namespace ControlAnswers {
   }
   /** The result of the tool, as the server gave it. */
   interface McpCallAnswer {
+  }
+  /** The contents of the resource: `uri`, `mimeType`, and `text` or `blob` (base64). */
+  interface McpResourceAnswer {
+    contents: (Record<string, unknown>)[];
+  }
+  /** With `requiresUserAction`: the host shows `authUrl` to its user; the server is connected when that is done. */
+  interface McpSignInAnswer {
+    authUrl?: string;
+    requiresUserAction: boolean;
   }
   /** A slash command. */
   interface CommandInfo {

@@ -415,3 +415,18 @@ class McpServersAnswer(Record):
 @record
 class McpCallAnswer(Record):
     """The result of the tool, as the server gave it."""
+
+
+@record
+class McpResourceAnswer(Record):
+    """The contents of the resource: `uri`, `mimeType`, and `text` or `blob` (base64)."""
+
+    contents: list[Json]
+
+
+@record
+class McpSignInAnswer(Record):
+    """With `requiresUserAction`: the host shows `authUrl` to its user; the server is connected when that is done."""
+
+    authUrl: str | None = ABSENT
+    requiresUserAction: bool

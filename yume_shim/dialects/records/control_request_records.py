@@ -293,12 +293,39 @@ class McpMessageIn(Record):
 
 @record
 class McpCall(Record):
-    """Call a tool of a server for the host itself; nothing is asked."""
+    """Call a tool of a server for the host itself; nothing is asked. `tool` is a full name (`mcp__server__tool`), or
+    with `serverName` the server's own. `result_not_for_model` answers with the result as the server gave it."""
 
     subtype: Literal["mcp_call"] = "mcp_call"
-    serverName: str
     tool: str
+    serverName: str | None = ABSENT
     arguments: Json | None = ABSENT
+    result_not_for_model: bool | None = ABSENT
+
+
+@record
+class McpReadResource(Record):
+    """Read a resource of a server that the host shows to its user; `uri` begins with `ui://`."""
+
+    subtype: Literal["mcp_read_resource"] = "mcp_read_resource"
+    serverName: str
+    uri: str
+
+
+@record
+class McpAuthenticate(Record):
+    """Sign in at a server over HTTP or SSE."""
+
+    subtype: Literal["mcp_authenticate"] = "mcp_authenticate"
+    serverName: str
+
+
+@record
+class McpClearAuth(Record):
+    """Forget the token of a server over HTTP or SSE, and connect again."""
+
+    subtype: Literal["mcp_clear_auth"] = "mcp_clear_auth"
+    serverName: str
 
 
 if TYPE_CHECKING:
@@ -337,4 +364,7 @@ if TYPE_CHECKING:
         | McpSetServers
         | McpMessageIn
         | McpCall
+        | McpReadResource
+        | McpAuthenticate
+        | McpClearAuth
     )

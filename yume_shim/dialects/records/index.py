@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.dialects.records import (
+    acp_records,
     control_request_records,
     flat_records,
     input_records,
@@ -144,6 +145,9 @@ REQUESTS: Mapping[type[Record], type[Record] | None] = {
     control_request_records.McpSetServers: answer_records.McpServersAnswer,
     control_request_records.McpMessageIn: answer_records.EmptyAnswer,
     control_request_records.McpCall: answer_records.McpCallAnswer,
+    control_request_records.McpReadResource: answer_records.McpResourceAnswer,
+    control_request_records.McpAuthenticate: answer_records.McpSignInAnswer,
+    control_request_records.McpClearAuth: answer_records.EmptyAnswer,
 }
 """Each control request of the host, and what our answer holds (None = a bare success)."""
 QUESTIONS: Mapping[type[Record], tuple[type[Record], ...]] = {
@@ -154,3 +158,15 @@ QUESTIONS: Mapping[type[Record], tuple[type[Record], ...]] = {
     nested_records.TrustFolder: (input_records.TrustReply,),
 }
 """Each question of ours, and what the host's answer holds."""
+ACP: tuple[type[Record], ...] = (
+    acp_records.SessionUpdate,
+    acp_records.CancelRequest,
+    acp_records.PermissionRequest,
+    acp_records.ReadFileRequest,
+    acp_records.WriteFileRequest,
+    acp_records.ElicitationRequest,
+    acp_records.SessionState,
+    acp_records.PromptAnswer,
+    acp_records.PromptFailure,
+)
+"""What `yume-shim acp` prints besides: the protocol of others, so no schema of ours is made of it."""
