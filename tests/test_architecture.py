@@ -24,6 +24,7 @@ HEAVY = PROJECT["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-module-le
 MAY_IMPORT_HEAVY = {
     *(
         "types/ports.py",
+        "types/hooks_port.py",
         "cli/commands.py",
         "cli/session_commands.py",
         "cli/models_command.py",

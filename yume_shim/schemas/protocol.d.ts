@@ -33,6 +33,7 @@ export namespace Flat {
     | RetryLine
     | ErrorLine
     | InterruptLine
+    | RateLimitsLine
     | ResultLine
     | MessageStopLine
     | ControlResponse
@@ -125,12 +126,13 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`. */
+  /** A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`. `input_truncated`: the call was stopped while the model wrote it; `input` has the fields that were complete. */
   interface ToolUseLine {
     type: "tool_use";
     id: string;
     name: string;
     input: Record<string, unknown>;
+    input_truncated?: true;
     parent_tool_use_id?: string;
     agent_id?: string;
   }
@@ -345,6 +347,14 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
+  /** Rate limits that the provider has told, the most used one first; sent when they have changed by a good part. */
+  interface RateLimitsLine {
+    type: "system";
+    subtype: "rate_limits";
+    limits: Limit[];
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
   /** The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the request that failed; `origin` says why a turn began without a prompt of the host. */
   interface ResultLine {
     type: "result";
@@ -364,6 +374,7 @@ export namespace Flat {
     agentUsage?: AgentFigures[];
     cost_unknown?: true;
     cost_estimated?: true;
+    deferred_tool_use?: DeferredCall;
     structured_output?: unknown;
     request_id?: string;
     origin?: Origin;
@@ -429,6 +440,15 @@ export namespace Flat {
     runId: string;
     task_id: string;
   }
+  /** One rate limit. `kind`: what is counted (`requests`, `tokens`, `five_hour` …). `utilization` is the used share, 0 to 1; `resets_at` in seconds since 1970. */
+  interface Limit {
+    kind: string;
+    status: "allowed" | "allowed_warning" | "rejected";
+    limit?: number;
+    remaining?: number;
+    utilization?: number;
+    resets_at?: number;
+  }
   /** Tokens of a turn. */
   interface FlatUsage {
     input_tokens: number;
@@ -472,6 +492,12 @@ export namespace Flat {
     cacheReadInputTokens: number;
     cacheCreationInputTokens: number;
     costUSD: number;
+  }
+  /** The call that a hook has left to the host: it has not run. */
+  interface DeferredCall {
+    id: string;
+    name: string;
+    input: Record<string, unknown>;
   }
   /** The request was carried out. `request_id` is left out when the request had none, `response` when there is nothing to report. */
   interface ControlSuccess {
@@ -586,6 +612,7 @@ export namespace StreamJson {
     | CommandLifecycleLine
     | ConversationResetLine
     | ToolProgressLine
+    | RateLimitLine
     | TranscriptMirrorLine
     | ControlResponse
     | Pong;
@@ -880,6 +907,7 @@ export namespace StreamJson {
     terminal_reason?: string;
     origin?: Origin;
     local_command?: string;
+    deferred_tool_use?: DeferredCall;
     structured_output?: unknown;
     request_id?: string;
     user_message_uuid?: string;
@@ -909,6 +937,7 @@ export namespace StreamJson {
     terminal_reason?: string;
     origin?: Origin;
     local_command?: string;
+    deferred_tool_use?: DeferredCall;
     structured_output?: unknown;
     request_id?: string;
     user_message_uuid?: string;
@@ -973,6 +1002,14 @@ export namespace StreamJson {
     message?: string;
     session_id: string;
     uuid: string;
+  }
+  /** Rate limits that the provider has told; sent when they have changed by a good part. `limits` are all of them. */
+  interface RateLimitLine {
+    type: "rate_limit_event";
+    rate_limit_info: RateLimitInfo;
+    limits: Limit[];
+    uuid: string;
+    session_id: string;
   }
   /** Entries that were written to the transcript, for hosts that keep a copy (`--session-mirror`). */
   interface TranscriptMirrorLine {
@@ -1134,6 +1171,12 @@ export namespace StreamJson {
     runId: string;
     task_id: string;
   }
+  /** The call that a hook has left to the host: it has not run. */
+  interface DeferredCall {
+    id: string;
+    name: string;
+    input: Record<string, unknown>;
+  }
   /** May this call run? Some hosts allow a call unasked when `tool_use_id` is missing, so it is always there. */
   interface CanUseTool {
     subtype: "can_use_tool";
@@ -1175,6 +1218,23 @@ export namespace StreamJson {
     subtype: "trust_folder";
     cwd: string;
     left_out: LeftOut[];
+  }
+  /** The limit that is used most, in the Claude CLI's words. `resetsAt` is in seconds since 1970. */
+  interface RateLimitInfo {
+    status: "allowed" | "allowed_warning" | "rejected";
+    resetsAt?: number;
+    rateLimitType: string;
+    utilization?: number;
+    isUsingOverage: boolean;
+  }
+  /** One rate limit. `kind`: what is counted (`requests`, `tokens`, `five_hour` …). `utilization` is the used share, 0 to 1; `resets_at` in seconds since 1970. */
+  interface Limit {
+    kind: string;
+    status: "allowed" | "allowed_warning" | "rejected";
+    limit?: number;
+    remaining?: number;
+    utilization?: number;
+    resets_at?: number;
   }
   /** The request was carried out. `request_id` is left out when the request had none, `response` when there is nothing to report. */
   interface ControlSuccess {
