@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from tests.helpers import session_cases
 from yume_shim.dialects.line_order import NestedOrder
-from yume_shim.dialects.schema_check import SchemaCheck, load_schema
+from yume_shim.dialects.schema_check import CUT_MARK, SchemaCheck, load_schema
 from yume_shim.dialects.stream_check import StreamCheck
 from yume_shim.text import codec
 
@@ -81,6 +81,8 @@ def test_jsonschema_agrees(dialect: str) -> None:
         if run == dialect:
             for raw in printed(case, dialect):
                 line = json.loads(raw)
+                if any(name.endswith(CUT_MARK) for name in line):
+                    continue  # a schema cannot say that a field may be missing where it was cut
                 kinds.setdefault((line["type"], line.get("subtype"), tuple(line)), line)
     assert len(kinds) > 20
     good = bad = 0
