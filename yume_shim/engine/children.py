@@ -92,8 +92,6 @@ class Children:
             own_cancel = CancelSignal()
             with task.cancel.guard(own_cancel.set):
                 result = run.finish(own_cancel)
-            if result.outcome == "cancelled":
-                raise Cancelled
             return end_of(result, run.child)
 
         self._services.open_tasks().launch(task, work)
