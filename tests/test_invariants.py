@@ -73,6 +73,8 @@ def _readable(given: Line) -> Line:
 
 
 def _asked_by_the_model(content: Any) -> Any:
+    if isinstance(content, list) and all(part["type"] == "text" for part in content):
+        content = "\n".join(part["text"] for part in content)  # as flat does
     return re.sub("^Claude requested", "The model requested", content) if isinstance(content, str) else content
 
 
