@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from yume_shim.app.start import Startup
+    from yume_shim.engine.session import Session
     from yume_shim.extensions.agents.agent_list import AgentList
     from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.models import ToolSpec
@@ -38,6 +39,13 @@ def offered_to(agent: AgentDefinition, specs: Sequence[ToolSpec], *, agents: boo
     limit = ToolLimit(agent.tools, agent.disallowed_tools)
     offered = (*specs, *((agent_spec("", background=False),) if agents else ()))
     return tuple(spec.name for spec in offered if limit.allows(spec))
+
+
+def run_as(session: Session, agent: AgentDefinition, settings: Settings) -> None:
+    """Make the session run as this agent: its effort, and its system prompt unless a flag gives one."""
+    if settings.instructions.system_prompt is None:
+        session.apply_initialize(system_prompt=agent.prompt, keeps_facts=True)
+    session.apply_initialize(effort=agent.effort)
 
 
 def main_agent(settings: Settings, note: Callable[[str], None], *, flat: bool) -> AgentDefinition | None:

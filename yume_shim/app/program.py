@@ -124,7 +124,9 @@ class Program:
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         if startup.agent is not None:
-            session.run_as(startup.agent)
+            from yume_shim.app.agents import run_as
+
+            run_as(session, startup.agent, self._settings)
         return session
 
     def run(self) -> None:

@@ -276,8 +276,8 @@ class BackgroundTasks(Protocol):
         """End one and wait a little for its end; False if none of that id runs. `why` is told to the model."""
         ...
 
-    def stop_all(self, why: str = ..., kind: str = "") -> None:
-        """End all that run in the background, or those of one kind."""
+    def stop_all(self, why: str = ..., kind: str = "", *, wait: bool = True) -> None:
+        """End all that run in the background, or those of one kind; `wait` a little until they have ended."""
         ...
 
 
