@@ -79,13 +79,19 @@ class Children:
             raise Cancelled if cancel.is_set() else HostStopped(None)
         return result
 
-    def launch(self, request: ChildRequest, call_id: str) -> ChildLaunched:
+    def launch(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched:
         """Implements `types.ports.Launch`: run a child in the background."""
         run = self._open(request, call_id, background=True)
         task = run.reports.task
         if task is None or self._services.open_tasks is None:
             run.close()
             raise ToolFailed("No agent can run in the background here.")
+        tasks = self._services.open_tasks()
+        if cancel.is_set():  # the interrupt came before the task was registered, so it was not stopped with the others
+            tasks.mark_seen(run.child.agent_id)
+            run.reports.stopped()
+            run.close()
+            raise Cancelled
         launched = ChildLaunched(run.child.agent_id, run.spec.id, run.transcript)
 
         def work(task: Task) -> TaskEnd:
@@ -94,7 +100,7 @@ class Children:
                 result = run.finish(own_cancel)
             return end_of(result, run.child)
 
-        self._services.open_tasks().launch(task, work)
+        tasks.launch(task, work)
         return launched
 
     def _open(self, request: ChildRequest, call_id: str, *, background: bool) -> _Run:

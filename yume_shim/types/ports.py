@@ -289,9 +289,10 @@ class Spawn(Protocol):
 
 
 class Launch(Protocol):
-    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it."""
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it, Cancelled when the call was
+    interrupted."""
 
-    def __call__(self, request: ChildRequest, call_id: str) -> ChildLaunched: ...
+    def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched: ...
 
 
 class ChildOutput(Protocol):

@@ -59,7 +59,7 @@ class AgentTool:
         request = self.request_for(agent, prompt, str(given.get("model") or ""), given.get("effort"))
         request = replace(request, description=description)
         if context.launch is not None and self._in_background(agent, given.get("run_in_background")):
-            return launched(context.launch(request, call.id), description, prompt)
+            return launched(context.launch(request, call.id, context.cancel), description, prompt)
         if context.spawn is None:
             raise ToolFailed("No agent can be started here.")
         result = context.spawn(request, call.id, context.cancel)
