@@ -23,11 +23,12 @@ from yume_shim.host.imports import one_at_a_time
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
 from yume_shim.types.folders import home_folder
-from yume_shim.types.value import replace
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
@@ -38,10 +39,30 @@ if TYPE_CHECKING:
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
-    from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput
+    from yume_shim.types.models import ModelSpec, ToolSpec
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles
+
+    class SharedHost(Protocol):
+        """The host of several sessions: gets the controls of a session when it can take prompts."""
+
+        def attach(self, controls: SessionControls) -> None: ...
+
+        def files(self, channel: HostRequests) -> HostFiles | None: ...
+
 
 STDIN = 0
+
+
+@value
+class SessionControls:
+    """What the host of a session may do with it, from any thread."""
+
+    session: Session
+    gate: Permissions
+    questions: HostRequests
+    emit: Emit
+    find_tool: Callable[[str], ToolSpec | None]
+    stop: Callable[[InterruptReason], None]
 
 
 class Program:
@@ -52,11 +73,13 @@ class Program:
     handlers of host lines on the stdin reader's; both only call parts that are safe from any thread.
     """
 
-    def __init__(self, startup: Startup, signalled: Callable[[], bool]) -> None:
+    def __init__(self, startup: Startup, signalled: Callable[[], bool], host: SharedHost | None = None) -> None:
+        """`host`: the session is one of several of a process, so it reads no lines itself."""
         self._startup, self._settings, self._log = startup, startup.settings, startup.log
         self._output, self._emit = startup.output, startup.output.emit
-        self._signalled = signalled
+        self._signalled, self._host = signalled, host
         settings, opened = startup.settings, startup.opened
+        self._questions = HostRequests(self._emit, startup.ids)
         home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
         self._tasks = LazyTasks(self._emit, startup.ids.uuid, lambda: self._session.notify)
@@ -68,6 +91,7 @@ class Program:
             host_answers=host_answers(settings, settings.permissions.mode),
             tasks=self._tasks.open,
             secrets=startup.keys.secrets,
+            host_files=host.files(self._questions) if host is not None else None,
         )
         self._gate = Permissions(
             settings,
@@ -78,7 +102,6 @@ class Program:
             shell_cwd=self._tools.shell_folder,
             confiner=self._tools.confiner,
         )
-        self._questions = HostRequests(self._emit, startup.ids)
         self._agents = self._open_agents()
         self._toolbox = Toolbox((self._tools, self._agents))
         if startup.agent is not None:
@@ -86,6 +109,7 @@ class Program:
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
+            one_at_a_time()  # their threads import
             self._mcp.open()
         self._trust_question = self._open_trust_question()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
@@ -149,7 +173,7 @@ class Program:
             if startup.flat:  # a flat host has read the text of a block before the block is complete
                 self._store.write_open_text()
             self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
-        if self._startup.flat:  # a Claude form finishes its turn without a reader
+        if self._startup.flat and self._host is None:  # a Claude form finishes its turn without a reader
             self._output.writer.watch_reader()
         try:
             one_at_a_time()
@@ -201,6 +225,11 @@ class Program:
 
     def _read_lines(self) -> None:
         """JSON lines: start the reader, whose thread handles each line."""
+        if self._host is not None:
+            self._host.attach(
+                SessionControls(self._session, self._gate, self._questions, self._emit, self._toolbox.find, self._stop)
+            )
+            return
         from yume_shim.app.control_requests import ControlRequests
         from yume_shim.app.host_commands import HostCommands
         from yume_shim.host.control import ControlResponder
@@ -291,7 +320,8 @@ class Program:
         from yume_shim.app.mcp import McpParts
 
         names = self._toolbox.names if self._startup.flat else None
-        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
+        secrets = self._startup.keys.secrets
+        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, secrets)
         self._toolbox.add(made.servers)
         return made
 

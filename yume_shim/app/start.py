@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.app.output import OutputLink
     from yume_shim.host.event_output import Listener
     from yume_shim.host.signals import Signals
     from yume_shim.types.agents import AgentDefinition
@@ -91,7 +92,14 @@ class Startup:
     transcripts.
     """
 
-    def __init__(self, settings: Settings, flat: bool, listeners: Sequence[Listener] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        flat: bool,
+        listeners: Sequence[Listener] = (),
+        link: Callable[[Startup], OutputLink] | None = None,
+    ) -> None:
+        """`link` makes the way out of a session that shares its stdout with others."""
         self.settings, self.flat = settings, flat
         self.left_out = settings.left_out
         """What init lines name as not used; the host's answer about the folder changes it."""
@@ -119,7 +127,16 @@ class Startup:
         for warning in (f"{unpriced}: {COUNTS_AS_ZERO}" if unpriced else "", *self._unknown_names()):
             if warning:
                 self.log("warning", warning)
-        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
+        self.output = Output(
+            settings,
+            self.opened,
+            self.clock,
+            self.ids,
+            flat=flat,
+            log=self.log,
+            listeners=listeners,
+            link=link(self) if link is not None else None,
+        )
 
     def _main_agent(self) -> AgentDefinition | None:
         from yume_shim.app.agents import main_agent

@@ -44,6 +44,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
@@ -207,6 +208,7 @@ class FlatDialect:
                 | EntriesWritten()
                 | ResumeFailed()
                 | CommandsChanged()
+                | FileAsked()
             ):
                 return []
 

@@ -46,6 +46,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
@@ -201,7 +202,7 @@ class NestedDialect:
                 if isinstance(event, TaskNotification):
                     self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
                 return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
-            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
+            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so

@@ -31,6 +31,7 @@ from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
 from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
+from yume_shim.types.side_events import FileAsked as FileAsked
 from yume_shim.types.side_events import HookAsked as HookAsked
 from yume_shim.types.side_events import HookEnded as HookEnded
 from yume_shim.types.side_events import HookNotice as HookNotice
@@ -191,11 +192,22 @@ class ToolStarted:
 
 
 @value
+class ProgressReport:
+    """How far a tool is, in units of its own."""
+
+    progress: float
+    total: float | None = None
+    message: str = ""
+
+
+@value
 class ToolProgress:
-    """A call has been running for a while."""
+    """A call has been running for a while, or reports how far it is."""
 
     call: ToolCall
     elapsed_ms: int
+    report: ProgressReport | None = None
+    """What the tool itself says; None = nothing but that it still runs."""
 
 
 @value
@@ -400,6 +412,7 @@ EngineEvent = (
     | ServerMessage
     | ElicitationAsked
     | TrustAsked
+    | FileAsked
     | ServersChanged
     | CommandsChanged
     | HookAsked

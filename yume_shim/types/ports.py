@@ -189,6 +189,19 @@ class Hooks(Protocol):
         ...
 
 
+class HostFiles(Protocol):
+    """Files through the host, which may hold unsaved text of them. Paths are resolved and judged. Safe from any
+    thread; both may raise Cancelled."""
+
+    def read(self, path: str, cancel: Cancel) -> str | None:
+        """The text as the host has it; None if it cannot say: then the file is read from disk."""
+        ...
+
+    def write(self, path: str, text: str, cancel: Cancel) -> bool:
+        """Have the host write the file; False if it does not: then the file is written to disk."""
+        ...
+
+
 class FileCheckpoints(Protocol):
     """Restores what the file tools have changed, prompt by prompt."""
 
