@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.app.agent_servers import AgentServers
+    from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.start import Startup
     from yume_shim.engine.session import Session
     from yume_shim.extensions.agents.agent_list import AgentList
@@ -21,8 +23,14 @@ if TYPE_CHECKING:
 MODEL_VARIABLE = "CLAUDE_CODE_SUBAGENT_MODEL"
 
 
-def agent_tool(startup: Startup, agents: AgentList, *, background: bool) -> AgentTool:
+def agent_tool(startup: Startup, agents: AgentList, mcp: LazyMcp, *, background: bool) -> AgentTool:
     """The tool, with what it needs from the rest of the program."""
+
+    def open_servers(agent: AgentDefinition) -> AgentServers:
+        from yume_shim.app.agent_servers import AgentServers
+
+        return AgentServers(agent, mcp.open(), startup.log)
+
     return AgentTool(
         AgentServices(
             agents=agents,
@@ -30,6 +38,7 @@ def agent_tool(startup: Startup, agents: AgentList, *, background: bool) -> Agen
             log=startup.log,
             background=background,
             model=startup.settings.env.get(MODEL_VARIABLE, ""),
+            open_servers=open_servers,
         )
     )
 

@@ -332,7 +332,7 @@ class Program:
         def make(agents: AgentList) -> AgentTool:
             from yume_shim.app.agents import agent_tool
 
-            return agent_tool(self._startup, agents, background=background)
+            return agent_tool(self._startup, agents, self._mcp, background=background)
 
         def warn(text: str) -> None:
             self._log("warning", text)

@@ -170,7 +170,7 @@ class _Run:
         """Run the loop; returns how it ended."""
         request, services = self._request, self._services
         try:
-            source = None if request.open_tools is None else request.open_tools(cancel)
+            source = None if request.own_tools is None else request.own_tools.open(cancel)
             toolbox = services.toolbox if source is None else services.toolbox.with_source(source)
             services = replace(services, toolbox=_limited(toolbox, request, self.child.depth))
             conversation = self._conversation(services)
@@ -192,8 +192,8 @@ class _Run:
     def close(self) -> None:
         """End what lives as long as the child, and its transcript."""
         try:
-            if self._request.close_tools is not None:
-                self._request.close_tools()
+            if self._request.own_tools is not None:
+                self._request.own_tools.close()
         finally:
             self._output.close()
 

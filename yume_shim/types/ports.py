@@ -308,6 +308,16 @@ class Launch(Protocol):
     def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched: ...
 
 
+class ChildTools(Protocol):
+    """Tools that live as long as one child: the servers of its definition."""
+
+    def open(self, cancel: Cancel) -> ToolSource | None:
+        """Start them, before the child's first request; None = there are none. Never raises."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class ChildOutput(Protocol):
     """Where the events of one child go: they carry the call id of their parent and go to a separate transcript."""
 
