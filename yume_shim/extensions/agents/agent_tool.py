@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.types.effort import Effort
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
+    from yume_shim.types.ports import ChildTools
 
 CLAUDE_NAMES = ("sonnet", "opus", "haiku", "fable")
 """Model names that definitions written for the Claude CLI use. Without a key for them the parent's model is used."""
