@@ -210,6 +210,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "MCP_TOOL_TIMEOUT": "Milliseconds that a call of an MCP tool may take",
     "IS_SANDBOX": "1 = root may skip permissions",
     "MAX_THINKING_TOKENS": "Reasoning budget (`--max-thinking-tokens`)",
+    "YUME_HOOK": "Set for the processes of hooks: those that leave their process group are found by it",
     "TIKTOKEN_CACHE_DIR": "Folder with tiktoken's data, for exact counts",
     "YUME_API": "Wire API (`--api`)",
     "YUME_API_BASE": "Base URL of the endpoint (`--api-base`)",

@@ -83,6 +83,15 @@ class CallRunner:
         """Why hooks end the turn; None = they do not."""
         return self._pipeline.stopped
 
+    @property
+    def deferred(self) -> ToolCall | None:
+        """The call that a hook has left to the host."""
+        return self._pipeline.deferred
+
+    def batch_ended(self, done: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        self._pipeline.batch_ended(done)
+
     def take_notes(self) -> list[str]:
         """Remove and return the notes that hooks added for the model, and the instructions about files that were
         used."""

@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import (
+    PreparedCall,
+)
 from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
-from yume_shim.types.memory import MemoryFile
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskUsage
@@ -128,64 +130,6 @@ class ToolSource(Protocol):
 
     def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
         """Run it; raises ToolFailed or Cancelled."""
-        ...
-
-
-class Hooks(Protocol):
-    """Hooks at the seams of the engine. Methods about calls and `stopping` may raise Cancelled; the others never
-    raise."""
-
-    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
-        """After validation and before the gate decides."""
-        ...
-
-    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
-        """After the tool ran; a failure is an output with `is_error`."""
-        ...
-
-    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
-        """Before the host is asked, or a call is denied because there is none; None = no opinion."""
-        ...
-
-    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
-        """Before the first prompt (startup, resume), after `/clear`, after a compaction; returns text for the model."""
-        ...
-
-    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
-        """Before a prompt runs."""
-        ...
-
-    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
-        """After a file of standing instructions was loaded."""
-        ...
-
-    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        """When the model is done with its answer `text`, in a turn or in a child; `active`: hooks have sent it back to
-        work already."""
-        ...
-
-    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
-        """Before a compaction; the reason why it must not happen, or None."""
-        ...
-
-    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
-        """After a compaction; returns text for the model."""
-        ...
-
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
-        """The same hooks for a child: for its calls, its start, and its end (`stopping`)."""
-        ...
-
-    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
-        """Before a child's first request, on the hooks of `for_agent`; returns text for the child's model."""
-        ...
-
-    def turn_ended(self) -> None:
-        """After each turn: what hooks have left running is ended."""
-        ...
-
-    def session_ended(self, reason: str, cancel: Cancel) -> None:
-        """After the last turn, and before `/clear`."""
         ...
 
 
@@ -354,6 +298,10 @@ class Gate(Protocol):
 
     def directories(self) -> tuple[str, ...]:
         """The additional directories, for init."""
+        ...
+
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        """Whether this permission rule, taken as a deny rule, covers the call; None if the text is no rule."""
         ...
 
     def hides(self, path: str) -> bool:

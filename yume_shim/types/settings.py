@@ -316,6 +316,9 @@ class PermissionSettings:
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()
+    allow_if_trusted: tuple[str, ...] = ()
+    variables_if_trusted: Mapping[str, str] = NOTHING
+    """More allow rules, and variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
     managed_only: bool = False
@@ -372,12 +375,14 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """More sources, used if the host trusts the folder."""
+    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
     fail_closed: bool = False
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
     """Report hooks of all events (`--include-hook-events`)."""
+    http_urls: tuple[str, ...] | None = None
+    http_variables: tuple[str, ...] | None = None
+    """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
 
 
 @value
