@@ -38,6 +38,7 @@ def agent_tool(startup: Startup, agents: AgentList, mcp: LazyMcp, *, background:
             log=startup.log,
             background=background,
             model=startup.settings.env.get(MODEL_VARIABLE, ""),
+            runs_hooks=startup.settings.agents.hooks,
             open_servers=open_servers,
         )
     )

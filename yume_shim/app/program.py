@@ -137,6 +137,7 @@ class Program:
             await_tools=self._await_tools,
             expand=self._mcp.expand,
             hooks=self._hooks.get,
+            own_hooks=self._hooks.with_own,
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,

@@ -114,6 +114,7 @@ class Children:
             running = sum(task.ended is None and task.facts.depth > 0 for task in services.open_tasks().all())
             if running >= MAX_RUNNING:
                 raise ToolFailed(f"{running} agents run already, and no more may: wait until one has ended.")
+        spec = self._model(request)
         agent_id = request.agent_id or "a" + services.ids.uuid().replace("-", "")[-16:]
         child = Child(
             agent_id,
@@ -121,10 +122,11 @@ class Children:
             request.agent_type,
             request.description,
             services.agent_id,
+            provider=spec.endpoint.name,
             depth=self._depth,
             background=background or services.in_background,
         )
-        return _Run(services, self._parent, child, request, self._model(request), self._denials)
+        return _Run(services, self._parent, child, request, spec, self._denials)
 
     def _model(self, request: ChildRequest) -> ModelSpec:
         if request.model is None:
@@ -163,7 +165,7 @@ class _Run:
             agent_types=request.agent_types,
             in_background=child.background,
             gate=services.gate.for_agent(request.permission_mode) if request.permission_mode else services.gate,
-            hooks=_hooks_for(services.hooks, child, request),
+            hooks=_hooks_for(services, child, request),
         )
 
     def finish(self, cancel: CancelSignal) -> ChildResult:
@@ -254,11 +256,15 @@ def _limited(toolbox: Toolbox, request: ChildRequest, depth: int) -> Toolbox:
     return toolbox.limited_to(request.tools, without)
 
 
-def _hooks_for(hooks: Callable[[], Hooks | None], child: Child, request: ChildRequest) -> Callable[[], Hooks | None]:
-    """The hooks as they are at each moment, with the child's name in what they are given."""
+def _hooks_for(services: EngineServices, child: Child, request: ChildRequest) -> Callable[[], Hooks | None]:
+    """The hooks as they are at each moment, with the child's name in what they are given; a child with hooks of its own
+    keeps those of its start."""
+    if request.hooks and services.own_hooks is not None:
+        all_hooks = services.own_hooks(request.hooks, child.agent_type).for_agent(child.agent_id, child.agent_type)
+        return lambda: all_hooks
 
     def get() -> Hooks | None:
-        found = hooks()
+        found = services.hooks()
         return None if found is None else found.for_agent(child.agent_id, child.agent_type)
 
     return get

@@ -41,6 +41,8 @@ class AgentServices:
     """Agents run in the background unless a call or a definition says otherwise."""
     model: str = ""
     """The model of all agents ($CLAUDE_CODE_SUBAGENT_MODEL); "" = their own."""
+    runs_hooks: bool = True
+    """Hooks of definitions run."""
     open_servers: Callable[[AgentDefinition], ChildTools] | None = None
     """The servers of a definition."""
     skill_text: Callable[[str], str | None] | None = None
@@ -90,7 +92,7 @@ class AgentTool:
             max_turns=agent.max_turns,
             effort=effort or agent.effort,
             permission_mode=agent.permission_mode,
-            hooks=agent.hooks,
+            hooks=agent.hooks if services.runs_hooks else {},
             notes=self._skills(agent),
             own_tools=own_tools,
         )
