@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec, ToolSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher
     from yume_shim.types.settings import PermissionSettings
 
     class SharedHost(Protocol):
@@ -144,6 +144,7 @@ class Program:
             tasks=self._tasks.get,
             open_tasks=self._tasks.open,
             open_child=self._open_child,
+            watch=self._make_watcher if self._settings.host.watch_streams else None,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
@@ -332,6 +333,11 @@ class Program:
         made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, secrets)
         self._toolbox.add(made.servers)
         return made
+
+    def _make_watcher(self, cancel: Cancel) -> StreamWatcher:
+        from yume_shim.app.watchers import watcher_maker
+
+        return watcher_maker(self._tools, self._gate)(cancel)
 
     def _open_agents(self) -> LazyAgents:
         settings = self._settings

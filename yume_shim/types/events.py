@@ -20,6 +20,7 @@ from yume_shim.types.host_events import StartFailed as StartFailed
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
+from yume_shim.types.model_events import LimitsReported as LimitsReported
 from yume_shim.types.model_events import ModelEvent as ModelEvent
 from yume_shim.types.model_events import Notice as Notice
 from yume_shim.types.model_events import ResponseEnded as ResponseEnded

@@ -18,6 +18,7 @@ from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskUsage
+from yume_shim.types.watching import StreamStop
 
 Emit = Callable[[Event], str]
 """Sends an event out (store, dialect, stdout) and returns the uuid it was given. Safe from any thread."""
@@ -156,6 +157,23 @@ class FileCheckpoints(Protocol):
     def rewind(self, prompt: str, *, dry_run: bool) -> Json:
         """Restore files as they were before that prompt; raises ToolFailed."""
         ...
+
+
+class CallCheck(Protocol):
+    """Says whether a call can succeed, from the first fields of its input."""
+
+    needs: tuple[str, ...]
+    """The fields that it looks at."""
+
+    def __call__(self, fields: Json, cancel: Cancel) -> str:
+        """Why the call cannot succeed; "" = it may. Reads what it needs once, if reading is permitted; never raises."""
+        ...
+
+
+class StreamWatcher(Protocol):
+    """Sees the events of one answer while it streams, and may stop it. The work per event is bounded."""
+
+    def see(self, event: ModelEvent) -> StreamStop | None: ...
 
 
 class Task(Protocol):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Limit, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
@@ -99,13 +99,14 @@ class UsageLine(UsageFields, FlatLine):
 
 @record
 class ToolUseLine(FlatLine):
-    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's
-    `usage`."""
+    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`.
+    `input_truncated`: the call was stopped while the model wrote it; `input` has the fields that were complete."""
 
     type: Literal["tool_use"] = "tool_use"
     id: str
     name: str
     input: Json
+    input_truncated: Literal[True] | None = ABSENT
 
 
 @record
@@ -306,6 +307,15 @@ class InterruptLine(FlatLine):
 
     type: Literal["interrupt"] = "interrupt"
     reason: Literal["user", "signal", "shutdown"]
+
+
+@record
+class RateLimitsLine(FlatLine):
+    """Rate limits that the provider has told, the most used one first; sent when they have changed by a good part."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["rate_limits"] = "rate_limits"
+    limits: list[Limit]
 
 
 @record
