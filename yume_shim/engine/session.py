@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.task_turns import TaskWait
-    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
@@ -124,14 +123,18 @@ class Session:
         return True
 
     def interrupt(self, reason: InterruptReason) -> bool:
-        """Stop the turn that runs, or the one that is about to start. False if there is none."""
+        """Stop the turn that runs, or the one that is about to start; False if there is none. A user's interrupt also
+        stops the agents in the background, as in the Claude CLI."""
         with self._lock:
             cancel = self._cancel
-            if cancel is None or cancel.is_set():
-                return cancel is not None
-            self._reason = reason
-        cancel.set()
-        return True
+            if cancel is not None and not cancel.is_set():
+                self._reason = reason
+        if cancel is not None:
+            cancel.set()
+        tasks = self._services.tasks() if reason == "user" else None
+        if tasks is not None:
+            tasks.stop_all(kind="local_agent", wait=False)
+        return cancel is not None
 
     def waiting_uuids(self) -> tuple[str, ...]:
         """The uuids of the prompts that wait."""
@@ -190,14 +193,6 @@ class Session:
     def apply_initialize(self, **given: Any) -> None:
         """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
-
-    def run_as(self, agent: AgentDefinition) -> None:
-        """Be this agent: its system prompt, unless the settings have one, and its effort. Called before `run`."""
-        options = self._conversation.options
-        if options.get().system_prompt is None:
-            options.change(system_prompt=agent.prompt, keeps_facts=True)
-        if agent.effort is not None:
-            options.change(effort=agent.effort)
 
     def output_styles(self) -> list[str]:
         """The output styles that a user can choose."""
