@@ -141,6 +141,7 @@ class Program:
             await_tools=self._await_tools,
             expand=self._mcp.expand,
             hooks=self._hooks.get,
+            own_hooks=self._hooks.with_own,
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
@@ -154,7 +155,9 @@ class Program:
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         if startup.agent is not None:
-            session.run_as(startup.agent)
+            from yume_shim.app.agents import run_as
+
+            run_as(session, startup.agent, self._settings)
         return session
 
     def run(self) -> None:
@@ -375,7 +378,7 @@ class Program:
         def make(agents: AgentList) -> AgentTool:
             from yume_shim.app.agents import agent_tool
 
-            return agent_tool(self._startup, agents, background=background)
+            return agent_tool(self._startup, agents, self._mcp, background=background)
 
         def warn(text: str) -> None:
             self._log("warning", text)

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
 
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
-    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.effort import Effort
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import Cancel
@@ -53,14 +52,6 @@ class AdjustableSession:
     def apply_initialize(self, **given: Any) -> None:
         """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
-
-    def run_as(self, agent: AgentDefinition) -> None:
-        """Be this agent: its system prompt, unless the settings have one, and its effort. Called before `run`."""
-        options = self._conversation.options
-        if options.get().system_prompt is None:
-            options.change(system_prompt=agent.prompt, keeps_facts=True)
-        if agent.effort is not None:
-            options.change(effort=agent.effort)
 
     def output_styles(self) -> list[str]:
         """The output styles that a user can choose."""

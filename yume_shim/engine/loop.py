@@ -338,9 +338,9 @@ class Loop:
         """Implements `types.ports.Spawn` for the tools of this loop."""
         return self._children().run(request, call_id, cancel)
 
-    def _launch_child(self, request: ChildRequest, call_id: str) -> ChildLaunched:
+    def _launch_child(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched:
         """Implements `types.ports.Launch`."""
-        return self._children().launch(request, call_id)
+        return self._children().launch(request, call_id, cancel)
 
     def _children(self) -> Children:
         from yume_shim.engine.children import Children

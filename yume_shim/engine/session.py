@@ -133,14 +133,18 @@ class Session(AdjustableSession):
         return True
 
     def interrupt(self, reason: InterruptReason) -> bool:
-        """Stop the turn that runs, or the one that is about to start. False if there is none."""
+        """Stop the turn that runs, or the one that is about to start; False if there is none. A user's interrupt also
+        stops the agents in the background, as in the Claude CLI."""
         with self._lock:
             cancel = self._cancel
-            if cancel is None or cancel.is_set():
-                return cancel is not None
-            self._reason = reason
-        cancel.set()
-        return True
+            if cancel is not None and not cancel.is_set():
+                self._reason = reason
+        if cancel is not None:
+            cancel.set()
+        tasks = self._services.tasks() if reason == "user" else None
+        if tasks is not None:
+            tasks.stop_all(kind="local_agent", wait=False)
+        return cancel is not None
 
     def steer(self, prompt: UserInput) -> bool:
         """Have a prompt join the running turn; False if none runs, or too many wait. It needs a uuid. If the turn ends

@@ -101,7 +101,7 @@ class Entries:
         entries = Entries("", self._describe_failure, self._fresh_uuid, price=self._answer.price)
         entries._parent_call_id = child.call_id
         entries._chain = self._chain.for_child(child)
-        entries._answer.provider = self._answer.provider
+        entries._answer.provider = child.provider or self._answer.provider
         if info is not None:
             entries._chain.info, entries._answer.provider = info, info.provider
         return entries

@@ -378,10 +378,8 @@ class HookSettings:
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
-    fail_closed: bool = False
-    """A guard that fails refuses the call (`hooks.failClosed`)."""
-    show_all: bool = False
-    """Report hooks of all events (`--include-hook-events`)."""
+    fail_closed: bool = False  # a guard that fails refuses the call (`hooks.failClosed`)
+    show_all: bool = False  # report hooks of all events (`--include-hook-events`)
     http_urls: tuple[str, ...] | None = None
     http_variables: tuple[str, ...] | None = None
     """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
