@@ -20,6 +20,7 @@ from yume_shim.dialects.records.flat_records import (
     SessionTitleLine,
     StartErrorLine,
     ToolResultLine,
+    ToolUseLine,
     UsageLine,
     WarningLine,
 )
@@ -42,9 +43,9 @@ from yume_shim.types.events import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.blocks import Json, ToolResult
+    from yume_shim.types.blocks import Json, ToolCall, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import SessionInfo, TurnEnded
+    from yume_shim.types.events import QuestionWithdrawn, SessionInfo, TurnEnded
     from yume_shim.types.models import Usage
     from yume_shim.types.tasks import TaskOrigin
 
@@ -199,6 +200,13 @@ def turn_started_line(origin: TaskOrigin) -> Json:
     return TurnStartedLine(origin=origin_of(origin))
 
 
+def withdrawal_line(event: QuestionWithdrawn) -> Json:
+    """`control_cancel_request`."""
+    from yume_shim.dialects.records.nested_records import ControlCancel
+
+    return ControlCancel(request_id=event.ask_id)
+
+
 def usage_line(usage: Usage) -> Json:
     """`usage`."""
     return UsageLine(**_token_counts(usage))
@@ -216,6 +224,11 @@ def _token_counts(usage: Usage) -> FlatUsage:
 
 
 # ---------------------------------------------------------------- tool results
+
+
+def tool_use_line(call: ToolCall) -> Json:
+    """`tool_use`."""
+    return ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=True if call.stopped else None)
 
 
 def tool_result_line(result: ToolResult) -> Json:

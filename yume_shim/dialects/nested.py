@@ -199,11 +199,7 @@ class NestedDialect:
             case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged():
                 return [self._extension_line(event, tagged)]
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                from yume_shim.dialects.task_lines import nested_task_line
-
-                if isinstance(event, TaskNotification):
-                    self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
-                return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+                return [self._task_line(event, tagged)]
             case LimitsReported():
                 from yume_shim.dialects.limit_lines import nested_limits_line
 
@@ -226,6 +222,15 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, tagged: Tagged
+    ) -> Json:
+        from yume_shim.dialects.task_lines import nested_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
+        return nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)
 
     def _host_line(
         self,

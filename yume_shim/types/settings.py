@@ -61,7 +61,7 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle` is the longest silence inside a stream, `total` the longest single response."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at the end."""
 
     connect: float = 30.0
     first_byte: float = 300.0
@@ -71,7 +71,6 @@ class Timeouts:
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
     background: float = 600.0
-    """How long the end of input waits for background tasks."""
 
 
 # ---------------------------------------------------------------- groups
@@ -98,8 +97,7 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
-    watch_streams: bool = False
-    """Answers that repeat themselves and edits that cannot match are stopped while they stream."""
+    watch_streams: bool = False  # stop answers that repeat themselves, and edits that cannot match
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
