@@ -83,6 +83,7 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -169,6 +170,8 @@ class FlatDialect:
                 | Compacted()
                 | StartFailed()
                 | ServersChanged()
+                | TitleChanged()
+                | PromptTaken(joined=True)
             ):
                 return [system_line(event)]
             case TurnStarted():

@@ -13,9 +13,11 @@ from yume_shim.dialects.records.flat_records import (
     PermissionDeniedLine,
     PermissionModeLine,
     ProgressLine,
+    PromptJoinedLine,
     ResultLine,
     RetryLine,
     SessionIdLine,
+    SessionTitleLine,
     StartErrorLine,
     ToolResultLine,
     ToolUseLine,
@@ -30,10 +32,12 @@ from yume_shim.types.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    PromptTaken,
     Retrying,
     ServersChanged,
     SessionChanged,
     StartFailed,
+    TitleChanged,
     ToolProgress,
 )
 
@@ -57,6 +61,8 @@ if TYPE_CHECKING:
         | Notice
         | Compacted
         | StartFailed
+        | TitleChanged
+        | PromptTaken
     )
     """Events that are one `system` line."""
 
@@ -124,6 +130,10 @@ def system_line(event: SystemEvent) -> Json:
             return McpLine(servers=list(event.servers), tools=list(event.tools), commands=commands)
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
+        case TitleChanged():
+            return SessionTitleLine(title=event.title)
+        case PromptTaken():
+            return PromptJoinedLine(uuid=event.uuid)
 
 
 # ---------------------------------------------------------------- failures and results

@@ -84,6 +84,7 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -195,7 +196,7 @@ class NestedDialect:
                 | Pong()
             ):
                 return [self._host_line(event, tagged)]
-            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged():
                 return [self._extension_line(event, tagged)]
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
                 return [self._task_line(event, tagged)]
@@ -268,8 +269,14 @@ class NestedDialect:
             case Pong():
                 return PongLine()
 
-    def _extension_line(self, event: HookStarted | HookEnded | HookNotice | CommandsChanged, tagged: Tagged) -> Json:
+    def _extension_line(
+        self, event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged, tagged: Tagged
+    ) -> Json:
         session = self._messages.session_id
+        if isinstance(event, TitleChanged):
+            from yume_shim.dialects.records.nested_system_records import SessionTitleLine
+
+            return SessionTitleLine(title=event.title, session_id=session, uuid=tagged.uuid)
         if isinstance(event, CommandsChanged):
             from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
 
