@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 
-MCP_REQUESTS = ("mcp_reconnect", "mcp_toggle", "mcp_set_servers", "mcp_message", "mcp_call")
+MCP_REQUESTS = (
+    *("mcp_reconnect", "mcp_toggle", "mcp_set_servers", "mcp_message", "mcp_call", "mcp_read_resource"),
+    *("mcp_authenticate", "mcp_clear_auth"),
+)
 
 
 class ControlRequests:

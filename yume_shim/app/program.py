@@ -109,6 +109,7 @@ class Program:
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
+            one_at_a_time()  # their threads import
             self._mcp.open()
         self._trust_question = self._open_trust_question()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
@@ -317,7 +318,8 @@ class Program:
         from yume_shim.app.mcp import McpParts
 
         names = self._toolbox.names if self._startup.flat else None
-        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
+        secrets = self._startup.keys.secrets
+        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, secrets)
         self._toolbox.add(made.servers)
         return made
 

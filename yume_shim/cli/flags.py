@@ -97,7 +97,12 @@ FLAGS: tuple[Flag, ...] = (
     _value("--max-thinking-tokens", "n", "Reasoning budget, for models that have one"),
     _value("--betas", "name", "Extra beta headers", "accepted", kind="variadic"),
     _value("--cassette", "dir", "Folder with the recording that the replay provider plays", ours=True),
-    _value("--record", "dir", "Record the provider's responses into a cassette folder, without secrets", ours=True),
+    _value(
+        "--record",
+        "dir",
+        "Record the responses of the provider and of MCP servers into a cassette folder, without secrets",
+        ours=True,
+    ),
     _value("--config", "file", "Configuration file (default ~/.yume/config.toml)", ours=True),
     # --- retries and time
     _value("--max-retries", "n", "Retries after the first attempt", ours=True),

@@ -58,7 +58,8 @@ def _hook_settings(sources: SettingSources) -> HookSettings:
 def _mcp_settings(sources: SettingSources) -> McpSettings:
     """The default, without loading anything, where no server can be configured."""
     places = (os.path.join(sources.cwd, ".mcp.json"), claude_state_file(sources.env))
-    if not sources.on("mcp-config") and not any(map(os.path.exists, places)):
+    ruled = any("deniedMcpServers" in layer.data or "allowedMcpServers" in layer.data for layer in sources.layers)
+    if not ruled and not sources.on("mcp-config") and not any(map(os.path.exists, places)):
         return McpSettings()
     from yume_shim.config.mcp_settings import mcp_settings
 

@@ -89,7 +89,15 @@ def system_line(event: SystemEvent) -> Json:
                 status=event.failure.status,
             )
         case ToolProgress():
-            return ProgressLine(tool_use_id=event.call.id, tool_name=event.call.name, elapsed_ms=event.elapsed_ms)
+            said = event.report
+            return ProgressLine(
+                tool_use_id=event.call.id,
+                tool_name=event.call.name,
+                elapsed_ms=event.elapsed_ms,
+                progress=None if said is None else said.progress,
+                total=None if said is None else said.total,
+                message=(said.message or None) if said is not None else None,
+            )
         case CallDenied():
             return PermissionDeniedLine(tool_use_id=event.call.id, tool_name=event.call.name, reason=event.message)
         case ApprovalAsked():

@@ -190,12 +190,17 @@ def fallback_line(event: ModelChanged, before: str, parent: str | None, session:
 
 
 def progress_line(event: ToolProgress, beat: int, session: str, uuid: str) -> Json:
-    """`tool_progress`; `beat` counts the heartbeats of the call from 0."""
+    """`tool_progress`; `beat` counts these lines of the call from 0."""
+    said = event.report
     return ToolProgressLine(
-        tool_use_id=f"{event.call.id}-heartbeat-{beat}",
+        tool_use_id=f"{event.call.id}-{'heartbeat' if said is None else 'progress'}-{beat}",
         tool_name=event.call.name,
         parent_tool_use_id=event.call.id,
         elapsed_time_seconds=event.elapsed_ms // 1000,
+        heartbeat=True if said is None else None,
+        progress=None if said is None else said.progress,
+        total=None if said is None else said.total,
+        message=(said.message or None) if said is not None else None,
         session_id=session,
         uuid=uuid,
     )

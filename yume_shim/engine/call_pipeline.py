@@ -237,7 +237,7 @@ class CallPipeline:
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
         self.begun.add(prepared.call.id)
-        with Heartbeat(self._services, prepared):
+        with Heartbeat(self._services, prepared) as heartbeat:
             context = ToolContext(
                 prepared.call.id,
                 self._cancel,
@@ -245,6 +245,7 @@ class CallPipeline:
                 launch=self._launch,
                 confinement=prepared.confinement,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
+                report=heartbeat.report,
             )
             return self._toolbox.run(prepared, context)
 

@@ -234,7 +234,7 @@ class Loop:
             try:
                 return self._client.ask(request, "" if self._open_note is None else self._answer.shown)
             except GaveUp as gave_up:
-                again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
+                again = self._requests.after_refusal(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
                     failure = self._requests.explained(gave_up.failure)
                     raise GaveUp(failure, shown=gave_up.shown, blocks=gave_up.blocks) from None

@@ -192,11 +192,22 @@ class ToolStarted:
 
 
 @value
+class ProgressReport:
+    """How far a tool is, in units of its own."""
+
+    progress: float
+    total: float | None = None
+    message: str = ""
+
+
+@value
 class ToolProgress:
-    """A call has been running for a while."""
+    """A call has been running for a while, or reports how far it is."""
 
     call: ToolCall
     elapsed_ms: int
+    report: ProgressReport | None = None
+    """What the tool itself says; None = nothing but that it still runs."""
 
 
 @value

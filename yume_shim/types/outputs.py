@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Document, Image, Json, Text
     from yume_shim.types.confinement import Confinement
+    from yume_shim.types.events import ProgressReport
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.ports import Cancel, Launch, Spawn
 
@@ -44,6 +45,8 @@ class ToolContext:
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
     verdict_on: Callable[[Json], str] | None = None
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
+    report: Callable[[ProgressReport], None] | None = None
+    """Tells the host how far the call is; reports that come too fast are dropped."""
 
 
 CLAUDE = "Claude"

@@ -98,7 +98,6 @@ def test_claude_formats(start: Start) -> None:
         (["--config", "missing.toml"], "missing.toml"),
         (["-p", "x", "--mcp-config", "missing.json"], "Invalid MCP configuration"),
         (["-p", "x", "--mcp-config", "{}"], "Invalid MCP configuration"),
-        (["-p", "x", "--mcp-config", '{"mcpServers":{"a":{"type":"http"}}}'], "server 'a'"),
         (["-p", "x", "--agents", "[1]"], "Invalid --agents configuration"),
         (["-p", "x", "--agents", "{oops"], "Invalid --agents configuration"),
         (["-p", "x", "--agents", '{"a":{"prompt":"p"}}'], "'a' needs a `description`"),

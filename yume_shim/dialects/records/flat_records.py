@@ -120,13 +120,16 @@ class ToolResultLine(FlatLine):
 
 @record
 class ProgressLine(FlatLine):
-    """A tool is still running; sent at a fixed interval."""
+    """A tool is still running; sent at a fixed interval, and with `progress` when the tool says how far it is."""
 
     type: Literal["system"] = "system"
     subtype: Literal["progress"] = "progress"
     tool_use_id: str
     tool_name: str
     elapsed_ms: int
+    progress: float | None = ABSENT
+    total: float | None = ABSENT
+    message: str | None = ABSENT
 
 
 @record
@@ -178,8 +181,9 @@ class InitLine(FlatLine):
 
 @record
 class McpLine(FlatLine):
-    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session,
-    `commands` the prompts of servers: a prompt `/NAME words` runs one."""
+    """The MCP servers changed: one connected, failed, or changed its tools. `servers` are
+    `{name, status, source, error?}`, `tools` all tools of the session, `commands` the prompts of servers: a prompt
+    `/NAME words` runs one."""
 
     type: Literal["system"] = "system"
     subtype: Literal["mcp"] = "mcp"

@@ -262,15 +262,18 @@ class ConversationResetLine(Record):
 
 @record
 class ToolProgressLine(Record):
-    """A tool is still running; sent at a fixed interval. `parent_tool_use_id` is the call itself, as in the Claude
-    CLI."""
+    """A tool is still running; sent at a fixed interval, and with `progress` instead of `heartbeat` when the tool says
+    how far it is. `parent_tool_use_id` is the call itself, as in the Claude CLI."""
 
     type: Literal["tool_progress"] = "tool_progress"
     tool_use_id: str
     tool_name: str
     parent_tool_use_id: str
     elapsed_time_seconds: int
-    heartbeat: Literal[True] = True
+    heartbeat: Literal[True] | None = ABSENT
+    progress: float | None = ABSENT
+    total: float | None = ABSENT
+    message: str | None = ABSENT
     session_id: str
     uuid: str
 

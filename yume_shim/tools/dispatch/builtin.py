@@ -107,13 +107,13 @@ class BuiltinTools:
         """Ends processes that outlive this program."""
         return self._state.orphan_watcher
 
-    def save_output(self, call_id: str, data: bytes) -> str:
-        """Save an output that is too long to show, without keys if it is text; returns its path. Raises OSError."""
+    def save_output(self, call_id: str, data: bytes, ending: str) -> str:
+        """Save an output that cannot be shown, without keys if it is text; returns its path. Raises OSError."""
         try:
             data = self._state.scratch.redact(data.decode("utf-8")).encode("utf-8")
         except UnicodeDecodeError:
             pass  # a binary file
-        handle, path = self._state.scratch.new_file(call_id, ".txt")
+        handle, path = self._state.scratch.new_file(call_id, ending)
         with open(handle, "wb") as file:
             file.write(data)
         return path
