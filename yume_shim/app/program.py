@@ -31,16 +31,20 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from yume_shim.app.mcp import McpParts
+    from yume_shim.app.model_requests import ModelParts
+    from yume_shim.app.session_requests import SessionParts
     from yume_shim.app.start import Startup
     from yume_shim.app.trust_question import TrustQuestion
     from yume_shim.extensions.agents.agent_list import AgentList
     from yume_shim.extensions.agents.agent_tool import AgentTool
     from yume_shim.extensions.hooks.runner import HookServices
+    from yume_shim.host.control import ControlResponder
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec, ToolSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher
+    from yume_shim.types.settings import PermissionSettings
 
     class SharedHost(Protocol):
         """The host of several sessions: gets the controls of a session when it can take prompts."""
@@ -114,6 +118,7 @@ class Program:
         self._trust_question = self._open_trust_question()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
+        self._responder: ControlResponder | None = None
         self._session = self._open_session()
         self._output.host_gone.then(self._on_host_gone)
 
@@ -136,19 +141,23 @@ class Program:
             await_tools=self._await_tools,
             expand=self._mcp.expand,
             hooks=self._hooks.get,
+            own_hooks=self._hooks.with_own,
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
             tasks=self._tasks.get,
             open_tasks=self._tasks.open,
             open_child=self._open_child,
+            watch=self._make_watcher if self._settings.host.watch_streams else None,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         if startup.agent is not None:
-            session.run_as(startup.agent)
+            from yume_shim.app.agents import run_as
+
+            run_as(session, startup.agent, self._settings)
         return session
 
     def run(self) -> None:
@@ -174,12 +183,18 @@ class Program:
         if self._startup.flat and self._host is None:  # a Claude form finishes its turn without a reader
             self._output.writer.watch_reader()
         try:
+            if self._settings.session.name:
+                from yume_shim.types.events import TitleChanged
+
+                self._emit(TitleChanged(self._settings.session.name))
             one_at_a_time()
             if self._settings.host.input_format == "lines":
                 self._read_lines()
             else:
                 self._read_prompt()
             self._session.run()
+            if self._responder is not None:
+                self._responder.finish(lambda: self._session.leaving)
         finally:
             self._questions.close()
             self._tools.closing()
@@ -246,17 +261,39 @@ class Program:
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
+            session_parts=self._session_parts,
+            model_parts=self._model_parts,
         )
+        self._responder = responder = ControlResponder(self._emit, requests.handlers(), self._log)
         commands = HostCommands(
             self._session,
             self._questions,
             self._gate,
-            ControlResponder(self._emit, requests.handlers(), self._log),
+            responder,
             self._emit,
             flat=self._startup.flat,
             replay=self._settings.host.replay_user_messages,
         )
         LineReader(STDIN, commands.take_line, commands.end, commands.take_long).start()
+
+    def _session_parts(self) -> SessionParts:
+        from yume_shim.app.session_requests import SessionParts
+
+        folder = os.path.dirname(self._startup.opened.transcript)
+        return SessionParts(self._session, self._settings, self._emit, self._startup.ids, folder)
+
+    def _model_parts(self) -> ModelParts:
+        from yume_shim.app.model_requests import ModelParts
+
+        startup = self._startup
+        return ModelParts(
+            startup.models.catalog,
+            startup.keys,
+            self._settings,
+            lambda: self._session.spec,
+            startup.clock.now,
+            self._log,
+        )
 
     # ------------------------------------------------------------ reactions, on any thread
 
@@ -294,11 +331,17 @@ class Program:
 
     def _open_trust_question(self) -> TrustQuestion | None:
         """The question about the folder, if something waits for its answer."""
-        if not self._settings.hooks.sources_if_trusted and not self._settings.mcp.servers_if_trusted:
+        settings = self._settings
+        granted = settings.permissions.allow_if_trusted or settings.permissions.variables_if_trusted
+        if not settings.hooks.sources_if_trusted and not settings.mcp.servers_if_trusted and not granted:
             return None
         from yume_shim.app.trust_question import TrustQuestion
 
-        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp)
+        def grant(trusted: PermissionSettings) -> None:
+            self._gate.trust_rules(trusted.allow_if_trusted)
+            self._tools.add_variables(trusted.variables_if_trusted)
+
+        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp, grant)
 
     def _open_asker(self) -> Asker:
         """Who answers permission questions: a tool of an MCP server, or the host."""
@@ -312,7 +355,7 @@ class Program:
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services
 
-        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session.session_id)
+        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session)
 
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts
@@ -323,6 +366,11 @@ class Program:
         self._toolbox.add(made.servers)
         return made
 
+    def _make_watcher(self, cancel: Cancel) -> StreamWatcher:
+        from yume_shim.app.watchers import watcher_maker
+
+        return watcher_maker(self._tools, self._gate)(cancel)
+
     def _open_agents(self) -> LazyAgents:
         settings = self._settings
         background = not self._startup.flat and not settings.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")
@@ -330,7 +378,7 @@ class Program:
         def make(agents: AgentList) -> AgentTool:
             from yume_shim.app.agents import agent_tool
 
-            return agent_tool(self._startup, agents, background=background)
+            return agent_tool(self._startup, agents, self._mcp, background=background)
 
         def warn(text: str) -> None:
             self._log("warning", text)

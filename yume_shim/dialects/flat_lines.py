@@ -13,11 +13,14 @@ from yume_shim.dialects.records.flat_records import (
     PermissionDeniedLine,
     PermissionModeLine,
     ProgressLine,
+    PromptJoinedLine,
     ResultLine,
     RetryLine,
     SessionIdLine,
+    SessionTitleLine,
     StartErrorLine,
     ToolResultLine,
+    ToolUseLine,
     UsageLine,
     WarningLine,
 )
@@ -29,18 +32,20 @@ from yume_shim.types.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    PromptTaken,
     Retrying,
     ServersChanged,
     SessionChanged,
     StartFailed,
+    TitleChanged,
     ToolProgress,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.blocks import Json, ToolResult
+    from yume_shim.types.blocks import Json, ToolCall, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import SessionInfo, TurnEnded
+    from yume_shim.types.events import QuestionWithdrawn, SessionInfo, TurnEnded
     from yume_shim.types.models import Usage
     from yume_shim.types.tasks import TaskOrigin
 
@@ -56,6 +61,8 @@ if TYPE_CHECKING:
         | Notice
         | Compacted
         | StartFailed
+        | TitleChanged
+        | PromptTaken
     )
     """Events that are one `system` line."""
 
@@ -123,6 +130,10 @@ def system_line(event: SystemEvent) -> Json:
             return McpLine(servers=list(event.servers), tools=list(event.tools), commands=commands)
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
+        case TitleChanged():
+            return SessionTitleLine(title=event.title)
+        case PromptTaken():
+            return PromptJoinedLine(uuid=event.uuid)
 
 
 # ---------------------------------------------------------------- failures and results
@@ -149,6 +160,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         agent_usage,
         cost_estimated,
         cost_unknown,
+        deferred_call,
         denial_list,
         error_list,
         model_usage,
@@ -173,6 +185,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         agentUsage=agent_usage(event.agent_usage),
         cost_unknown=cost_unknown(event),
         cost_estimated=cost_estimated(event),
+        deferred_tool_use=deferred_call(event),
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,
         origin=origin_of(event.origin) if event.origin is not None else None,
@@ -185,6 +198,13 @@ def turn_started_line(origin: TaskOrigin) -> Json:
     from yume_shim.dialects.results import origin_of
 
     return TurnStartedLine(origin=origin_of(origin))
+
+
+def withdrawal_line(event: QuestionWithdrawn) -> Json:
+    """`control_cancel_request`."""
+    from yume_shim.dialects.records.nested_records import ControlCancel
+
+    return ControlCancel(request_id=event.ask_id)
 
 
 def usage_line(usage: Usage) -> Json:
@@ -204,6 +224,11 @@ def _token_counts(usage: Usage) -> FlatUsage:
 
 
 # ---------------------------------------------------------------- tool results
+
+
+def tool_use_line(call: ToolCall) -> Json:
+    """`tool_use`."""
+    return ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=True if call.stopped else None)
 
 
 def tool_result_line(result: ToolResult) -> Json:

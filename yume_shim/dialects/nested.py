@@ -53,6 +53,7 @@ from yume_shim.types.events import (
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -83,6 +84,7 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -194,14 +196,14 @@ class NestedDialect:
                 | Pong()
             ):
                 return [self._host_line(event, tagged)]
-            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged():
                 return [self._extension_line(event, tagged)]
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                from yume_shim.dialects.task_lines import nested_task_line
+                return [self._task_line(event, tagged)]
+            case LimitsReported():
+                from yume_shim.dialects.limit_lines import nested_limits_line
 
-                if isinstance(event, TaskNotification):
-                    self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
-                return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+                return [nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
@@ -220,6 +222,15 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, tagged: Tagged
+    ) -> Json:
+        from yume_shim.dialects.task_lines import nested_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
+        return nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)
 
     def _host_line(
         self,
@@ -258,8 +269,14 @@ class NestedDialect:
             case Pong():
                 return PongLine()
 
-    def _extension_line(self, event: HookStarted | HookEnded | HookNotice | CommandsChanged, tagged: Tagged) -> Json:
+    def _extension_line(
+        self, event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged, tagged: Tagged
+    ) -> Json:
         session = self._messages.session_id
+        if isinstance(event, TitleChanged):
+            from yume_shim.dialects.records.nested_system_records import SessionTitleLine
+
+            return SessionTitleLine(title=event.title, session_id=session, uuid=tagged.uuid)
         if isinstance(event, CommandsChanged):
             from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
 

@@ -79,7 +79,7 @@ class Loop:
         interrupted: Callable[[Phase], str],
         reason: Callable[[], InterruptReason] = lambda: "user",
         max_turns: int | None = None,
-        inject: Callable[[], Sequence[UserInput]] | None = None,
+        inject: Callable[[bool], Sequence[UserInput]] | None = None,
         depth: int = 0,
     ) -> None:
         """`reason` says why the cancel signal was set. `depth` is 0 for a prompt, 1 for its children, and so on."""
@@ -109,6 +109,8 @@ class Loop:
         self.tool_calls = 0
         self.usage = Usage()
         self.stop_reason: str | None = None
+        self.deferred: ToolCall | None = None
+        """The call that a hook has left to the host."""
 
     # ------------------------------------------------------------ what the caller reads afterwards
 
@@ -200,13 +202,21 @@ class Loop:
                 self._structured.nudged = True
                 self._requests.forced_tool = self._structured.spec.name
                 self._note(self._structured.nudge)
+            elif late := self._late_prompts():
+                self._feed_back([], late)
             elif (stop := self._ask_stop_hooks(sent_back)) is not None and stop.feedback:
                 sent_back += 1
-                self._note(stop.feedback)
+                self._note(stop.feedback, counts=stop.counts)
             else:
                 self._warn_about(answer)
                 prevented = stop is not None and stop.prevented and not self._depth  # a child ends as any other
                 return LoopEnd("stop_prevented" if prevented else "success")
+
+    def _late_prompts(self) -> Sequence[UserInput]:
+        """Prompts that the host sent to join this turn, and that the model has not read although it has finished."""
+        if self._inject is None or (self._max_turns and self.requests >= self._max_turns):
+            return ()
+        return self._inject(True)
 
     def _ask_stop_hooks(self, sent_back: int) -> StopVerdict | None:
         """What hooks say to the end of this turn or child; None if they are not asked (any more)."""
@@ -285,6 +295,10 @@ class Loop:
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        self.deferred = self._call_runner.deferred
+        if self.deferred is not None:
+            self.stop_reason = "tool_deferred"
+            return LoopEnd("tool_deferred")
         if self._call_runner.stopped is not None:
             return LoopEnd("hook_stopped", self._call_runner.stopped)
         if self._call_runner.repeats.reason:
@@ -298,6 +312,7 @@ class Loop:
         done: list[ToolFinished] = []
         try:
             self._call_runner.run_all(calls, done, stop)
+            self._call_runner.batch_ended(done)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}
             for call in calls:
@@ -305,14 +320,15 @@ class Loop:
                     self._call_runner.close_stopped(call, done, self._reason())
             self._feed_back(done, ())
             raise
-        self._feed_back(done, self._inject() if self._inject is not None else ())
+        self._feed_back(done, self._inject(False) if self._inject is not None else ())
 
     def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
         blocks: list[Block] = [entry.result for entry in done]
         blocks += [Text(note) for note in self._call_runner.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
-            self._call_runner.repeats.start_over()
+            if self._runner is not None:
+                self._runner.repeats.start_over()
         self._fed_back += len(done)
         self.tool_calls += len(done)
         if blocks:
@@ -322,9 +338,9 @@ class Loop:
         """Implements `types.ports.Spawn` for the tools of this loop."""
         return self._children().run(request, call_id, cancel)
 
-    def _launch_child(self, request: ChildRequest, call_id: str) -> ChildLaunched:
+    def _launch_child(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched:
         """Implements `types.ports.Launch`."""
-        return self._children().launch(request, call_id)
+        return self._children().launch(request, call_id, cancel)
 
     def _children(self) -> Children:
         from yume_shim.engine.children import Children
@@ -344,11 +360,11 @@ class Loop:
         first."""
         return answer.stop == "length" or (answer.stop == "window" and self._requests.after_full_window())
 
-    def _note(self, text: str) -> None:
-        self._fed_back += 1
+    def _note(self, text: str, *, counts: bool = True) -> None:
+        self._fed_back += counts
         self._open_note = Message("user", (Text(text),))
         self._conversation.history.append(self._open_note)
-        self._services.emit(NoteAdded(text))
+        self._services.emit(NoteAdded(text, counts=counts))
 
     def _drop_open_note(self) -> None:
         """Remove a note that the model did not answer: it must not stand before the user's next prompt. (A transcript

@@ -6,7 +6,8 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.child import Child
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Hooks,
         Ids,
         Provider,
+        StreamWatcher,
     )
     from yume_shim.types.settings import Settings
 
@@ -83,11 +85,15 @@ class EngineServices:
     """A failure that ends a turn, with what the user can do about it."""
     hooks: Callable[[], Hooks | None] = _no_hooks
     """The hooks as they are now: a host may register some later. None = there are none."""
+    own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
+    """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None
     tasks: Callable[[], BackgroundTasks | None] = _no_tasks
     """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
+    watch: Callable[[Cancel], StreamWatcher] | None = None
+    """A watcher for the next answer; None = answers are not watched."""
     open_tasks: Callable[[], BackgroundTasks] | None = None
     """The registry of tasks, made for the first one; None = tasks are not reported here."""
     agent_id: str = ""

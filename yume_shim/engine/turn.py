@@ -23,8 +23,8 @@ SHOWN = ("stop_prevented", "provider_error", "auth_error")
 
 
 class Turn:
-    """Runs once, on the session's thread. `inject` returns prompts that arrived meanwhile, `reason` says why the cancel
-    signal was set."""
+    """Runs once, on the session's thread. `inject` returns the prompts that join the turn (True: the model has finished
+    otherwise), `reason` says why the cancel signal was set."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Turn:
         conversation: Conversation,
         info: SessionInfo,
         cancel: Cancel,
-        inject: Callable[[], Sequence[UserInput]],
+        inject: Callable[[bool], Sequence[UserInput]],
         reason: Callable[[], InterruptReason],
     ) -> None:
         self._services, self._conversation, self._info = services, conversation, info
@@ -54,6 +54,8 @@ class Turn:
         end = loop.run()
         if end.failure is not None:
             services.emit(TurnFailed(end.failure))
+            if (hooks := services.hooks()) is not None and end.outcome in ("provider_error", "auth_error"):
+                hooks.failed(end.failure, loop.text, self._cancel)
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
@@ -77,6 +79,7 @@ class Turn:
             structured_output=loop.structured_output,
             user_uuids=user_uuids,
             info=self._info,
+            deferred=loop.deferred,
             origin=origin,
         )
         services.emit(ended)

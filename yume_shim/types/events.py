@@ -20,6 +20,7 @@ from yume_shim.types.host_events import StartFailed as StartFailed
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
+from yume_shim.types.model_events import LimitsReported as LimitsReported
 from yume_shim.types.model_events import ModelEvent as ModelEvent
 from yume_shim.types.model_events import Notice as Notice
 from yume_shim.types.model_events import ResponseEnded as ResponseEnded
@@ -46,6 +47,7 @@ from yume_shim.types.side_events import TaskProgress as TaskProgress
 from yume_shim.types.side_events import TasksChanged as TasksChanged
 from yume_shim.types.side_events import TaskStarted as TaskStarted
 from yume_shim.types.side_events import TaskUpdated as TaskUpdated
+from yume_shim.types.side_events import TitleChanged as TitleChanged
 from yume_shim.types.side_events import TrustAsked as TrustAsked
 from yume_shim.types.value import value
 
@@ -70,13 +72,14 @@ if TYPE_CHECKING:
         "structured_output_retries",
         "hook_stopped",
         "stop_prevented",
+        "tool_deferred",
         "prompt_blocked",
     ]
     InterruptReason = Literal["user", "signal", "shutdown", "priority"]
     Phase = Literal["idle", "streaming", "tools"]
 
 
-SUCCESSES = ("success", "hook_stopped", "stop_prevented", "prompt_blocked")
+SUCCESSES = ("success", "hook_stopped", "stop_prevented", "tool_deferred", "prompt_blocked")
 """Outcomes that are no errors."""
 
 
@@ -119,6 +122,8 @@ class PromptTaken:
     content: str | tuple[Json, ...]
     uuid: str = ""
     replay: bool = False
+    joined: bool = False
+    """The host sent it to join the running turn (`steer`)."""
     repeated: bool = False
     """Its uuid was seen before, or it is a local command (`/compact`): it is echoed, but not kept as a prompt."""
     origin: TaskOrigin | None = None
@@ -367,6 +372,8 @@ class TurnEnded:
     """The parts of a text that came in several (output limit, pause); `text` is all of them."""
     local_command: str = ""
     """The local command (`compact`, `clear`) that ran in place of a model's turn."""
+    deferred: ToolCall | None = None
+    """The call that a hook has left to the host."""
     origin: TaskOrigin | None = None
     """Set if the turn had no prompt of the host."""
 
@@ -415,6 +422,7 @@ EngineEvent = (
     | FileAsked
     | ServersChanged
     | CommandsChanged
+    | TitleChanged
     | HookAsked
     | QuestionWithdrawn
     | HookStarted

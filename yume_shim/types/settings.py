@@ -61,7 +61,7 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle` is the longest silence inside a stream, `total` the longest single response."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at the end."""
 
     connect: float = 30.0
     first_byte: float = 300.0
@@ -71,7 +71,6 @@ class Timeouts:
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
     background: float = 600.0
-    """How long the end of input waits for background tasks."""
 
 
 # ---------------------------------------------------------------- groups
@@ -98,6 +97,7 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
+    watch_streams: bool = False  # stop answers that repeat themselves, and edits that cannot match
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -316,6 +316,9 @@ class PermissionSettings:
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()
+    allow_if_trusted: tuple[str, ...] = ()
+    variables_if_trusted: Mapping[str, str] = NOTHING
+    """More allow rules, and variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
     managed_only: bool = False
@@ -372,12 +375,12 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """More sources, used if the host trusts the folder."""
-    fail_closed: bool = False
-    """A guard that fails refuses the call (`hooks.failClosed`)."""
-    show_all: bool = False
-    """Report hooks of all events (`--include-hook-events`)."""
+    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
+    fail_closed: bool = False  # a guard that fails refuses the call (`hooks.failClosed`)
+    show_all: bool = False  # report hooks of all events (`--include-hook-events`)
+    http_urls: tuple[str, ...] | None = None
+    http_variables: tuple[str, ...] | None = None
+    """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
 
 
 @value
@@ -413,6 +416,8 @@ class SessionSettings:
     """Resume after the message with this uuid; later messages are dropped."""
     fork: bool = False
     """Leave the old transcript unchanged and continue under a new id."""
+    name: str = ""
+    """The title that the session gets (`--name`)."""
 
 
 @value
