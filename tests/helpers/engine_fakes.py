@@ -156,6 +156,12 @@ class TableGate:
     def apply(self, updates: tuple[Any, ...]) -> None:
         self.updates.extend(updates)
 
+    def grant(self, rules: tuple[str, ...]) -> None:
+        self.granted.extend(rules)
+
+    def end_grants(self) -> None:
+        self.granted.clear()
+
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
         return {"exactly": call.id}
 

@@ -11,18 +11,23 @@ from yume_shim.config.key_settings import credential_settings
 from yume_shim.config.limit_settings import history_settings, limit_settings
 from yume_shim.config.model_settings import endpoint_settings, model_settings, network_settings
 from yume_shim.config.tool_settings import permission_settings, tool_settings
-from yume_shim.types.folders import claude_state_file
+from yume_shim.types.folders import claude_folder, claude_state_file
+from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.settings import HookSettings, McpSettings, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.types.prompt_files import PromptFolder
 
 
 def build_settings(sources: SettingSources) -> Settings:
     """Resolve everything; raises BadInvocation."""
     host = host_settings(sources)
     _check_agents(sources)
+    plugins = _plugin_settings(sources)
     return Settings(
         cwd=sources.cwd,
         env=sources.env,
@@ -40,8 +45,10 @@ def build_settings(sources: SettingSources) -> Settings:
         tools=tool_settings(sources),
         permissions=permission_settings(sources),
         session=session_settings(sources),
-        mcp=_mcp_settings(sources),
-        hooks=_hook_settings(sources),
+        mcp=_mcp_settings(sources, plugins),
+        hooks=_hook_settings(sources, plugins),
+        prompts=_prompt_folders(sources, plugins),
+        plugins=plugins,
         left_out=tuple(sources.left_out),  # the last: the other groups add to it
     )
 
@@ -53,19 +60,50 @@ def _check_agents(sources: SettingSources) -> None:
         check_agents(sources.text("agents"), sources.text("agent"), sources.cwd)
 
 
-def _hook_settings(sources: SettingSources) -> HookSettings:
-    if not sources.on("include-hook-events") and not any(layer.data.get("hooks") for layer in sources.layers):
+def _plugin_settings(sources: SettingSources) -> PluginSettings:
+    named = sources.on("plugin-dir") or sources.on("plugin-dir-no-mcp")
+    if not named and not any(layer.data.get("enabledPlugins") for layer in sources.layers):
+        return PluginSettings()
+    from yume_shim.config.plugin_settings import plugin_settings
+
+    return plugin_settings(sources)
+
+
+def _prompt_folders(sources: SettingSources, plugins: PluginSettings) -> tuple[PromptFolder, ...]:
+    """Nothing is loaded where no folder can be: the folder of the user's settings, or one of the project's, exists."""
+    names = tuple(os.path.join(".claude", name) for name in ("commands", "skills"))
+    users = claude_folder(sources.env)
+    places = [*(os.path.join(users, os.path.basename(name)) for name in names), *_above(sources.cwd, names)]
+    if not plugins.used and not any(map(os.path.isdir, places)):
+        return ()
+    from yume_shim.config.prompt_settings import prompt_folders
+
+    return prompt_folders(sources, plugins.used)
+
+
+def _above(folder: str, names: tuple[str, ...]) -> Iterator[str]:
+    """These names in a folder and in those above it."""
+    before = ""
+    while folder != before:
+        yield from (os.path.join(folder, name) for name in names)
+        before, folder = folder, os.path.dirname(folder)
+
+
+def _hook_settings(sources: SettingSources, plugins: PluginSettings) -> HookSettings:
+    configured = any(layer.data.get("hooks") for layer in sources.layers) or any(one.hooks for one in plugins.used)
+    if not configured and not sources.on("include-hook-events"):
         return HookSettings()
     from yume_shim.config.hook_settings import hook_settings
 
-    return hook_settings(sources)
+    return hook_settings(sources, plugins.used)
 
 
-def _mcp_settings(sources: SettingSources) -> McpSettings:
+def _mcp_settings(sources: SettingSources, plugins: PluginSettings) -> McpSettings:
     """The default, without loading anything, where no server can be configured."""
     places = (os.path.join(sources.cwd, ".mcp.json"), claude_state_file(sources.env))
-    if not sources.on("mcp-config") and not any(map(os.path.exists, places)):
+    configured = sources.on("mcp-config") or any(one.mcp_servers for one in plugins.used)
+    if not configured and not any(map(os.path.exists, places)):
         return McpSettings()
     from yume_shim.config.mcp_settings import mcp_settings
 
-    return mcp_settings(sources)
+    return mcp_settings(sources, plugins.used)

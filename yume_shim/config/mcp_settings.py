@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.types.plugins import Plugin
 
 KINDS = ("stdio", "http", "sse", "sdk")
 KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http"}
@@ -33,7 +34,7 @@ MAX_NAMED = 20
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-def mcp_settings(sources: SettingSources) -> McpSettings:
+def mcp_settings(sources: SettingSources, plugins: tuple[Plugin, ...] = ()) -> McpSettings:
     """The group of settings; raises BadInvocation for a wrong `--mcp-config`."""
     found: dict[str, McpServer] = {}
     asked: dict[str, McpServer] = {}
@@ -42,6 +43,9 @@ def mcp_settings(sources: SettingSources) -> McpSettings:
             found[name] = configured_server(name, table, "dynamic", sources, waited_for=True)
     if not sources.on("strict-mcp-config") and not sources.on("restricted"):
         _add_files(found, asked, sources)
+        for plugin in plugins:
+            servers = {f"plugin:{plugin.name}:{name}": table for name, table in plugin.mcp_servers.items()}
+            _add(found, servers, "plugin", sources)
     _keep_admitted(found, sources)
     _keep_admitted(asked, sources)
     connect, call = sources.env.get("MCP_TIMEOUT"), sources.env.get("MCP_TOOL_TIMEOUT")

@@ -227,9 +227,15 @@ class CallPipeline:
                 self._cancel,
                 spawn=self._spawn,
                 confinement=prepared.confinement,
+                expand=self._expand,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
             )
             return self._toolbox.run(prepared, context)
+
+    def _expand(self, file: PromptFile, arguments: str) -> str:
+        from yume_shim.engine.command_expansion import expand
+
+        return expand(self._services, file, arguments, self._cancel)
 
     def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
         call = replace(prepared.call, input={**prepared.call.input, **changed})
@@ -281,7 +287,7 @@ class CallPipeline:
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
-        return ToolFinished(call, result, output.structured, duration_ms=took)
+        return ToolFinished(call, result, output.structured, duration_ms=took, notes=output.notes)
 
     def _change_mode(self, mode: str) -> None:
         """Apply the mode that a tool sets: only to enter or leave plan mode, and not if the host's answer has changed

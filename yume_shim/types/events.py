@@ -91,6 +91,8 @@ class SessionInfo:
     slash_commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    plugins: tuple[Json, ...] = ()
+    plugin_errors: tuple[Json, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
 
@@ -168,6 +170,8 @@ class NoteAdded:
 
     text: str
     counts: bool = True
+    hidden: bool = False
+    """It belongs to a prompt that the host has sent, so that no line shows it: the text of a command."""
 
 
 @value
@@ -224,6 +228,8 @@ class ToolFinished:
     structured: Any = None
     denied: bool = False
     duration_ms: int = 0
+    notes: tuple[str, ...] = ()
+    """Texts that follow the result as messages of their own."""
 
 
 @value

@@ -14,6 +14,7 @@ from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
+from yume_shim.types.prompt_files import PromptFile
 
 Emit = Callable[[Event], str]
 """Sends an event out (store, dialect, stdout) and returns the uuid it was given. Safe from any thread."""
@@ -195,6 +196,20 @@ class FileCheckpoints(Protocol):
         ...
 
 
+class PromptFiles(Protocol):
+    """Commands and skills of files. Safe from any thread."""
+
+    def all(self) -> tuple[PromptFile, ...]:
+        """All of them, in the order in which they are listed."""
+        ...
+
+    def find(self, name: str) -> PromptFile | None: ...
+
+    def listed(self) -> tuple[Json, ...]:
+        """Those that a user may run, with descriptions and hints for arguments."""
+        ...
+
+
 class BackgroundTasks(Protocol):
     """Commands that run in the background."""
 
@@ -231,6 +246,14 @@ class Gate(Protocol):
 
     def apply(self, updates: tuple[Json, ...]) -> None:
         """Apply permission updates that came with an answer."""
+        ...
+
+    def grant(self, rules: tuple[str, ...]) -> None:
+        """Allow what these rules cover until `end_grants`: the `allowed-tools` of a command or skill."""
+        ...
+
+    def end_grants(self) -> None:
+        """The turn has ended: what was granted for it no longer holds."""
         ...
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:

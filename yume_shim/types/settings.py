@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.effort import Effort
     from yume_shim.types.models import ThinkingMode
+    from yume_shim.types.prompt_files import PromptFolder
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]
@@ -413,5 +415,8 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
+    prompts: tuple[PromptFolder, ...] = ()
+    """Folders with commands and skills; the first one that has a name wins."""
+    plugins: PluginSettings = PluginSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

@@ -1,0 +1,95 @@
+"""The commands and skills of a session: found by name, listed for the host, read again when files change."""
+
+from __future__ import annotations
+
+import threading
+
+from yume_shim.extensions.commands.files import read_folder, signature
+from yume_shim.types.value import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yume_shim.types.blocks import Json
+    from yume_shim.types.prompt_files import PromptFile, PromptFolder
+
+ORIGINS = {"user": " (user)", "project": " (project)"}
+
+
+class PromptLibrary:
+    """Implements `types.ports.PromptFiles`. The session's thread and the stdin reader's use it: what was read is
+    replaced as a whole, under the lock."""
+
+    def __init__(
+        self,
+        folders: Sequence[PromptFolder],
+        hidden: Callable[[str], bool],
+        log: Callable[[str, str], None],
+    ) -> None:
+        self._folders, self._hidden, self._log = tuple(folders), hidden, log
+        self._lock = threading.Lock()
+        self._warned: set[str] = set()
+        self._files: dict[str, PromptFile] = {}
+        self._signature: tuple[object, ...] = ()
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read the files again if they have changed; True if they have."""
+        now = tuple(map(signature, self._folders))
+        with self._lock:
+            if now == self._signature:
+                return False
+            files: dict[str, PromptFile] = {}
+            for where in self._folders:
+                for file in read_folder(where, self._hidden, self._warn):
+                    files.setdefault(file.name, file)
+            changed = files != self._files
+            self._files, self._signature = files, now
+            return changed
+
+    def all(self) -> tuple[PromptFile, ...]:
+        """All of them: skills first, then commands by name."""
+        files = self._files.values()
+        commands = sorted((file for file in files if not file.folder), key=lambda file: file.name)
+        return (*(file for file in files if file.folder), *commands)
+
+    def find(self, name: str) -> PromptFile | None:
+        """By name, by the other name of its frontmatter, or a plugin's skill without the plugin's name."""
+        files = self._files
+        found = files.get(name)
+        if found is None:
+            found = next((file for file in files.values() if name and file.title == name), None)
+        if found is None and ":" not in name:
+            own = [file for file in files.values() if file.folder and file.where.plugin]
+            found = next((file for file in own if file.name.partition(":")[2] == name), None)
+        return None if found is None else _with_folders(found)
+
+    def listed(self) -> tuple[Json, ...]:
+        """What a user may run, for the answer to `initialize`."""
+        return tuple(map(_listed, filter(lambda file: file.for_user, self.all())))
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._log("warning", text)
+
+
+def _with_folders(file: PromptFile) -> PromptFile:
+    """The file with its folders in place of the variables that name them."""
+    body = file.body
+    if file.folder:
+        body = body.replace("${CLAUDE_SKILL_DIR}", file.folder)
+    if file.where.plugin_root:
+        body = body.replace("${CLAUDE_PLUGIN_ROOT}", file.where.plugin_root)
+    return replace(file, body=body)
+
+
+def _listed(file: PromptFile) -> Json:
+    origin = f" ({file.where.plugin})" if file.where.plugin else ORIGINS[file.where.source]
+    entry: Json = {
+        "name": file.title or file.name,
+        "description": file.description + origin,
+        "argumentHint": file.hint,
+    }
+    return {**entry, "aliases": [file.name]} if file.title else entry
