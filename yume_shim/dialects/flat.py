@@ -177,6 +177,8 @@ class FlatDialect:
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]
+            case LocalCommandDone(answers=True):
+                return [TextLine(content=event.text, id=tagged.uuid)]
             case LocalCommandDone():
                 return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
             case (

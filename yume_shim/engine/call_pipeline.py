@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.outputs import Answer
     from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.prompt_files import PromptFile
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()

@@ -8,7 +8,7 @@ from yume_shim.engine.call_pipeline import CallPipeline, failed_result
 from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, HostStopped
-from yume_shim.types.events import Denial, ToolFinished, ToolStarted
+from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolStarted
 from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Gate,
         Hooks,
         Ids,
+        PromptFiles,
         Provider,
     )
     from yume_shim.types.settings import Settings
@@ -79,6 +80,8 @@ class EngineServices:
     """A failure that ends a turn, with what the user can do about it."""
     hooks: Callable[[], Hooks | None] = _no_hooks
     """The hooks as they are now: a host may register some later. None = there are none."""
+    prompt_files: PromptFiles | None = None
+    """Commands and skills of files; None = there are none."""
     checkpoints: FileCheckpoints | None = None
     tasks: BackgroundTasks | None = None
     open_child: Callable[[Child], ChildOutput] | None = None

@@ -205,6 +205,10 @@ class PromptFiles(Protocol):
 
     def find(self, name: str) -> PromptFile | None: ...
 
+    def refresh(self) -> bool:
+        """Read the files again if they have changed; True if they have."""
+        ...
+
     def listed(self) -> tuple[Json, ...]:
         """Those that a user may run, with descriptions and hints for arguments."""
         ...

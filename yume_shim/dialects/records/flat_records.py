@@ -165,6 +165,10 @@ class InitLine(FlatLine):
     permissionMode: str
     tools: list[str]
     mcp_servers: list[Json]
+    slash_commands: list[str]
+    skills: list[str] | None = ABSENT
+    plugins: list[Json] | None = ABSENT
+    plugin_errors: list[Json] | None = ABSENT
     left_out: list[LeftOut] | None = ABSENT
     protocol: Literal["flat/1"] = "flat/1"
     version: str
