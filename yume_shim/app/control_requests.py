@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from yume_shim.app.lazy_hooks import LazyHooks
     from yume_shim.app.lazy_mcp import LazyMcp
+    from yume_shim.app.lazy_tasks import LazyTasks
     from yume_shim.app.providers import Providers
     from yume_shim.engine.session import Session
     from yume_shim.host.control import Handler, Later
@@ -36,15 +37,20 @@ class ControlRequests:
         settings: Settings,
         mcp: LazyMcp,
         hooks: LazyHooks,
+        tasks: LazyTasks,
         models: tuple[Json, ...],
         version: str,
         *,
+        list_commands: Callable[[tuple[Json, ...]], tuple[Json, ...]],
+        reload_prompts: Callable[[], None],
         end_session: Callable[[], None],
     ) -> None:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
-        self._mcp, self._hooks = mcp, hooks
+        self._list_commands, self._reload_prompts = list_commands, reload_prompts
+        self._mcp, self._hooks, self._tasks = mcp, hooks, tasks
+        self._initialized = False
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handler of each subtype."""
@@ -65,10 +71,11 @@ class ControlRequests:
             "list_models": lambda _: {"models": list(self._models)},
             "mcp_status": self._mcp_status,
             "stop_task": self._stop_task,
+            "reload_skills": self._reload_skills,
             **{subtype: self._mcp_request(subtype) for subtype in MCP_REQUESTS},
         }
 
-    def _initialize(self, body: Json) -> Json:
+    def _initialize(self, body: Json) -> Json | ReplyThen:
         """Apply what SDKs send here instead of by flags."""
         hooks = body.get("hooks")
         if isinstance(hooks, dict):
@@ -83,8 +90,13 @@ class ControlRequests:
             schema if isinstance(schema, dict) else None,
         )
         parts = self._mcp.parts
-        commands = parts.told_commands() if parts is not None else ()
-        return initialize_body(self._session.info(), self._models, self._version, commands)
+        told = parts.told_commands() if parts is not None else ()
+        commands = self._list_commands(told) if self._settings.host.slash_commands else ()
+        answer = initialize_body(self._session.info(), self._models, self._version, commands)
+        if not self._initialized:
+            self._initialized = True
+            return answer
+        return ReplyThen(answer, self._tasks.report)  # a host that begins again learns what runs
 
     def _start_host_servers(self, body: Json) -> None:
         """MCP servers in the host's process: those it names here, and those of `--mcp-config`."""
@@ -162,6 +174,10 @@ class ControlRequests:
         """An unknown id gets the same answer, as in the Claude CLI."""
         self._session.stop_task(str(body.get("task_id", "")))
         return {}
+
+    def _reload_skills(self, _: Json) -> Json:
+        self._reload_prompts()
+        return {"skills": list(self._session.info().skills)}
 
     def _rewind_files(self, body: Json) -> Json:
         try:

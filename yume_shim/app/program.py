@@ -7,6 +7,7 @@ import os
 from yume_shim import CLAUDE_VERSION
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
+from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
 from yume_shim.app.start import host_answers
 from yume_shim.catalog.cost import cost_usd
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from yume_shim.app.trust_question import TrustQuestion
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.store.jsonl import JsonlStore
+    from yume_shim.types.blocks import Json
     from yume_shim.types.children import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Asker, Cancel, ChildOutput
+    from yume_shim.types.prompt_files import PromptFile
 
 STDIN = 0
 
@@ -55,13 +58,14 @@ class Program:
         settings, opened = startup.settings, startup.opened
         home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
+        self._tasks = LazyTasks(self._emit, startup.ids.uuid, lambda: self._session.notify)
         self._tools = open_builtin_tools(
             settings,
             results_folder,
             tool_environment(settings),
             startup.log,
             host_answers=host_answers(settings, settings.permissions.mode),
-            on_task=self._emit,
+            tasks=self._tasks.open,
             secrets=startup.keys.secrets,
         )
         self._gate = Permissions(
@@ -75,6 +79,7 @@ class Program:
         )
         self._questions = HostRequests(self._emit, startup.ids)
         self._toolbox = Toolbox((self._tools,))
+        self._add_skills()
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
@@ -103,11 +108,13 @@ class Program:
             advise=startup.models.advise,
             await_tools=self._await_tools,
             expand=self._mcp.expand,
+            prompt_files=startup.library,
+            skill_list=self._skill_list if startup.offers_skills() else None,
             hooks=self._hooks.get,
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
-            tasks=self._tools,
+            tasks=self._tasks.get,
             open_child=self._open_child,
         )
         models, opened = startup.models, startup.opened
@@ -145,6 +152,8 @@ class Program:
             self._session.run()
         finally:
             self._questions.close()
+            self._tools.closing()
+            self._tasks.close()
             self._mcp.close()
             self._tools.close()
             self._providers.close()
@@ -197,8 +206,11 @@ class Program:
             self._settings,
             self._mcp,
             self._hooks,
+            self._tasks,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
+            list_commands=self._list_commands,
+            reload_prompts=self.reload_prompts,
             end_session=lambda: self._stop("shutdown"),
         )
         commands = HostCommands(
@@ -216,9 +228,11 @@ class Program:
 
     def _stop(self, reason: InterruptReason) -> None:
         """Stop the turn and end the session; a shutdown prints nothing more."""
+        self._questions.close()
+        self._tools.closing()
+        self._tasks.stop_all()  # reported before the output of a shutdown ends
         if reason == "shutdown":
             self._output.events.mute()
-        self._questions.close()
         self._session.shut_down(reason)
 
     def _on_host_gone(self, _: str) -> None:
@@ -242,6 +256,38 @@ class Program:
         if self._trust_question is not None:
             self._trust_question.settle(cancel)
         self._mcp.wait(cancel)
+        self.reload_prompts()
+
+    # ------------------------------------------------------------ commands and skills
+
+    def reload_prompts(self) -> None:
+        """Read commands and skills again if their files have changed, and announce that."""
+        library = self._startup.library
+        if library is not None and library.refresh():
+            from yume_shim.types.events import CommandsChanged
+
+            self._emit(CommandsChanged(self._list_commands(self._mcp.commands())))
+
+    def _list_commands(self, of_servers: tuple[Json, ...]) -> tuple[Json, ...]:
+        from yume_shim.app.command_list import described_commands
+
+        return described_commands(self._startup.library, of_servers)
+
+    def _add_skills(self) -> None:
+        library = self._startup.library
+        if library is not None and self._startup.offers_skills():
+            from yume_shim.app.prompts import skill_tool
+
+            self._toolbox.add(skill_tool(library, self._model_of))
+
+    def _model_of(self, file: PromptFile) -> ModelSpec | None:
+        """The model that a skill names. (The session is made after its tools.)"""
+        return self._session.model_of(file)
+
+    def _skill_list(self, window: int) -> str:
+        from yume_shim.app.prompts import skill_list
+
+        return "" if self._startup.library is None else skill_list(self._settings, self._startup.library, window)
 
     def _open_trust_question(self) -> TrustQuestion | None:
         """The question about the folder, if something waits for its answer."""
@@ -269,7 +315,9 @@ class Program:
         from yume_shim.app.mcp import McpParts
 
         names = self._toolbox.names if self._startup.flat else None
-        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
+        made = McpParts(
+            self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, self._list_commands
+        )
         self._toolbox.add(made.servers)
         return made
 

@@ -106,6 +106,7 @@ FLAGS: tuple[Flag, ...] = (
     _value("--idle-timeout", "seconds", "Longest silence inside a stream", ours=True),
     _value("--response-timeout", "seconds", "Longest single response", ours=True),
     _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
+    _value("--background-timeout", "seconds", "How long the end of input waits for background tasks (600)", ours=True),
     _value("--on-cut", "how", "What to do after an interrupted stream", choices=("continue", "restart"), ours=True),
     # --- system prompt and answer
     _value("--system-prompt", "text", "Replace the default system prompt"),

@@ -47,6 +47,7 @@ def _timeouts(sources: SettingSources) -> Timeouts:
         ("idle", "idle-timeout", "YUME_IDLE_TIMEOUT"),
         ("total", "response-timeout", "YUME_RESPONSE_TIMEOUT"),
         ("approval", "approval-timeout", "YUME_APPROVAL_TIMEOUT"),
+        ("background", "background-timeout", "YUME_BACKGROUND_TIMEOUT"),
     ):
         given = sources.number(flag, variable, least=0.001)
         if given is not None:

@@ -1,7 +1,7 @@
 """Reads one plugin: its manifest, and where its parts are.
 
-Without a manifest the parts lie in their usual places. A manifest with a wrong part makes the whole plugin unusable, and
-each wrong part is named, as in the Claude CLI. Paths must stay inside of the plugin.
+Without a manifest the parts lie in their usual places. A manifest with a wrong part makes the whole plugin unusable,
+and each wrong part is named, as in the Claude CLI. Paths must stay inside of the plugin.
 """
 
 from __future__ import annotations
@@ -137,8 +137,9 @@ def _servers(root: str, manifest: dict[str, Any], problem: Problem) -> dict[str,
         table = given.get("mcpServers", given)
         for name, server in table.items() if isinstance(table, dict) else ():
             if isinstance(server, dict):
-                env = server.get("env") if isinstance(server.get("env"), dict) else {}
-                found[name] = _replaced({**server, "env": {"CLAUDE_PLUGIN_ROOT": root, **env}}, root)
+                env = server.get("env")
+                own = env if isinstance(env, dict) else {}
+                found[name] = _replaced({**server, "env": {"CLAUDE_PLUGIN_ROOT": root, **own}}, root)
     return found
 
 

@@ -1,5 +1,5 @@
-"""Finds the plugins that are used: those of `--plugin-dir`, and those that the Claude CLI has installed and the settings
-enable. Its files are only read."""
+"""Finds the plugins that are used: those of `--plugin-dir`, and those that the Claude CLI has installed and the
+settings enable. Its files are only read."""
 
 from __future__ import annotations
 

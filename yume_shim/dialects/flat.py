@@ -15,6 +15,7 @@ from yume_shim.dialects.flat_lines import (
     result_line,
     system_line,
     tool_result_line,
+    turn_started_line,
     usage_line,
 )
 from yume_shim.dialects.records.flat_records import (
@@ -70,11 +71,15 @@ from yume_shim.types.events import (
     ServerMessage,
     ServersChanged,
     SessionChanged,
+    SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskEnded,
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
     TaskStarted,
+    TaskUpdated,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -163,6 +168,12 @@ class FlatDialect:
                 | ServersChanged()
             ):
                 return [system_line(event)]
+            case TurnStarted():
+                return [turn_started_line(event.origin)] if event.origin is not None else []
+            case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
+                from yume_shim.dialects.task_lines import flat_task_line
+
+                return [flat_task_line(event, tagged.at)]
             case HookStarted() | HookEnded() | HookNotice():
                 from yume_shim.dialects.hook_lines import flat_hook_line
 
@@ -178,26 +189,29 @@ class FlatDialect:
 
                 return [question_line(event)]
             case LocalCommandDone(answers=True):
+                from yume_shim.dialects.records.flat_records import TextLine
+
                 return [TextLine(content=event.text, id=tagged.uuid)]
+            case CommandsChanged():
+                from yume_shim.dialects.records.flat_records import CommandsLine
+
+                return [CommandsLine(commands=list(event.commands))]
             case LocalCommandDone():
                 return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
             case (
                 PromptTaken()
-                | TurnStarted()
+                | SessionEnding()
                 | RequestStarted()
                 | ResponseFailed()
                 | PartialKept()
                 | NoteAdded()
                 | ApprovalWithdrawn()
                 | StateChanged()
-                | TaskStarted()
-                | TaskEnded()
                 | PromptWithdrawn()
                 | Compacting()
                 | CompactEnded()
                 | EntriesWritten()
                 | ResumeFailed()
-                | CommandsChanged()
             ):
                 return []
 

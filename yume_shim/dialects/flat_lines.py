@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, TurnEnded
     from yume_shim.types.models import Usage
+    from yume_shim.types.tasks import TaskOrigin
 
     SystemEvent = (
         Retrying
@@ -138,7 +139,15 @@ def failure_line(failure: Failure, provider: str) -> Json:
 
 def result_line(event: TurnEnded, session_id: str) -> Json:
     """`result`."""
-    from yume_shim.dialects.results import ENDINGS, cost_estimated, cost_unknown, denial_list, error_list, model_usage
+    from yume_shim.dialects.results import (
+        ENDINGS,
+        cost_estimated,
+        cost_unknown,
+        denial_list,
+        error_list,
+        model_usage,
+        origin_of,
+    )
 
     ending = ENDINGS[event.outcome]
     return ResultLine(
@@ -159,7 +168,16 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         cost_estimated=cost_estimated(event),
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,
+        origin=origin_of(event.origin) if event.origin is not None else None,
     )
+
+
+def turn_started_line(origin: TaskOrigin) -> Json:
+    """`system/turn_started`, for a turn without a prompt of the host."""
+    from yume_shim.dialects.records.task_records import TurnStartedLine
+    from yume_shim.dialects.results import origin_of
+
+    return TurnStartedLine(origin=origin_of(origin))
 
 
 def usage_line(usage: Usage) -> Json:

@@ -20,7 +20,6 @@ from yume_shim.dialects.nested_lines import (
     state_line,
     status_line,
     system_line,
-    task_line,
 )
 from yume_shim.dialects.nested_messages import Messages
 from yume_shim.dialects.records.nested_records import (
@@ -74,11 +73,15 @@ from yume_shim.types.events import (
     ServerMessage,
     ServersChanged,
     SessionChanged,
+    SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskEnded,
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
     TaskStarted,
+    TaskUpdated,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -194,7 +197,11 @@ class NestedDialect:
                 return [self._host_line(event, tagged)]
             case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
                 return [self._extension_line(event, tagged)]
-            case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
+            case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
+                from yume_shim.dialects.task_lines import nested_task_line
+
+                return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so
@@ -204,8 +211,6 @@ class NestedDialect:
                 | CompactEnded()
                 | ModeChanged()
                 | StateChanged()
-                | TaskStarted()
-                | TaskEnded()
                 | Retrying()
                 | CallDenied()
                 | Notice()
@@ -278,8 +283,6 @@ class NestedDialect:
         | CompactEnded
         | ModeChanged
         | StateChanged
-        | TaskStarted
-        | TaskEnded
         | Retrying
         | CallDenied
         | Notice
@@ -297,8 +300,6 @@ class NestedDialect:
                 return [status_line(event, session, uuid)]
             case StateChanged():
                 return [state_line(event, session, uuid)]
-            case TaskStarted() | TaskEnded():
-                return [task_line(event, session, uuid)]
             case Retrying() | CallDenied() | Notice() | InputRejected() | CommandRefused():
                 return [system_line(event, tagged.parent_call_id, session, uuid)]
             case ToolProgress():

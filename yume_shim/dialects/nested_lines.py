@@ -16,8 +16,6 @@ from yume_shim.dialects.records.nested_system_records import (
     PermissionDeniedLine,
     SessionStateLine,
     StatusLine,
-    TaskNotificationLine,
-    TaskStartedLine,
 )
 from yume_shim.types.events import (
     CallDenied,
@@ -30,8 +28,6 @@ from yume_shim.types.events import (
     RequestStarted,
     Retrying,
     StateChanged,
-    TaskEnded,
-    TaskStarted,
 )
 
 TYPE_CHECKING = False
@@ -106,28 +102,6 @@ def status_line(event: StatusEvent, session: str, uuid: str) -> Json:
 def state_line(event: StateChanged, session: str, uuid: str) -> Json:
     """`system/session_state_changed`."""
     return SessionStateLine(state=event.state, session_id=session, uuid=uuid)
-
-
-def task_line(event: TaskStarted | TaskEnded, session: str, uuid: str) -> Json:
-    """The start or end of a background command."""
-    if isinstance(event, TaskStarted):
-        return TaskStartedLine(
-            task_id=event.task_id,
-            tool_use_id=event.call_id,
-            description=event.description,
-            is_backgrounded=event.backgrounded,
-            session_id=session,
-            uuid=uuid,
-        )
-    return TaskNotificationLine(
-        task_id=event.task_id,
-        tool_use_id=event.call_id,
-        status=event.status,
-        output_file=event.output_file,
-        summary=event.summary,
-        session_id=session,
-        uuid=uuid,
-    )
 
 
 def compact_boundary_line(event: Compacted, last_uuid: str, session: str) -> Json:

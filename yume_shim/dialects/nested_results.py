@@ -21,6 +21,7 @@ from yume_shim.dialects.results import (
     error_text,
     model_usage,
     model_usage_since,
+    origin_of,
     terminal_reason,
 )
 from yume_shim.types.models import Usage
@@ -54,6 +55,7 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
         cost_estimated=cost_estimated(event),
         model_usage_since_last_result=model_usage_since(event.model_usage, before),
         terminal_reason=terminal_reason(event) or None,
+        origin=origin_of(event.origin) if event.origin is not None else None,
         local_command=event.local_command or None,
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Literal
 
-    from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype, FlatSubtype
+    from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype, FlatSubtype, Origin
     from yume_shim.types.errors import ErrorKind, Failure
     from yume_shim.types.events import Denial, ModelUsage, Outcome, Phase, TurnEnded
+    from yume_shim.types.tasks import TaskOrigin
 
 
 @value
@@ -131,6 +132,13 @@ def error_text(failure: Failure) -> str:
 def compaction_error(failure: Failure) -> str:
     """Why the history could not be compacted, as the Claude CLI says it."""
     return f"Error during compaction: {error_text(failure)}"
+
+
+def origin_of(origin: TaskOrigin) -> Origin:
+    """Why a turn began without a prompt."""
+    from yume_shim.dialects.records.shared_records import Origin
+
+    return Origin(runId=origin.run_id, task_id=origin.task_id)
 
 
 def error_list(event: TurnEnded) -> list[str]:

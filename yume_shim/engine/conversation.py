@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec
 
 
+SKILLS = "Skill"
+"""The tool whose list of skills is a part of the first message."""
+
+
 class Conversation:
     """Mutable by design: the one place where the state of a session, or of a child, is kept."""
 
@@ -111,6 +115,9 @@ class Conversation:
         if settings.instructions.memory:
             hidden, folder = self.services.gate.hides, claude_folder(settings.env)
             self.preamble = load_memory(settings.cwd, folder, settings.setting_sources, hidden=hidden, warn=warn)
+        if self.services.skill_list is not None and self.services.toolbox.find(SKILLS) is not None:
+            listed = self.services.skill_list(self.models.current().window)
+            self.preamble = "\n".join(filter(None, (self.preamble, listed)))
 
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""

@@ -53,7 +53,9 @@ class LocalAnswers:
         tally = self._conversation.tally
         models = tally.by_model()
         known = all(each.cost_known for each in models)
-        lines = [f"Total cost: ${tally.total_usd():.4f}" + ("" if known else " (the price of some models is not known)")]
+        lines = [
+            f"Total cost: ${tally.total_usd():.4f}" + ("" if known else " (the price of some models is not known)")
+        ]
         for each in models:
             used = each.usage
             lines.append(

@@ -1,6 +1,6 @@
-"""Runs slash commands that are not sent to the model: `/compact [instructions]`, `/clear`, those that this program answers
-itself, and skills that run as a child. Each ends as a turn does, with one TurnEnded, but the model's figures in it are
-zero."""
+"""Runs slash commands that are not sent to the model: `/compact [instructions]`, `/clear`, those that this program
+answers itself, and skills that run as a child. Each ends as a turn does, with one TurnEnded, but the model's figures in
+it are zero."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ class LocalCommands:
         self._start(prompt, uuids)
         self._services.emit(LocalCommandDone(name, text, arguments=arguments, answers=True))
         total = self._conversation.tally.total_usd()
-        ended = TurnEnded("success", text, 0, 0, 0, Usage(), total, user_uuids=uuids, info=self._describe(), local_command=name)
+        ended = TurnEnded(
+            "success", text, 0, 0, 0, Usage(), total, user_uuids=uuids, info=self._describe(), local_command=name
+        )
         self._services.emit(ended)
         return ended
 
@@ -135,7 +137,9 @@ class LocalCommands:
 
     # ------------------------------------------------------------ steps
 
-    def _answer(self, command: LocalCommand, cancel: Cancel, reason: Callable[[], InterruptReason]) -> tuple[str, Outcome]:
+    def _answer(
+        self, command: LocalCommand, cancel: Cancel, reason: Callable[[], InterruptReason]
+    ) -> tuple[str, Outcome]:
         """Show what the command answers; returns it."""
         outcome: Outcome = "success"
         if command.kind == "fork" and command.file is not None:

@@ -49,6 +49,10 @@ def _no_hooks() -> Hooks | None:
     return None
 
 
+def _no_tasks() -> BackgroundTasks | None:
+    return None
+
+
 @value
 class EngineServices:
     """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
@@ -82,8 +86,11 @@ class EngineServices:
     """The hooks as they are now: a host may register some later. None = there are none."""
     prompt_files: PromptFiles | None = None
     """Commands and skills of files; None = there are none."""
+    skill_list: Callable[[int], str] | None = None
+    """The list of skills for a model with this window; None = there are none."""
     checkpoints: FileCheckpoints | None = None
-    tasks: BackgroundTasks | None = None
+    tasks: Callable[[], BackgroundTasks | None] = _no_tasks
+    """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
     agent_id: str = ""

@@ -8,22 +8,21 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
 from yume_shim.engine.prompt_commands import PromptCommands
-from yume_shim.types.blocks import Message, Text
+from yume_shim.engine.prompt_intake import PromptIntake
+from yume_shim.types.blocks import Message
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
     ModelChanged,
-    NoteAdded,
-    PromptTaken,
     PromptWithdrawn,
+    SessionEnding,
     SessionInfo,
     StateChanged,
     TurnEnded,
     TurnStarted,
 )
 from yume_shim.types.models import Usage
-from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
     from yume_shim.engine.local_commands import LocalCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.slash_commands import LocalCommand
-    from yume_shim.types.blocks import Block
+    from yume_shim.engine.task_turns import TaskWait
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
     from yume_shim.types.models import ModelSpec
+    from yume_shim.types.prompt_files import PromptFile
+    from yume_shim.types.tasks import TaskNotice, TaskOrigin
 
-MAX_KNOWN_UUIDS = 10_000
-"""How many prompt uuids are remembered to recognise a repeated one."""
 NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
@@ -66,6 +65,7 @@ class Session:
         self._resolve = resolve
         self._describe = describe
         self._conversation = Conversation(services, spec, session_id, fallback or resolve)
+        self._intake = PromptIntake(services, self._conversation)
         self._locals: LocalCommands | None = None
         self._commands = PromptCommands(services, self._conversation, resolve)
         self._inbox = Inbox()
@@ -74,9 +74,9 @@ class Session:
         """The stop signal of the work that runs or runs next; None if there is none."""
         self._reason: InterruptReason = "user"
         self._running = False
-        self._known_uuids: dict[str, None] = {}
         self._leaving = False
         self._seams: HookSeams | None = None
+        self._task_wait: TaskWait | None = None
         self.last_end: TurnEnded | None = None
         self.compact_failed = False
         """The host's last `compact` failed, and no turn followed it."""
@@ -142,9 +142,18 @@ class Session:
         return dropped
 
     def stop_task(self, task_id: str) -> bool:
-        """End a command that runs in the background."""
-        tasks = self._services.tasks
+        """End a task that runs in the background."""
+        tasks = self._services.tasks()
         return tasks is not None and tasks.stop(task_id)
+
+    def notify(self, notice: TaskNotice) -> None:
+        """A background task has ended: tell the model, in a turn of its own if none runs."""
+        from yume_shim.engine.task_turns import notice_prompt
+
+        with self._lock:
+            self._inbox.put_notice(notice_prompt(notice), urgent=notice.urgent)
+            if self._cancel is None and notice.urgent:
+                self._cancel = CancelSignal()
 
     def rewind_files(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
         """Put files back to what they were before a prompt; raises ToolFailed."""
@@ -160,6 +169,10 @@ class Session:
 
         self._conversation.prepare()
         return context_usage(self._conversation)
+
+    def model_of(self, file: PromptFile) -> ModelSpec | None:
+        """The model that a skill names, if it may choose it; None = the session's."""
+        return self._commands.model_of(file)
 
     def check_model(self, text: str) -> None:
         """Raises BadInvocation if the session could not change to this model."""
@@ -194,6 +207,8 @@ class Session:
         try:
             self._take_commands()
         finally:
+            if self._services.tasks() is not None:
+                self._services.emit(SessionEnding())
             if self._seams is not None:
                 self._seams.end()
 
@@ -203,7 +218,10 @@ class Session:
             command = self._inbox.take()
             match command:
                 case EndOfInput():
-                    return
+                    if not self._stay_for_tasks():
+                        return
+                case UserInput() if command.origin is not None:
+                    after_turn = self._run_notices([command, *self._inbox.take_notices()])
                 case UserInput() if (local := self._commands.local(command)) is not None:
                     after_turn = self._run_local(local, command)
                 case UserInput():
@@ -232,6 +250,31 @@ class Session:
         except BadInvocation as error:
             self._services.emit(CommandRefused(error.message, error.kind, error.provider))
 
+    # ------------------------------------------------------------ background tasks
+
+    def _stay_for_tasks(self) -> bool:
+        """At the end of input: wait for background tasks, within a limit; True if one has ended and the model is to be
+        told."""
+        tasks = self._services.tasks()
+        if tasks is None or self._leaving:
+            return False
+        from yume_shim.engine.task_turns import TaskWait
+
+        self._task_wait = self._task_wait or TaskWait(self._services, tasks, self._inbox)
+        if not self._task_wait.for_notice(lambda: self._leaving):
+            return False
+        self._inbox.put_last(EndOfInput())
+        return True
+
+    def _run_notices(self, notices: list[UserInput]) -> bool:
+        """Run one turn that tells the model about ended tasks; False if it knows about all of them."""
+        return self._run_prompts(self._unseen(notices))
+
+    def _unseen(self, notices: list[UserInput]) -> list[UserInput]:
+        """Those about tasks whose end the model has not read in a result."""
+        tasks = self._services.tasks()
+        return [each for each in notices if tasks is None or not each.origin or not tasks.was_seen(each.origin.task_id)]
+
     # ------------------------------------------------------------ local commands
 
     def _local(self) -> LocalCommands:
@@ -248,14 +291,13 @@ class Session:
         """End the turn of a command that cannot run."""
         from yume_shim.engine.slash_commands import split_command
 
-        self._report_state("running")
         self.last_end = self._local().refuse(*split_command(prompt), prompt, failed.message)
         self._end_work()
         self._report_state("idle")
 
     def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
-        fresh = self._register(prompt)
+        fresh = self._intake.register(prompt)
         if fresh:
             if (seams := self._hook_seams()) is not None:
                 seams.begin(self._begin_work())
@@ -271,22 +313,22 @@ class Session:
 
     def _run_prompts(self, prompts: list[UserInput]) -> bool:
         """Run one turn for these prompts; False if all of them are repeated ones."""
-        fresh = [prompt for prompt in prompts if self._register(prompt)]
+        fresh = [prompt for prompt in prompts if self._intake.register(prompt)]
         if not fresh:
             self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
-        seams = self._hook_seams()
-        verdict = None if seams is None else seams.ask(fresh, self._begin_work())
+        origin = fresh[-1].origin
+        verdict = None if origin is not None else self._verdict(fresh)
         self.compact_failed = False
+        self._report_state("running")
         if verdict is not None and verdict.blocked is not None:
-            self._report_state("running")
             self._block(fresh, uuids, self.info(), verdict)
             return True
         try:
-            command = self._commands.expand(fresh[0], self._begin_work())
+            command = None if origin is not None else self._commands.expand(fresh[0], self._begin_work())
         except ToolFailed as failed:
             self._refuse_command(fresh[0], failed)
             return True
@@ -294,14 +336,16 @@ class Session:
             command = None  # the turn ends at once: it looks at the same signal
         fresh = fresh if command is None else [command.prompt, *fresh[1:]]
         info = self.info()
-        self._report_state("running")
-        self._conversation.history.append(self._announce(fresh))  # stored before the host reads that the turn started
-        self._services.emit(TurnStarted(info, uuids))
-        self._add_notes(() if command is None else command.notes, hidden=True)
-        self._add_notes(() if verdict is None else verdict.notes)
-        self._attach(fresh, "" if command is None else command.mentions)
+        self._conversation.history.append(
+            self._intake.announce(fresh)
+        )  # stored before the host reads that the turn started
+        self._services.emit(TurnStarted(info, uuids, origin))
+        self._intake.add_notes(() if command is None else command.notes, hidden=True)
+        self._intake.add_notes(() if verdict is None else verdict.notes)
+        self._intake.add_notes(self._inbox.take_late_texts())
+        self._intake.attach(fresh, self._begin_work(), "" if command is None else command.mentions)
         if fresh[0].should_query:
-            self.last_end = self._run_turn(info, uuids, None if command is None else command.model)
+            self.last_end = self._run_turn(info, uuids, origin, None if command is None else command.model)
         else:
             self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._conversation.tally.total_usd(), info=info)
             self._services.emit(self.last_end)
@@ -309,11 +353,18 @@ class Session:
         self._report_state("idle")
         return True
 
+    def _verdict(self, prompts: Sequence[UserInput]) -> PromptVerdict | None:
+        """What hooks say about the prompts of the host."""
+        seams = self._hook_seams()
+        return None if seams is None else seams.ask(prompts, self._begin_work())
+
     def _report_state(self, state: Literal["running", "idle"]) -> None:
         if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
-    def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...], model: ModelSpec | None) -> TurnEnded:
+    def _run_turn(
+        self, info: SessionInfo, uuids: tuple[str, ...], origin: TaskOrigin | None, model: ModelSpec | None
+    ) -> TurnEnded:
         """Run a turn; `model` is used for this one only."""
         # imported late: the first line of the turn is printed before most of the engine loads
         from yume_shim.engine.turn import Turn
@@ -322,7 +373,7 @@ class Session:
         give_back = None if model is None else self._conversation.models.lend(model)
         turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)
         try:
-            return turn.run(uuids)
+            return turn.run(uuids, origin)
         finally:
             if give_back is not None:
                 give_back()
@@ -345,35 +396,6 @@ class Session:
         if hooks is not None:
             hooks.turn_ended()
 
-    def _announce(self, prompts: Sequence[UserInput]) -> Message:
-        """Announce each prompt under its own uuid; returns all of them joined into one message."""
-        settings = self._services.settings
-        blocks: list[Block] = []
-        for prompt in prompts:
-            _append_blocks(blocks, prompt.blocks)
-            message = Message("user", prompt.blocks)
-            taken = PromptTaken(message, prompt.content, prompt.uuid, settings.host.replay_user_messages)
-            uuid = self._services.emit(taken)
-            if self._services.checkpoints is not None:
-                self._services.checkpoints.begin(uuid)
-        return Message("user", tuple(blocks))
-
-    def _attach(self, prompts: Sequence[UserInput], body: str) -> None:
-        """Add the files that the prompts, or the body of a command, mention with `@` to the message for the model."""
-        blocks = [Text(body), *(block for prompt in prompts if prompt.expand for block in prompt.blocks)]
-        if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
-            return
-        from yume_shim.engine.attach import attachments
-
-        self._add_notes(attachments(self._services, blocks, self._begin_work()))
-
-    def _add_notes(self, notes: Iterable[str], *, hidden: bool = False) -> None:
-        """Add texts for the model to the prompt."""
-        for note in notes:
-            self._services.emit(NoteAdded(note, counts=False, hidden=hidden))
-            prompt = self._conversation.history[-1]
-            self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, Text(note)))
-
     def _hook_seams(self) -> HookSeams | None:
         """The seams for hooks, from the moment there are hooks."""
         hooks = self._services.hooks()
@@ -388,7 +410,7 @@ class Session:
     ) -> None:
         """End a turn that a hook does not let begin: without a request, and without the prompt unless it is kept."""
         if verdict.keeps:
-            self._conversation.history.append(self._announce(prompts))
+            self._conversation.history.append(self._intake.announce(prompts))
         self._services.emit(TurnStarted(info, uuids))
         total, reason = self._conversation.tally.total_usd(), verdict.blocked or ""
         self.last_end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info)
@@ -397,36 +419,11 @@ class Session:
         self._report_state("idle")
 
     def _injected(self) -> Sequence[UserInput]:
-        """Take and announce the prompts that arrived while tools ran: they are sent with the results, as the Claude CLI
-        does."""
-        if not self._services.settings.host.merge_waiting:
-            return ()
-        waiting = [prompt for prompt in self._inbox.take_waiting(self._commands.is_plain, later=False) if self._register(prompt)]
-        for prompt in waiting:
-            message = Message("user", prompt.blocks)
-            replay = self._services.settings.host.replay_user_messages
-            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
+        """Take and announce the prompts and notices that arrived while tools ran: they are sent with the results, as
+        the Claude CLI does."""
+        waiting = self._unseen(self._inbox.take_notices())
+        if self._services.settings.host.merge_waiting:
+            prompts = self._inbox.take_waiting(self._commands.is_plain, later=False)
+            waiting += [prompt for prompt in prompts if self._intake.register(prompt)]
+        self._intake.announce_injected(waiting)
         return waiting
-
-    def _register(self, prompt: UserInput) -> bool:
-        """Remember the prompt's uuid. False if it was seen before: then the prompt is echoed (if echoing is on) and
-        must not run again."""
-        if not prompt.uuid:
-            return True
-        if prompt.uuid in self._known_uuids:
-            replay = self._services.settings.host.replay_user_messages
-            message = Message("user", prompt.blocks)
-            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=True))
-            return False
-        self._known_uuids[prompt.uuid] = None
-        if len(self._known_uuids) > MAX_KNOWN_UUIDS:
-            self._known_uuids.pop(next(iter(self._known_uuids)))
-        return True
-
-
-def _append_blocks(blocks: list[Block], more: tuple[Block, ...]) -> None:
-    """Append `more`; two texts that meet are joined by a newline."""
-    if blocks and more and isinstance(blocks[-1], Text) and isinstance(more[0], Text):
-        blocks[-1] = Text(blocks[-1].text + "\n" + more[0].text)
-        more = more[1:]
-    blocks += more

@@ -31,6 +31,14 @@ BUILT_IN = PromptFolder("", "command", "user")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9:_.-]*")
 ONLY_FOR_MODEL = 'This skill is for the model only. Ask it to use the skill "{name}".'
 
+UNKNOWN = """\
+<system-reminder>
+The message begins like a command, but this session has no command /{name}, so nothing was run.{similar}
+Its commands are: {names}.
+Take the message as a plain request. If it cannot be met without that command, tell the user that the command does not \
+exist here.
+</system-reminder>"""
+
 
 @value
 class LocalCommand:
@@ -130,16 +138,9 @@ class SlashCommands:
         names = list(dict.fromkeys((*names, *(each.name for each in LISTED))))
         near = nearest(name, names)
         more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        return "\n".join(
-            (
-                "<system-reminder>",
-                f"The message begins like a command, but this session has no command /{name}, so nothing was run."
-                + (f" The most similar one is /{near}." if near else ""),
-                f"Its commands are: {', '.join(f'/{each}' for each in names[:MAX_NAMED])}{more}.",
-                "Take the message as a plain request. If it cannot be met without that command, tell the user that the "
-                "command does not exist here.",
-                "</system-reminder>",
-            )
+        similar = f" The most similar one is /{near}." if near else ""
+        return UNKNOWN.format(
+            name=name, similar=similar, names=", ".join(f"/{each}" for each in names[:MAX_NAMED]) + more
         )
 
 

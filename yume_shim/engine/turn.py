@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import InterruptReason, Phase, SessionInfo
     from yume_shim.types.ports import Cancel
+    from yume_shim.types.tasks import TaskOrigin
 
 
 SHOWN = ("stop_prevented", "provider_error", "auth_error")
@@ -37,7 +38,7 @@ class Turn:
         self._services, self._conversation, self._info = services, conversation, info
         self._cancel, self._inject, self._reason = cancel, inject, reason
 
-    def run(self, user_uuids: tuple[str, ...] = ()) -> TurnEnded:
+    def run(self, user_uuids: tuple[str, ...] = (), origin: TaskOrigin | None = None) -> TurnEnded:
         """Run the whole turn; never raises. Returns its end after emitting it."""
         services, conversation = self._services, self._conversation
         begun = services.clock.monotonic()
@@ -75,6 +76,7 @@ class Turn:
             structured_output=loop.structured_output,
             user_uuids=user_uuids,
             info=self._info,
+            origin=origin,
         )
         services.emit(ended)
         return ended

@@ -89,21 +89,14 @@ class ControlResponder:
             self._log("error", f"control request {subtype} failed after its answer: {error!r}")
 
 
-def described(name: str) -> Json:
-    """A command of this program in a list of commands."""
-    return {"name": name, "description": "", "argumentHint": ""}
-
-
 def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str, commands: tuple[Json, ...] = ()) -> Json:
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
-    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are those of MCP servers,
-    with descriptions.
+    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are all
+    slash commands, with descriptions and hints.
     """
-    others = {command["name"] for command in commands}
-    own = [described(name) for name in info.slash_commands if name not in others]
     return {
-        "commands": [*own, *commands],
+        "commands": list(commands),
         "agents": [{"name": name, "description": ""} for name in info.agents],
         "output_style": "default",
         "available_output_styles": ["default"],

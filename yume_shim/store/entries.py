@@ -203,12 +203,16 @@ class Entries:
 
     def _prompt(self, event: PromptTaken, tagged: Tagged) -> Json:
         content = _stored(event)
-        self._last_prompt = content if isinstance(content, str) else _first_text(content)
+        if event.origin is None:
+            self._last_prompt = content if isinstance(content, str) else _first_text(content)
         joined = self._prompted
         line = self._line("user", event.uuid or tagged.uuid, tagged.at)
         line["message"] = {"role": "user", "content": content}
         if self._chain.info is not None:
             line["permissionMode"] = self._chain.info.permission_mode
+        if event.origin is not None:  # nobody typed it: it is neither a title nor the last prompt
+            line["origin"] = {"kind": event.origin.kind, "producer": "session-task", "runId": event.origin.run_id}
+            line["promptSource"] = "system"
         if joined:
             line["yume"] = {"joined": True}
         self._prompted = True

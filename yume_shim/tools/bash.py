@@ -7,13 +7,21 @@ import threading
 
 from yume_shim.text.clean import clean_output
 from yume_shim.tools.files.text_files import os_failure
-from yume_shim.tools.shell.processes import DRAIN_S, WINDOWS, ended_so_far, run_to_end
+from yume_shim.tools.shell.processes import (
+    CANCEL_GRACE_S,
+    DRAIN_S,
+    TIMEOUT_GRACE_S,
+    WINDOWS,
+    ended_so_far,
+    exit_code,
+    run_to_end,
+)
 from yume_shim.tools.shell.shell_session import NO_FILE
 from yume_shim.tools.shell.shown_output import MAX_SHOWN, both_ends, output_of_success
 from yume_shim.tools.shell.sink import Sink
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
+from yume_shim.types.tasks import TaskEnd, TaskFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +32,8 @@ if TYPE_CHECKING:
     from yume_shim.tools.shell.shell_session import BackgroundCommand, ShellSession
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
+    from yume_shim.types.ports import Cancel, Task
+    from yume_shim.types.tasks import TaskStatus
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
@@ -170,7 +180,6 @@ def _ensure_folder(state: ToolState) -> str:
 
 
 def _start_background(command: str, state: ToolState, description: str, context: ToolContext) -> ToolOutput:
-    call_id = context.call_id
     try:
         made = state.shells.start_background(command, context.confinement)
     except BlockingIOError as error:
@@ -191,10 +200,19 @@ def _start_background(command: str, state: ToolState, description: str, context:
     where = f"Output is being written to: {sink.path}"
     if not sink.path:
         where = f"Its output cannot be saved ({sink.lost}): only the newest is kept, for BashOutput"
-    state.on_task(TaskStarted(made.id, call_id, description))
-    threading.Thread(target=_report_end, args=(made, state, description, context), daemon=True).start()
+    _watch(made, state, description, context)
     text = f"Command running in background with ID: {made.id}. {where}"
     return ToolOutput(text, structured, is_error=False)
+
+
+def _watch(made: BackgroundCommand, state: ToolState, description: str, context: ToolContext) -> None:
+    """Report a background command as a task; without a registry only its end is looked at."""
+    if state.tasks is None:
+        threading.Thread(target=_await_end, args=(made, state, description, context), daemon=True).start()
+        return
+    tasks = state.tasks()
+    task = tasks.begin(TaskFacts(made.id, "", "local_bash", description, context.call_id))
+    tasks.launch(task, lambda task: _await_end(made, state, description, context, task.cancel))
 
 
 class _LongRun:
@@ -204,7 +222,8 @@ class _LongRun:
     def __init__(self, state: ToolState, call_id: str, description: str) -> None:
         self._state, self._call_id, self._description = state, call_id, description
         self._lock = threading.Lock()
-        self._over = self._reported = False
+        self._over = False
+        self._task: Task | None = None
         self._timer = threading.Timer(LONG_RUN_S, self._report)
         self._timer.daemon = True
 
@@ -212,39 +231,39 @@ class _LongRun:
         self._timer.start()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        status: Literal["completed", "stopped"] = "completed" if kind is None else "stopped"
+        status: Literal["completed", "killed"] = "completed" if kind is None else "killed"
         self._timer.cancel()
         with self._lock:  # nothing is reported after the call's own result
             self._over = True
-            if self._reported:
-                summary = f'Command "{self._description}" {status}'
-                self._state.on_task(TaskEnded(f"run_{self._call_id}", self._call_id, status, "", summary))
+            if self._task is not None:
+                words = "completed" if kind is None else "stopped"
+                self._task.end(TaskEnd(status, f'Command "{self._description}" {words}'))
 
     def _report(self) -> None:
         with self._lock:
-            if not self._over:
-                self._reported = True
-                self._state.on_task(
-                    TaskStarted(f"run_{self._call_id}", self._call_id, self._description, backgrounded=False)
-                )
+            if not self._over and self._state.tasks is not None:
+                facts = TaskFacts(self._state.shells.new_id(), "", "local_bash", self._description, self._call_id)
+                self._task = self._state.tasks().begin(facts, backgrounded=False)
 
 
-def _report_end(made: BackgroundCommand, state: ToolState, description: str, context: ToolContext) -> None:
-    """Wait for the end of a background command and report it, unless the session itself has ended."""
-    made.running.ended.wait()
-    if state.closed:
-        return
-    code = made.running.process.returncode
-    status: Literal["completed", "failed", "stopped"] = "stopped" if made.killed else "failed" if code else "completed"
-    words = {"stopped": "was stopped", "failed": f"failed with exit code {code}", "completed": "completed"}[status]
-    summary = f'Background command "{description}" {words}'
+def _await_end(
+    made: BackgroundCommand, state: ToolState, description: str, context: ToolContext, cancel: Cancel | None = None
+) -> TaskEnd:
+    """Wait for the end of a background command, or end it when it is cancelled."""
+    if cancel is None:
+        made.running.ended.wait()
+    elif not made.running.wait(threading.TIMEOUT_MAX, cancel):
+        made.killed = True
+        made.running.stop(CANCEL_GRACE_S if state.closing else TIMEOUT_GRACE_S)
+    made.running.drain(DRAIN_S)
+    code = exit_code(made.running)
+    words = f"failed with exit code {code}" if code else "completed (exit code 0)"
+    summary = description if made.killed else f'Background command "{description}" {words}'
     if context.confinement is not None:
-        made.running.drain(DRAIN_S)
-        note = state.wall.note_failure(
-            made.command, context.confinement, code or 0, _saved_tail(made.running.sink.path)
-        )
+        note = state.wall.note_failure(made.command, context.confinement, code, _saved_tail(made.running.sink.path))
         summary = " ".join(part for part in (summary, made.running.note, note) if part)
-    state.on_task(TaskEnded(made.id, context.call_id, status, made.running.sink.path or "", summary))
+    status: TaskStatus = "killed" if made.killed else "failed" if code else "completed"
+    return TaskEnd(status, summary, made.running.sink.path or "")
 
 
 def _saved_tail(path: str) -> str:

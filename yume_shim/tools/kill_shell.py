@@ -18,6 +18,10 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     shell = find_shell(given["shell_id"], state)
     if shell.status() != "running":
         raise ToolFailed(f"Shell {shell.id} is not running, so it cannot be killed (status: {shell.status()}).")
-    state.stop_background(shell.id)
+    tasks = state.tasks() if state.tasks is not None else None
+    if tasks is not None:
+        tasks.mark_seen(shell.id)
+    if tasks is None or not tasks.stop(shell.id):
+        state.stop_background(shell.id)
     message = f"Successfully killed shell: {shell.id} ({shell.command})"
     return ToolOutput(message, {"message": message, "shell_id": shell.id})

@@ -39,8 +39,12 @@ from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
 from yume_shim.types.side_events import QuestionWithdrawn as QuestionWithdrawn
 from yume_shim.types.side_events import ServerMessage as ServerMessage
 from yume_shim.types.side_events import ServersChanged as ServersChanged
-from yume_shim.types.side_events import TaskEnded as TaskEnded
+from yume_shim.types.side_events import SessionEnding as SessionEnding
+from yume_shim.types.side_events import TaskNotification as TaskNotification
+from yume_shim.types.side_events import TaskProgress as TaskProgress
+from yume_shim.types.side_events import TasksChanged as TasksChanged
 from yume_shim.types.side_events import TaskStarted as TaskStarted
+from yume_shim.types.side_events import TaskUpdated as TaskUpdated
 from yume_shim.types.side_events import TrustAsked as TrustAsked
 from yume_shim.types.value import value
 
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
+    from yume_shim.types.tasks import TaskOrigin
 
     Outcome = Literal[
         "success",
@@ -115,6 +120,8 @@ class PromptTaken:
     replay: bool = False
     repeated: bool = False
     """Its uuid was seen before, or it is a local command (`/compact`): it is echoed, but not kept as a prompt."""
+    origin: TaskOrigin | None = None
+    """Set if nobody typed it: it tells the model how a background task ended."""
 
 
 @value
@@ -123,6 +130,8 @@ class TurnStarted:
 
     info: SessionInfo
     user_uuids: tuple[str, ...] = ()
+    origin: TaskOrigin | None = None
+    """Set if the turn has no prompt of the host."""
 
 
 @value
@@ -335,6 +344,8 @@ class TurnEnded:
     """The parts of a text that came in several (output limit, pause); `text` is all of them."""
     local_command: str = ""
     """The local command (`compact`, `clear`) that ran in place of a model's turn."""
+    origin: TaskOrigin | None = None
+    """Set if the turn had no prompt of the host."""
 
     @property
     def failed_command(self) -> bool:
@@ -369,8 +380,12 @@ EngineEvent = (
     | CompactEnded
     | Compacted
     | LocalCommandDone
+    | SessionEnding
     | TaskStarted
-    | TaskEnded
+    | TaskUpdated
+    | TaskProgress
+    | TaskNotification
+    | TasksChanged
     | ServerMessage
     | ElicitationAsked
     | TrustAsked

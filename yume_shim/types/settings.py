@@ -67,6 +67,8 @@ class Timeouts:
     approval: float = 300.0
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
+    background: float = 600.0
+    """How long the end of input waits for background tasks."""
 
 
 # ---------------------------------------------------------------- groups

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
+    from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskStatus, TaskUsage
 
     Trigger = Literal["manual", "auto"]
 
@@ -161,21 +162,46 @@ class CommandsChanged:
 
 
 @value
-class TaskStarted:
-    """A command continues in the background, or (not `backgrounded`) the conversation has waited for it for a while."""
+class SessionEnding:
+    """No further turn follows. Emitted by sessions that have had background tasks, whose end could begin one."""
 
-    task_id: str
-    call_id: str
-    description: str
+
+@value
+class TaskStarted:
+    """A task goes on in the background, or (not `backgrounded`) the conversation waits for it."""
+
+    facts: TaskFacts
     backgrounded: bool = True
 
 
 @value
-class TaskEnded:
-    """A background command has ended: by itself, or because it was stopped."""
+class TaskUpdated:
+    """A task has ended with this status, or (without one) it now goes on in the background."""
 
-    task_id: str
-    call_id: str
-    status: Literal["completed", "failed", "stopped"]
-    output_file: str
-    summary: str
+    facts: TaskFacts
+    status: TaskStatus | None = None
+
+
+@value
+class TaskProgress:
+    """An agent has called a tool. `description` says what it is doing."""
+
+    facts: TaskFacts
+    description: str
+    last_tool: str
+    usage: TaskUsage
+
+
+@value
+class TaskNotification:
+    """A task has ended."""
+
+    facts: TaskFacts
+    end: TaskEnd
+
+
+@value
+class TasksChanged:
+    """The tasks that run in the background now."""
+
+    tasks: tuple[TaskFacts, ...]

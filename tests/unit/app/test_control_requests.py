@@ -10,6 +10,7 @@ from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, TableGate,
 from yume_shim.app.control_requests import ControlRequests
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
+from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.models import EndpointKeys
 from yume_shim.app.providers import Providers
 from yume_shim.engine.session import Session
@@ -75,6 +76,7 @@ class Host:
         services = self.bench.services
         self.keys = EndpointKeys(services.settings)
         providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
+        self.tasks = LazyTasks(self.bench.emit, services.ids.uuid, lambda: self.session.notify)
         requests = ControlRequests(
             *(
                 self.session,
@@ -84,6 +86,7 @@ class Host:
                 services.settings,
                 self.mcp,
                 self.hooks,
+                self.tasks,
                 models,
                 "2.1.325",
             ),

@@ -28,7 +28,11 @@ RECORD_MODULES = [
     "yume_shim.types.permission_records",
     *(f"yume_shim.dialects.records.{path.stem}" for path in sorted(ROOM.glob("records/*_records.py"))),
 ]
-MERGED_INTO_LINES = {"yume_shim.dialects.records.result_records.ResultFields"}
+MERGED_INTO_LINES = {
+    "yume_shim.dialects.records.result_records.ResultFields",
+    *(f"yume_shim.dialects.records.task_records.{name}" for name in ("Started", "Updated", "Progress", "Notification")),
+    "yume_shim.dialects.records.task_records.Listing",
+}
 """Their fields become fields of a line."""
 INSIDE_FREE_FORM = {"yume_shim.types.message_records.RawInput"}
 """Records inside objects whose annotation is any JSON object."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
@@ -176,6 +176,16 @@ class InitLine(FlatLine):
 
 
 @record
+class CommandsLine(FlatLine):
+    """The slash commands changed, because files of commands or skills did. Each has `name`, `description` and
+    `argumentHint`, perhaps `aliases` and `builtin`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["commands"] = "commands"
+    commands: list[Json]
+
+
+@record
 class McpLine(FlatLine):
     """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session,
     `commands` the prompts of servers: a prompt `/NAME words` runs one."""
@@ -307,7 +317,7 @@ class InterruptLine(FlatLine):
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
     estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the
-    request that failed."""
+    request that failed; `origin` says why a turn began without a prompt of the host."""
 
     type: Literal["result"] = "result"
     subtype: FlatSubtype
@@ -327,6 +337,7 @@ class ResultLine(FlatLine):
     cost_estimated: Literal[True] | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
+    origin: Origin | None = ABSENT
 
 
 @record

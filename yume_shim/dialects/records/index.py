@@ -8,6 +8,7 @@ from yume_shim.dialects.records import (
     nested_system_records,
     result_records,
     shared_records,
+    task_records,
 )
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 FLAT: tuple[type[Record], ...] = (
     flat_records.InitLine,
     flat_records.StartErrorLine,
+    flat_records.CommandsLine,
     flat_records.McpLine,
     flat_records.HookLine,
     flat_records.TextLine,
@@ -28,6 +30,12 @@ FLAT: tuple[type[Record], ...] = (
     flat_records.ProgressLine,
     flat_records.PermissionDeniedLine,
     flat_records.ApprovalNeededLine,
+    task_records.FlatTaskStarted,
+    task_records.FlatTaskUpdated,
+    task_records.FlatTaskProgress,
+    task_records.FlatTaskNotification,
+    task_records.FlatTasksChanged,
+    task_records.TurnStartedLine,
     flat_records.SessionIdLine,
     flat_records.PermissionModeLine,
     flat_records.ModelLine,
@@ -48,8 +56,11 @@ NESTED: tuple[type[Record], ...] = (
     nested_system_records.StatusLine,
     nested_system_records.ApiRetryLine,
     nested_system_records.ModelFallbackLine,
-    nested_system_records.TaskStartedLine,
-    nested_system_records.TaskNotificationLine,
+    task_records.TaskStartedLine,
+    task_records.TaskUpdatedLine,
+    task_records.TaskProgressLine,
+    task_records.TaskNotificationLine,
+    task_records.TasksChangedLine,
     nested_system_records.PermissionDeniedLine,
     nested_system_records.InformationalLine,
     nested_system_records.HookStartedLine,

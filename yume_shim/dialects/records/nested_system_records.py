@@ -98,32 +98,6 @@ class ModelFallbackLine(ChildSystemLine):
 
 
 @record
-class TaskStartedLine(SystemLine):
-    """A command continues in the background, or (not `is_backgrounded`) has been running for some seconds."""
-
-    type: Literal["system"] = "system"
-    subtype: Literal["task_started"] = "task_started"
-    task_id: str
-    tool_use_id: str
-    description: str
-    task_type: Literal["local_bash"] = "local_bash"
-    is_backgrounded: bool
-
-
-@record
-class TaskNotificationLine(SystemLine):
-    """A task of `task_started` has ended."""
-
-    type: Literal["system"] = "system"
-    subtype: Literal["task_notification"] = "task_notification"
-    task_id: str
-    tool_use_id: str
-    status: Literal["completed", "failed", "stopped"]
-    output_file: str
-    summary: str
-
-
-@record
 class PermissionDeniedLine(ChildSystemLine):
     """A call was refused without asking the host; sent before its result."""
 

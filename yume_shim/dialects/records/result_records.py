@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.shared_records import FailureSubtype
+    from yume_shim.dialects.records.shared_records import FailureSubtype, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.message_records import CacheCreation
 
@@ -114,9 +114,11 @@ class Errors(Record):
 
 
 class ResultEnd(Record):
-    """The last fields of a `result` line. `request_id` is the provider's id of the request that failed."""
+    """The last fields of a `result` line. `origin`: the turn began without a prompt of the host. `request_id` is the
+    provider's id of the request that failed."""
 
     terminal_reason: str | None = ABSENT
+    origin: Origin | None = ABSENT
     local_command: str | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT

@@ -45,6 +45,16 @@ class Pong(Record):
 
 
 @record
+class Origin(Record):
+    """Why a turn began without a prompt of the host: the task `task_id` has ended."""
+
+    kind: Literal["task-notification"] = "task-notification"
+    producer: Literal["session-task"] = "session-task"
+    runId: str
+    task_id: str
+
+
+@record
 class LeftOut(Record):
     """Something that is configured and not used: hooks of an event, an MCP server, a key of a settings file. `source`
     is the settings layer. Reasons: the folder is not trusted; the host is being asked; managed settings forbid it."""

@@ -115,9 +115,7 @@ def _entries(folder: str, limit: int) -> list[os.DirEntry[str]]:
 # ---------------------------------------------------------------- reading
 
 
-def _read(
-    path: str, name: str, where: PromptFolder, hidden: Callable[[str], bool], warn: Warn
-) -> PromptFile | None:
+def _read(path: str, name: str, where: PromptFolder, hidden: Callable[[str], bool], warn: Warn) -> PromptFile | None:
     if any(char.isspace() or not char.isprintable() for char in name):
         warn(f"{path!r} is left out: the name of a {where.kind} cannot have blanks")
         return None

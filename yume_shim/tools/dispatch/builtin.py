@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.confinement import Confinement
-    from yume_shim.types.events import TaskEnded, TaskStarted
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import Confiner, FileCheckpoints
+    from yume_shim.types.ports import BackgroundTasks, Confiner, FileCheckpoints
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -41,12 +40,12 @@ def open_builtin_tools(
     *,
     host_answers: bool = False,
     search: Search | None = None,
-    on_task: Callable[[TaskStarted | TaskEnded], object] | None = None,
+    tasks: Callable[[], BackgroundTasks] | None = None,
     secrets: Sequence[str] = (),
 ) -> BuiltinTools:
     """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
-    `on_task` is called when a command starts or ends in the background. `secrets` are removed from saved outputs."""
+    `tasks` opens the registry of background commands. `secrets` are removed from saved outputs."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -61,8 +60,7 @@ def open_builtin_tools(
         settings.tools.claude_sandbox,
         secrets if settings.credentials.redact_output else None,
     )
-    if on_task is not None:
-        state.on_task = on_task
+    state.tasks = tasks
     if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(
@@ -199,9 +197,9 @@ class BuiltinTools:
         """Set where the host wants to rewind files."""
         return self._state.checkpoints
 
-    def stop(self, task_id: str) -> bool:
-        """End a background command. Implements `types.ports.BackgroundTasks`."""
-        return self._state.stop_background(task_id)
+    def closing(self) -> None:
+        """The session ends: commands that are stopped from now on get little time."""
+        self._state.closing = True
 
     def shell_folder(self) -> str:
         return self._state.shell_folder()

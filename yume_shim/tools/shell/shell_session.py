@@ -136,13 +136,18 @@ class ShellSession:
                 del self.background[name]
             if len(self.background) - len(over) >= MAX_BACKGROUND:
                 raise BlockingIOError(0, f"{MAX_BACKGROUND} background commands are running already")
-            self._count += 1
-            name = f"bash_{self._count}"
+            name = self.new_id()
             sink = Sink(lambda: self._scratch.new_file(name, ".output"), -1, self._scratch.redact)
             sink.feed(b"")
             made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE, confinement))
             self.background[name] = made
             return made
+
+    def new_id(self) -> str:
+        """A name for a command that is reported as a task."""
+        with self._lock:
+            self._count += 1
+            return f"bash_{self._count}"
 
     def leave(self, running: ProcessGroup) -> None:
         """A command is over; what it left running in its group is remembered for `close`."""

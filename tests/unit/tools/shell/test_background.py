@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,11 +11,13 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import soon, wait_until
 from tests.helpers.tool_cases import call, toolbox, without_ripgrep
+from yume_shim.engine.tasks import Tasks
 from yume_shim.tools import bash_output
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import TaskEnded, TaskStarted
+from yume_shim.types.events import TaskNotification, TasksChanged, TaskStarted, TaskUpdated
 from yume_shim.types.settings import Settings
+from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskNotice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from yume_shim.tools.dispatch.builtin import BuiltinTools
     from yume_shim.types.outputs import ToolOutput
+    from yume_shim.types.tasks import TaskStatus
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is spoken here")
 
@@ -122,66 +124,88 @@ def test_killing_ends_the_whole_group(tools: BuiltinTools, tmp_path: Path) -> No
     wait_until(has_ended, "the end of the whole group")
 
 
+class Reports:
+    """The tools with a real registry, and what it reports."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.events: list[object] = []
+        self.notices: list[TaskNotice] = []
+        self.registry = Tasks(self._emit, lambda: "r1", self.notices.append)
+        settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
+        self.tools = open_builtin_tools(
+            settings, str(tmp_path / "s"), settings.env, lambda *_: None, tasks=lambda: self.registry
+        )
+
+    def _emit(self, event: object) -> str:
+        self.events.append(event)
+        return "u"
+
+    def close(self) -> None:
+        self.registry.close()
+        self.tools.close()
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Iterator[Reports]:
+    made = Reports(tmp_path)
+    yield made
+    made.close()
+
+
 @pytest.mark.parametrize(
     ("command", "status", "words"),
-    [("true", "completed", "completed"), ("exit 3", "failed", "failed with exit code 3")],
+    [("true", "completed", "completed (exit code 0)"), ("exit 3", "failed", "failed with exit code 3")],
 )
-def test_the_end_is_reported_to_the_host(tmp_path: Path, command: str, status: str, words: str) -> None:
-    news: list[TaskStarted | TaskEnded] = []
-    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
-    try:
-        given = {"command": command, "description": "try it", "run_in_background": True}
-        call(tools, "Bash", given, "c1")
-        wait_until(lambda: len(news) == 2, "the report of its end")
-    finally:
-        tools.close()
-    ended = news[1]
-    assert news[0] == TaskStarted("bash_1", "c1", "try it")
-    assert isinstance(ended, TaskEnded)
-    assert (ended.task_id, ended.call_id, ended.status) == ("bash_1", "c1", status)
-    assert ended.summary == f'Background command "try it" {words}'
-    assert ended.output_file.endswith("bash_1.output")
-
-
-def test_nothing_is_reported_after_close(tmp_path: Path) -> None:
-    news: list[TaskStarted | TaskEnded] = []
-    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
-    call(tools, "Bash", {"command": "sleep 30", "run_in_background": True}, "c1")
-    tools.close()
-    time.sleep(0.3)
-    assert [type(item) for item in news] == [TaskStarted]
-
-
-def test_the_host_ends_a_background_command(tmp_path: Path) -> None:
-    news: list[TaskStarted | TaskEnded] = []
-    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
-    try:
-        given = {"command": "sleep 30", "run_in_background": True}
-        call(tools, "Bash", given, "c1")
-        assert not tools.stop("bash_9")
-        assert tools.stop("bash_1")
-        wait_until(lambda: len(news) == 2, "the report of its end")
-        assert not tools.stop("bash_1")
-    finally:
-        tools.close()
-    ended = news[1]
-    assert isinstance(ended, TaskEnded)
-    assert (ended.status, ended.summary) == ("stopped", 'Background command "sleep 30" was stopped')
-
-
-def test_a_long_foreground_command_is_reported_too(tmp_path: Path) -> None:
-    news: list[TaskStarted | TaskEnded] = []
-    settings = Settings(cwd=str(tmp_path), env={"PATH": os.environ["PATH"]})
-    tools = open_builtin_tools(settings, str(tmp_path / "s"), settings.env, lambda *_: None, on_task=news.append)
-    try:
-        call(tools, "Bash", {"command": "true"}, "c1")
-        call(tools, "Bash", {"command": "sleep 3.5"}, "c2")
-    finally:
-        tools.close()
-    assert news == [
-        TaskStarted("run_c2", "c2", "sleep 3.5", backgrounded=False),
-        TaskEnded("run_c2", "c2", "completed", "", 'Command "sleep 3.5" completed'),
+def test_the_end_is_reported(reports: Reports, tmp_path: Path, command: str, status: TaskStatus, words: str) -> None:
+    call(reports.tools, "Bash", {"command": command, "description": "try it", "run_in_background": True}, "c1")
+    wait_until(lambda: len(reports.events) == 5, "the report of its end")
+    facts = TaskFacts("bash_1", "r1", "local_bash", "try it", "c1")
+    end = TaskEnd(status, f'Background command "try it" {words}', str(tmp_path / "s" / "bash_1.output"))
+    assert reports.events == [
+        TasksChanged((facts,)),
+        TaskStarted(facts),
+        TaskUpdated(facts, status),
+        TaskNotification(facts, end),
+        TasksChanged(()),
     ]
+    assert reports.notices == [TaskNotice(facts, end)]
+
+
+def test_nothing_is_reported_after_close(reports: Reports) -> None:
+    call(reports.tools, "Bash", {"command": "sleep 30", "run_in_background": True}, "c1")
+    reports.registry.close()
+    ended = [event for event in reports.events if isinstance(event, TaskUpdated)]
+    assert [event.status for event in ended] == ["killed"]
+    before = len(reports.events)
+    reports.registry.report()
+    reports.registry.begin(TaskFacts("late", "", "local_bash", "late", "c2"))
+    assert len(reports.events) == before
+
+
+def test_the_host_ends_a_background_command(reports: Reports) -> None:
+    call(reports.tools, "Bash", {"command": "sleep 30", "run_in_background": True}, "c1")
+    assert not reports.registry.stop("bash_9")
+    assert reports.registry.stop("bash_1")
+    assert not reports.registry.stop("bash_1")
+    [notice] = reports.notices
+    assert (notice.urgent, notice.end.status, notice.end.summary) == (False, "killed", "sleep 30")
+    assert notice.end.told == 'Task "sleep 30" was stopped by the user or the host'
+
+
+def test_the_model_is_not_told_of_a_command_that_it_killed(reports: Reports) -> None:
+    call(reports.tools, "Bash", {"command": "sleep 30", "run_in_background": True}, "c1")
+    call(reports.tools, "KillShell", {"shell_id": "bash_1"}, "c2")
+    assert reports.registry.was_seen("bash_1")
+    assert [event.status for event in reports.events if isinstance(event, TaskUpdated)] == ["killed"]
+
+
+def test_a_long_foreground_command_is_reported_too(reports: Reports) -> None:
+    call(reports.tools, "Bash", {"command": "true"}, "c1")
+    call(reports.tools, "Bash", {"command": "sleep 3.5"}, "c2")
+    facts = TaskFacts("bash_1", "r1", "local_bash", "sleep 3.5", "c2")
+    assert reports.events == [
+        TaskStarted(facts, backgrounded=False),
+        TaskUpdated(facts, "completed"),
+        TaskNotification(facts, TaskEnd("completed", 'Command "sleep 3.5" completed')),
+    ]
+    assert reports.notices == []
