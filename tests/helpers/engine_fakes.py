@@ -143,6 +143,7 @@ class TableGate:
     def __init__(self, **verdicts: str) -> None:
         self.verdicts = verdicts
         self.updates: list[Any] = []
+        self.granted: list[str] = []
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
         return Decision(self.verdicts.get(spec.name, "allow"), f"{spec.name} needs permission")  # type: ignore[arg-type]

@@ -88,6 +88,8 @@ class Program:
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
         self._session = self._open_session()
+        if startup.library is not None:
+            startup.library.session_id = self._session_id
         self._output.host_gone.then(self._on_host_gone)
 
     def _open_session(self) -> Session:
@@ -279,6 +281,9 @@ class Program:
             from yume_shim.app.prompts import skill_tool
 
             self._toolbox.add(skill_tool(library, self._model_of))
+
+    def _session_id(self) -> str:
+        return self._session.session_id
 
     def _model_of(self, file: PromptFile) -> ModelSpec | None:
         """The model that a skill names. (The session is made after its tools.)"""

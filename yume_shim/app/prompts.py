@@ -21,7 +21,7 @@ BUDGET_VARIABLE = "SLASH_COMMAND_TOOL_CHAR_BUDGET"
 
 def open_library(settings: Settings, log: Callable[[str, str], None]) -> PromptLibrary:
     """The commands and skills of the settings' folders. Files that a rule hides from reading are left out."""
-    return PromptLibrary(settings.prompts, _hidden(settings, log), log)
+    return PromptLibrary(settings.prompts.prompt_folders, _hidden(settings, log), log)
 
 
 def _hidden(settings: Settings, log: Callable[[str, str], None]) -> Callable[[str], bool]:

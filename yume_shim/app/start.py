@@ -117,7 +117,7 @@ class Startup:
                 self.log("warning", warning)
         self.library: PromptLibrary | None = None
         """Commands and skills of files; None = there are none."""
-        if settings.prompts:
+        if settings.prompts.prompt_folders:
             from yume_shim.app.prompts import open_library
 
             self.library = open_library(settings, self.log)

@@ -13,6 +13,7 @@ from yume_shim.config.model_settings import endpoint_settings, model_settings, n
 from yume_shim.config.tool_settings import permission_settings, tool_settings
 from yume_shim.types.folders import claude_folder, claude_state_file
 from yume_shim.types.plugins import PluginSettings
+from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.settings import HookSettings, McpSettings, Settings
 
 TYPE_CHECKING = False
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from yume_shim.config.setting_sources import SettingSources
-    from yume_shim.types.prompt_files import PromptFolder
 
 
 def build_settings(sources: SettingSources) -> Settings:
@@ -47,7 +47,7 @@ def build_settings(sources: SettingSources) -> Settings:
         session=session_settings(sources),
         mcp=_mcp_settings(sources, plugins),
         hooks=_hook_settings(sources, plugins),
-        prompts=_prompt_folders(sources, plugins),
+        prompts=_prompt_settings(sources, plugins),
         plugins=plugins,
         left_out=tuple(sources.left_out),  # the last: the other groups add to it
     )
@@ -69,16 +69,16 @@ def _plugin_settings(sources: SettingSources) -> PluginSettings:
     return plugin_settings(sources)
 
 
-def _prompt_folders(sources: SettingSources, plugins: PluginSettings) -> tuple[PromptFolder, ...]:
+def _prompt_settings(sources: SettingSources, plugins: PluginSettings) -> PromptSettings:
     """Nothing is loaded where no folder can be: the folder of the user's settings, or one of the project's, exists."""
     names = tuple(os.path.join(".claude", name) for name in ("commands", "skills"))
     users = claude_folder(sources.env)
     places = [*(os.path.join(users, os.path.basename(name)) for name in names), *_above(sources.cwd, names)]
     if not plugins.used and not any(map(os.path.isdir, places)):
-        return ()
+        return PromptSettings()
     from yume_shim.config.prompt_settings import prompt_folders
 
-    return prompt_folders(sources, plugins.used)
+    return PromptSettings(prompt_folders(sources, plugins.used))
 
 
 def _above(folder: str, names: tuple[str, ...]) -> Iterator[str]:

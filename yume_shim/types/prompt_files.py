@@ -30,6 +30,14 @@ class PromptFolder:
 
 
 @value
+class PromptSettings:
+    """Where commands and skills come from."""
+
+    prompt_folders: tuple[PromptFolder, ...] = ()
+    """The first one that has a name wins."""
+
+
+@value
 class PromptFile:
     """One command or skill."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.plugins import PluginSettings
+from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from yume_shim.types.effort import Effort
     from yume_shim.types.models import ThinkingMode
-    from yume_shim.types.prompt_files import PromptFolder
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]
@@ -417,8 +417,7 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
-    prompts: tuple[PromptFolder, ...] = ()
-    """Folders with commands and skills; the first one that has a name wins."""
+    prompts: PromptSettings = PromptSettings()
     plugins: PluginSettings = PluginSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

@@ -32,6 +32,8 @@ class PromptLibrary:
         self._warned: set[str] = set()
         self._files: dict[str, PromptFile] = {}
         self._signature: tuple[object, ...] = ()
+        self.session_id: Callable[[], str] = str
+        """The id of the session, for files that name it; set when there is one."""
         self.refresh()
 
     def refresh(self) -> bool:
@@ -63,26 +65,28 @@ class PromptLibrary:
         if found is None and ":" not in name:
             own = [file for file in files.values() if file.folder and file.where.plugin]
             found = next((file for file in own if file.name.partition(":")[2] == name), None)
-        return None if found is None else _with_folders(found)
+        return None if found is None else self._with_variables(found)
 
     def listed(self) -> tuple[Json, ...]:
         """What a user may run, for the answer to `initialize`."""
         return tuple(map(_listed, filter(lambda file: file.for_user, self.all())))
 
+    def _with_variables(self, file: PromptFile) -> PromptFile:
+        """The file with its folders and the session's id in place of the variables that name them."""
+        known = {
+            "${CLAUDE_SKILL_DIR}": file.folder,
+            "${CLAUDE_PLUGIN_ROOT}": file.where.plugin_root,
+            "${CLAUDE_SESSION_ID}": self.session_id(),
+        }
+        body = file.body
+        for name, text in known.items():
+            body = body.replace(name, text) if text else body
+        return replace(file, body=body)
+
     def _warn(self, text: str) -> None:
         if text not in self._warned:
             self._warned.add(text)
             self._log("warning", text)
-
-
-def _with_folders(file: PromptFile) -> PromptFile:
-    """The file with its folders in place of the variables that name them."""
-    body = file.body
-    if file.folder:
-        body = body.replace("${CLAUDE_SKILL_DIR}", file.folder)
-    if file.where.plugin_root:
-        body = body.replace("${CLAUDE_PLUGIN_ROOT}", file.where.plugin_root)
-    return replace(file, body=body)
 
 
 def _listed(file: PromptFile) -> Json:

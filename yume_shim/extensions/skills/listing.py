@@ -28,7 +28,7 @@ def budget(window: int, asked: str = "") -> int:
 def listing(files: Iterable[PromptFile], room: int) -> str:
     """The list; "" if there is nothing to list. Long descriptions are cut so that all names fit; what does not fit even
     so is counted."""
-    named = [(_shown(file), file.description) for file in files if file.for_model]
+    named = [(_shown(file), file.description) for file in files if _is_listed(file)]
     if not named:
         return ""
     left = room - sum(len(name) + 3 for name, _ in named)
@@ -36,13 +36,18 @@ def listing(files: Iterable[PromptFile], room: int) -> str:
     lines: list[str] = []
     used = 0
     for place, (name, text) in enumerate(named):
-        line = f"- {name}" + (f": {_cut(text, length - 2)}" if text and length >= SHORTEST else "")
+        line = f"- {name}" + (f": {_cut(text, length - 2)}" if text and length >= min(SHORTEST, len(text) + 2) else "")
         if used + len(line) + 1 > room and lines:
             lines.append(f"- … and {len(named) - place} more")
             break
         used += len(line) + 1
         lines.append(line)
     return "\n".join(["<system-reminder>", INTRODUCTION, "", *lines, "</system-reminder>"])
+
+
+def _is_listed(file: PromptFile) -> bool:
+    """A plugin's command without a description is for users, as in the Claude CLI."""
+    return file.for_model and (file.described or not file.where.plugin)
 
 
 def _shown(file: PromptFile) -> str:
