@@ -10,7 +10,7 @@ import re
 
 from yume_shim.engine.command_table import LISTED, UNAVAILABLE, local_name, prompt_name
 from yume_shim.types.blocks import Text
-from yume_shim.types.errors import BadInvocation
+from yume_shim.types.errors import BadInvocation, ToolFailed
 from yume_shim.types.prompt_files import PromptFile, PromptFolder
 from yume_shim.types.value import replace, value
 
@@ -96,7 +96,10 @@ class SlashCommands:
         """What the prompt becomes; None if it stays as it is. Raises ToolFailed or Cancelled."""
         name, arguments = split_command(prompt)
         if name.startswith("mcp__") and self._services.expand is not None:
-            text = self._services.expand(name, arguments, cancel)
+            try:
+                text = self._services.expand(name, arguments, cancel)
+            except ToolFailed as failed:
+                raise ToolFailed(f"Error: {failed.message}") from None
             return None if text is None else Expansion(prompt, (text,))
         file = self._file(name) or _built_in(name)
         if file is None:
@@ -117,7 +120,7 @@ class SlashCommands:
             self._services.log("warning", f"/{file.name}: its model is not used: {error.message}")
             return None
         current = self._conversation.models.current()
-        if not file.where.trusted and spec.endpoint.name != current.endpoint.name:
+        if not file.where.trusted and spec.endpoint != current.endpoint:
             text = f"/{file.name}: its model is not used: this folder is not trusted to choose another provider"
             self._services.log("warning", text)
             return None
