@@ -6,6 +6,7 @@ from __future__ import annotations
 from yume_shim.extensions.commands.library import PromptLibrary
 from yume_shim.extensions.skills.listing import budget, listing
 from yume_shim.extensions.skills.skill_tool import NAME, SkillTool
+from yume_shim.types.settings import LeftOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,14 @@ BUDGET_VARIABLE = "SLASH_COMMAND_TOOL_CHAR_BUDGET"
 def open_library(settings: Settings, log: Callable[[str, str], None]) -> PromptLibrary:
     """The commands and skills of the settings' folders. Files that a rule hides from reading are left out."""
     return PromptLibrary(settings.prompts.prompt_folders, _hidden(settings, log), log)
+
+
+def ungranted(library: PromptLibrary, log: Callable[[str, str], None]) -> tuple[LeftOut, ...]:
+    """What files of an untrusted folder try to grant, for init lines."""
+    if not any(file.allowed_tools and not file.where.grants for file in library.all()):
+        return ()
+    log("warning", "this folder is not trusted: `allowed-tools` of its commands and skills is ignored")
+    return (LeftOut("setting", "allowed-tools", "project", "untrusted"),)
 
 
 def _hidden(settings: Settings, log: Callable[[str, str], None]) -> Callable[[str], bool]:

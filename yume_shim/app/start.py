@@ -118,9 +118,10 @@ class Startup:
         self.library: PromptLibrary | None = None
         """Commands and skills of files; None = there are none."""
         if settings.prompts.prompt_folders:
-            from yume_shim.app.prompts import open_library
+            from yume_shim.app.prompts import open_library, ungranted
 
             self.library = open_library(settings, self.log)
+            self.left_out += ungranted(self.library, self.log)
         self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
 
     def _unpriced(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim.dialects.order_table import ANY_TIME, CHILD_TABLE, OPEN_STATES, TABLE
 from yume_shim.types.blocks import ToolCall
+from yume_shim.types.children import FORKED_COMMAND
 from yume_shim.types.events import (
     ApprovalAsked,
     ApprovalWithdrawn,
@@ -51,7 +52,10 @@ class OrderCheck:
             return
         self._lane(tagged).step(event)
         if isinstance(event, ToolFinished):
-            self._end_child(event)
+            self._end_child(event.call.id)
+        elif isinstance(event, TurnEnded):
+            for parent in [parent for parent in self._children if parent.startswith(FORKED_COMMAND)]:
+                self._end_child(parent)
 
     def _lane(self, tagged: Tagged) -> _Lane:
         parent = tagged.parent_call_id
@@ -59,20 +63,21 @@ class OrderCheck:
             return self._main
         lane = self._children.get(parent)
         if lane is None:
-            if not any(parent in each.running for each in (self._main, *self._children.values())):
+            forked = parent.startswith(FORKED_COMMAND) and self._main.state == "turn"
+            if not forked and not any(parent in each.running for each in (self._main, *self._children.values())):
                 name = type(tagged.event).__name__
                 raise OrderBroken(f"{name} of a subagent whose call {parent} is not running")
             lane = self._children[parent] = _Lane("turn", CHILD_TABLE, self._concurrency)
         return lane
 
-    def _end_child(self, event: ToolFinished) -> None:
-        lane = self._children.pop(event.call.id, None)
+    def _end_child(self, parent: str) -> None:
+        lane = self._children.pop(parent, None)
         if lane is None:
             return
         if lane.running:
-            raise OrderBroken(f"{event.call.id} finished while calls of its subagent run: {sorted(lane.running)}")
+            raise OrderBroken(f"{parent} finished while calls of its subagent run: {sorted(lane.running)}")
         if lane.state in OPEN_STATES:
-            raise OrderBroken(f"{event.call.id} finished while its subagent is in state '{lane.state}'")
+            raise OrderBroken(f"{parent} finished while its subagent is in state '{lane.state}'")
 
 
 class _Lane:

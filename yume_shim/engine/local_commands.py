@@ -10,7 +10,7 @@ from yume_shim.engine.model_client import Stopped
 from yume_shim.engine.requests import Requests
 from yume_shim.engine.slash_commands import ONLY_FOR_MODEL
 from yume_shim.types.blocks import Message, Text
-from yume_shim.types.children import ChildRequest
+from yume_shim.types.children import FORKED_COMMAND, ChildRequest
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
@@ -172,7 +172,7 @@ class LocalCommands:
             description=file.description or f"/{file.name}",
             model=self._model_of(file),
         )
-        spec, call_id = self._conversation.models.refined(cancel), f"forked-command-{file.name}"
+        spec, call_id = self._conversation.models.refined(cancel), f"{FORKED_COMMAND}{file.name}"
         result = run_child(self._services, self._conversation, request, call_id, cancel, spec=spec, depth=1, denials=[])
         if result.outcome != "success":
             why = result.failure.message if result.failure is not None else result.outcome

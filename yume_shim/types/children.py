@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec
 
 
+FORKED_COMMAND = "forked-command-"
+"""What stands in for the call of a child that a slash command started, before the command's name."""
+
+
 @value
 class Child:
     """A child loop (a subagent). `call_id` is the call that started it: its events carry that as `parent_call_id`.
