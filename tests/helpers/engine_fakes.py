@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from yume_shim.types.events import Event, ModelEvent
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import Cost, Request
     from yume_shim.types.outputs import ToolContext
     from yume_shim.types.ports import Cancel, Emit
@@ -261,6 +262,9 @@ class NoHooks:
 
     def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
         return PromptVerdict()
+
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        pass
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         return StopVerdict()

@@ -137,7 +137,8 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
         script = [_fill(step, workspace) for step in case.script(dialect)]
         ended = child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
-        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}"}
+        project = Path(session_path(str(home), str(workspace), "x")).parent.name
+        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}", project: "{PROJECT}"}
         files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
         if ended.stderr:
             files[f"{dialect}.stderr"] = _blank(ended.stderr, known)

@@ -84,15 +84,19 @@ class ControlRequests:
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):
             prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
+        style, exclude = body.get("outputStyle"), body.get("excludeDynamicSections")
         self._session.apply_initialize(
-            prompt if isinstance(prompt, str) else None,
-            append if isinstance(append, str) else None,
-            schema if isinstance(schema, dict) else None,
+            system_prompt=prompt if isinstance(prompt, str) else None,
+            append_system_prompt=append if isinstance(append, str) else None,
+            schema=schema if isinstance(schema, dict) else None,
+            output_style=style if isinstance(style, str) and style else None,
+            exclude_dynamic=exclude if isinstance(exclude, bool) else None,
         )
         parts = self._mcp.parts
         told = parts.told_commands() if parts is not None else ()
         commands = self._list_commands(told) if self._settings.host.slash_commands else ()
-        answer = initialize_body(self._session.info(), self._models, self._version, commands)
+        styles = self._session.output_styles()
+        answer = initialize_body(self._session.info(), self._models, self._version, commands, styles)
         if not self._initialized:
             self._initialized = True
             return answer

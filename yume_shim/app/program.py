@@ -145,6 +145,8 @@ class Program:
             if startup.flat:  # a flat host has read the text of a block before the block is complete
                 self._store.write_open_text()
             self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
+        if self._startup.flat:  # a Claude form finishes its turn without a reader
+            self._output.writer.watch_reader()
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from yume_shim.extensions.commands.library import PromptLibrary
     from yume_shim.host.event_output import Listener
+    from yume_shim.host.signals import Signals
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
@@ -77,6 +78,7 @@ def run(
         program.run()
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
+    signals.settle()
     gone, compacted = startup.output.writer.gone, not program.compact_failed()
     return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
 
@@ -186,6 +188,7 @@ class Startup:
             plugins=tuple(plugin.line() for plugin in self.settings.plugins.used),
             plugin_errors=tuple(dict(entry) for entry in self.settings.plugins.errors),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
+            output_style=self.settings.instructions.output_style,
         )
 
     def _waiting_servers(self) -> tuple[Json, ...]:
@@ -216,17 +219,24 @@ class EarlySignals:
 
     def __init__(self) -> None:
         self._latch = Latch()
+        self._signals: Signals | None = None
 
     @property
     def received(self) -> str:
         """The name of the signal; "" = none yet."""
-        return self._latch.value
+        return self._latch.value or (self._signals.first if self._signals is not None else "")
 
     def start(self, shutdown: float) -> None:
         """Install the handlers; `shutdown` is the number of seconds that an orderly end may take."""
         from yume_shim.host.signals import Signals
 
-        Signals(self.receive, shutdown).install()
+        self._signals = Signals(self.receive, shutdown)
+        self._signals.install()
+
+    def settle(self) -> None:
+        """Make sure that `received` knows of every signal that has arrived."""
+        if self._signals is not None:
+            self._signals.settle()
 
     def receive(self, name: str) -> None:
         """Record a signal; runs on the thread of signals. Only the first one counts."""

@@ -8,7 +8,7 @@ does not begin with "-", "repeat" takes one value each time it is given.
 
 from __future__ import annotations
 
-from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES
+from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES, PROMPT_SIZES
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -113,6 +113,17 @@ FLAGS: tuple[Flag, ...] = (
     _value("--system-prompt-file", "file", "The same, from a file"),
     _value("--append-system-prompt", "text", "Add to the end of the system prompt"),
     _value("--append-system-prompt-file", "file", "The same, from a file"),
+    _switch(
+        "--exclude-dynamic-system-prompt-sections",
+        "Facts about the machine go before the first prompt: the system prompt is the same everywhere",
+    ),
+    _value(
+        "--prompt-size",
+        "size",
+        "A short system prompt and few tools: auto = for models with a small window",
+        choices=PROMPT_SIZES,
+        ours=True,
+    ),
     _value("--json-schema", "schema", "Require an answer that matches a JSON Schema"),
     # --- limits
     _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
@@ -169,7 +180,6 @@ FLAGS: tuple[Flag, ...] = (
     _value("--name -n", "text", "Display title", "accepted"),
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
-    _switch("--exclude-dynamic-system-prompt-sections", "Dynamic prompt parts", "accepted"),
     _value("--autocompact", "tokens", "Automatic compaction window"),
     _switch("--brief", "Vendor tool", "accepted"),
     _switch("--bare", "Minimal mode: no CLAUDE.md files"),

@@ -14,7 +14,8 @@ from yume_shim.config.tool_settings import permission_settings, tool_settings
 from yume_shim.types.folders import claude_folder, claude_state_file
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
-from yume_shim.types.settings import HookSettings, McpSettings, Settings
+from yume_shim.types.settings import HookSettings, InstructionSettings, McpSettings, Settings
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def build_settings(sources: SettingSources) -> Settings:
         endpoint=endpoint_settings(sources),
         network=network_settings(sources),
         credentials=credential_settings(sources),
-        instructions=instruction_settings(sources),
+        instructions=_instruction_settings(sources, plugins),
         limits=limit_settings(sources),
         history=history_settings(sources),
         tools=tool_settings(sources),
@@ -67,6 +68,13 @@ def _plugin_settings(sources: SettingSources) -> PluginSettings:
     from yume_shim.config.plugin_settings import plugin_settings
 
     return plugin_settings(sources)
+
+
+def _instruction_settings(sources: SettingSources, plugins: PluginSettings) -> InstructionSettings:
+    """With the output styles of plugins: their names begin with the plugin's."""
+    settings = instruction_settings(sources)
+    folders = tuple((f"{plugin.name}:", path) for plugin in plugins.used for path in plugin.output_styles)
+    return replace(settings, style_folders=folders) if folders else settings
 
 
 def _prompt_settings(sources: SettingSources, plugins: PluginSettings) -> PromptSettings:

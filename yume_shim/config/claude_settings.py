@@ -20,6 +20,7 @@ HONOURED: Mapping[str, str] = {
     "apiKeyHelper": "a command that prints the key; not from untrusted folders",
     "autoCompactEnabled": "also `auto_compact` in config.toml",
     "autoCompactWindow": "the size in tokens at which the history is compacted; `--autocompact` overrides it",
+    "claudeMdExcludes": "patterns of instruction files that are not read; not from untrusted folders",
     "deniedMcpServers": "servers that never start, by name, command or address",
     "disableAllHooks": "not from untrusted folders; managed hooks are switched off by managed settings only",
     "disabledMcpjsonServers": "servers of `.mcp.json` that do not start",
@@ -27,6 +28,7 @@ HONOURED: Mapping[str, str] = {
     "env": "not from untrusted folders; a project's never redirects requests or changes keys",
     "hooks": "see docs/security.md for untrusted folders; `hooks.failClosed` is ours",
     "model": "flags, environment and config.toml override it; an untrusted folder's counts at the user's provider only",
+    "outputStyle": "a built-in style, or the name of a file in `output-styles`; an unknown one is reported",
     "permissions": (
         "`allow`, `ask`, `deny`, `defaultMode`, `additionalDirectories`, `disableBypassPermissionsMode`; "
         "untrusted folders only ask, deny and disable"
@@ -62,9 +64,9 @@ _IGNORED: Mapping[str, tuple[str, ...]] = {
         *("strictKnownMarketplaces", "strictPluginOnlyCustomization"),
     ),
     NOT_YET: (
-        *("advisorModel", "agent", "availableModels", "claudeMd", "claudeMdExcludes"),
+        *("advisorModel", "agent", "availableModels", "claudeMd"),
         *("disableSkillShellExecution", "disableWorkflows", "enforceAvailableModels", "fallbackModel", "language"),
-        *("maxSkillDescriptionChars", "modelOverrides", "outputStyle", "plansDirectory", "skillListingBudgetFraction"),
+        *("maxSkillDescriptionChars", "modelOverrides", "plansDirectory", "skillListingBudgetFraction"),
         *("skillOverrides", "workflows", "worktree"),
     ),
     "the model is not asked to sign commits": ("attribution", "includeCoAuthoredBy", "includeGitInstructions"),

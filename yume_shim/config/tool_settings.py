@@ -33,7 +33,7 @@ CLAUDE_CONCURRENCY = 8
 """Read-only calls that may run side by side in the Claude formats; the flat dialect runs one after another."""
 MANAGED_RULES_ONLY = "allowManagedPermissionRulesOnly"
 """Only managed settings may allow calls. Ask and deny rules of others hold: they cannot weaken a policy."""
-COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
+COMMAND_TOOLS = ("Bash", "TaskOutput", "TaskStop")
 
 
 def tool_settings(sources: SettingSources) -> ToolSettings:

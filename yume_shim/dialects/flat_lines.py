@@ -77,6 +77,7 @@ def init_line(info: SessionInfo, version: str) -> Json:
         left_out=list(info.left_out) or None,  # type: ignore[arg-type]  # LeftOut.line makes them
         version=version,
         resumed=info.resumed,
+        output_style=info.output_style if info.output_style != "default" else None,
     )
 
 

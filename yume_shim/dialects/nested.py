@@ -163,7 +163,7 @@ class NestedDialect:
             case NoteAdded(hidden=True):
                 return []
             case NoteAdded():
-                return [self._messages.text(event.text, tagged, synthetic=True)]
+                return [] if event.hidden else [self._messages.text(event.text, tagged, synthetic=True)]
             case ToolFinished():
                 return [self._tool_result(event, tagged)]
             case Interrupted():

@@ -69,6 +69,7 @@ def init_line(info: SessionInfo, version: str, user_uuids: tuple[str, ...], uuid
         capabilities=[],
         additional_directories=list(info.additional_directories),
         betas=list(info.betas) or None,
+        output_style=info.output_style,
         user_message_uuid=user_uuids[-1] if user_uuids else None,
         user_message_uuids=list(user_uuids) or None,
         uuid=uuid,

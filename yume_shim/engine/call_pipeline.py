@@ -18,6 +18,7 @@ from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
     from yume_shim.engine.services import EngineServices
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()
+FILE_KINDS = ("read", "edit")
+"""Tools whose path is one file."""
 
 
 @value
@@ -52,12 +55,21 @@ class CallPipeline:
     ended."""
 
     def __init__(
-        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+        self,
+        services: EngineServices,
+        cancel: Cancel,
+        spawn: Spawn | None = None,
+        *,
+        asker: str = CLAUDE,
+        used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
     ) -> None:
-        """`asker`: who asks for permissions, as the messages about them say."""
-        self._asker = asker
+        """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
+        that a call has used."""
+        self._asker, self._used = asker, used
         self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
         self.notes: list[str] = []
+        self.instructions: list[str] = []
+        """Instructions about files that calls have used; they follow all results."""
         self.stopped: str | None = None
         """Why hooks end the turn after these calls; None = they do not."""
         self.begun: set[str] = set()
@@ -117,6 +129,8 @@ class CallPipeline:
             return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
         took = round((self._services.clock.monotonic() - begun) * 1000)
         output = self._after(permitted, replace(self._clean(call, output), duration_ms=took))
+        if self._used is not None and permitted.path and permitted.spec.kind in FILE_KINDS and not output.is_error:
+            self.instructions.extend(self._used(permitted.path, self._cancel))
         return self._finish(call, output, took)
 
     # ------------------------------------------------------------ before, decide

@@ -13,7 +13,7 @@ from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from yume_shim.engine.call_pipeline import JudgedCall
     from yume_shim.engine.services import EngineServices
@@ -33,11 +33,18 @@ class CallRunner:
     them starts extends `denials` in one step."""
 
     def __init__(
-        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+        self,
+        services: EngineServices,
+        cancel: Cancel,
+        spawn: Spawn | None = None,
+        *,
+        asker: str = CLAUDE,
+        used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
     ) -> None:
-        """`asker`: who asks for permissions, as the messages about them say."""
+        """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
+        that a call has used."""
         self._services, self._cancel = services, cancel
-        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker)
+        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker, used=used)
         self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()
@@ -76,9 +83,13 @@ class CallRunner:
         return self._pipeline.stopped
 
     def take_notes(self) -> list[str]:
-        """Remove and return the notes that hooks added for the model."""
+        """Remove and return the notes that hooks added for the model, and the instructions about files that were
+        used."""
         notes, self._pipeline.notes = self._pipeline.notes, []
-        return notes
+        instructions, self._pipeline.instructions = self._pipeline.instructions, []
+        for text in instructions:
+            self._services.emit(NoteAdded(text, counts=False, hidden=True))
+        return notes + instructions
 
     def close_stopped(self, call: ToolCall, done: list[ToolFinished], reason: InterruptReason) -> None:
         """Close a call that an interrupt kept from running or from finishing."""

@@ -119,6 +119,8 @@ class Compactor:
             (0, *conversation.trimming.caps[summary.cut :])
         )  # the summary has no results to trim
         conversation.reasoning_stale_before = len(conversation.history)
+        if conversation.memory is not None:
+            conversation.memory.forget_later()
         added = size_of((summary.message,))
         conversation.dropped_tokens += max(0, summary.gone - added)
         after = max(summary.before - summary.gone + added, size_of(conversation.history))

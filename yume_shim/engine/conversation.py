@@ -17,20 +17,19 @@ from yume_shim.engine.host_options import HostOptions
 from yume_shim.engine.model_choice import ModelChoice
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import ToolCall
-from yume_shim.types.folders import claude_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from yume_shim.context.memory import Memory
+    from yume_shim.engine.instructions import Instructions
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import ModelSpec
-
-
-SKILLS = "Skill"
-"""The tool whose list of skills is a part of the first message."""
+    from yume_shim.types.ports import Cancel
 
 
 class Conversation:
@@ -51,10 +50,30 @@ class Conversation:
         self.options = HostOptions(services.settings)
         self._parent = parent
         self._reset()
-        self._prepared = False
+        self._instructions: Instructions | None = None
+        self._reported = False
+        """Hooks know which instructions were loaded."""
         self._preparing = threading.Lock()
-        self.system: tuple[str, ...] = ()
-        self.preamble = ""
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """The system prompt; () before `prepare`."""
+        return () if self._instructions is None else self._instructions.system
+
+    @property
+    def preamble(self) -> str:
+        """What stands before the first message; "" before `prepare`."""
+        return "" if self._instructions is None else self._instructions.preamble
+
+    @property
+    def memory(self) -> Memory | None:
+        """The standing instructions; None if there are none to be read."""
+        return None if self._instructions is None else self._instructions.memory
+
+    @property
+    def small(self) -> bool:
+        """The model gets the short prompt and few tools."""
+        return self._instructions is not None and self._instructions.small
 
     def _reset(self) -> None:
         """The state of a conversation without messages."""
@@ -95,32 +114,52 @@ class Conversation:
         """Build system prompt and memory note once, before the first request; after that they stay as they are, so that
         the provider's prompt cache holds."""
         with self._preparing:  # the reader's thread: a host may ask how full the context is before the first turn
-            if not self._prepared:
-                self._prepare()
-                self._prepared = True
+            if self._instructions is None:
+                from yume_shim.engine.instructions import build_instructions
 
-    def _prepare(self) -> None:
-        from yume_shim.context.environment import facts
-        from yume_shim.context.memory_files import load_memory
-        from yume_shim.context.system_prompt import build_system
+                self._instructions = build_instructions(self.services, self.options.get(), self.models.current())
 
-        settings, options = self.services.settings, self.options.get()
+    def suit(self, spec: ModelSpec) -> bool:
+        """Rebuild the system prompt if this model is of another size than the one it was built for; True if so."""
+        if self._instructions is None:
+            return False
+        from yume_shim.engine.instructions import resized, wants_small
 
-        def warn(text: str) -> None:
-            self.services.log("warning", text)
+        small = wants_small(self.services, spec)
+        if small is self._instructions.small:
+            return False
+        with self._preparing:
+            self._instructions = resized(self._instructions, self.services, self.options.get(), small=small)
+        return True
 
-        surroundings = facts(settings.cwd, self.services.clock.now(), settings.env, warn)
-        tools = self.services.toolbox.specs()
-        self.system = build_system(surroundings, tools, options.system_prompt, options.append_system_prompt)
-        if settings.instructions.memory:
-            hidden, folder = self.services.gate.hides, claude_folder(settings.env)
-            self.preamble = load_memory(settings.cwd, folder, settings.setting_sources, hidden=hidden, warn=warn)
-        if self.services.skill_list is not None and self.services.toolbox.find(SKILLS) is not None:
-            listed = self.services.skill_list(self.models.current().window)
-            self.preamble = "\n".join(filter(None, (self.preamble, listed)))
+    def report_instructions(self, cancel: Cancel) -> None:
+        """Tell hooks, once, which instructions were loaded at the start. Called on the loop's thread."""
+        memory = self.memory
+        if memory is not None and not self._reported:
+            self._reported = True
+            self._tell_hooks(memory.files, cancel)
+
+    def _tell_hooks(self, files: Iterable[MemoryFile], cancel: Cancel) -> None:
+        hooks = self.services.hooks()
+        if hooks is not None:
+            for file in tuple(files):
+                hooks.instructions_loaded(file, cancel)
+
+    def instructions_for(self, path: str, cancel: Cancel) -> tuple[str, ...]:
+        """Instructions for a file that a tool has used, which the model has not read yet. Called on the threads of
+        calls."""
+        memory = self.memory
+        files = () if memory is None else memory.below(path)
+        if not files:
+            return ()
+        from yume_shim.context.memory import later_note
+
+        self._tell_hooks(files, cancel)
+        return tuple(map(later_note, files))
 
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""
+        self._reported = False
         self.session_id = session_id
         self._reset()
-        self._prepared = False
+        self._instructions = None

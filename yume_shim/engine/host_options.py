@@ -1,4 +1,5 @@
-"""What the host may change by control request for later requests: prompts, output schema, thinking budget.
+"""What the host may change by control request for later requests: prompts, style, output schema, thinking
+budget.
 
 Threads: the stdin reader's thread sets them, the session's thread reads them; the lock is here.
 """
@@ -26,6 +27,9 @@ class Options:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that answers must fit; None = free text."""
     thinking_budget: int | None = None
+    output_style: str = "default"
+    exclude_dynamic: bool = False
+    """Facts about the machine are not in the system prompt."""
 
 
 class HostOptions:
@@ -38,6 +42,8 @@ class HostOptions:
             settings.instructions.append_system_prompt,
             settings.instructions.json_schema,
             settings.model.thinking_budget,
+            settings.instructions.output_style,
+            settings.instructions.exclude_dynamic,
         )
 
     def get(self) -> Options:

@@ -265,7 +265,8 @@ class Loop:
             spawn = self._start_child if self._services.open_child is not None else None
             claude = self._services.settings.host.output_format != "flat" and "claude" in self._spec.id.lower()
             asker = CLAUDE if claude else "The model"
-            self._runner = CallRunner(self._services, self._cancel, spawn, asker=asker)
+            used = self._conversation.instructions_for
+            self._runner = CallRunner(self._services, self._cancel, spawn, asker=asker, used=used)
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:

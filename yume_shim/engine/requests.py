@@ -45,6 +45,10 @@ DEFERRED = (
     "{deferred} of {total} tools are deferred: {model} is not offered so many at once. It finds them with the tool "
     "ToolSearch."
 )
+SMALL_MODEL = (
+    "{model} has a window of {window} tokens only: it gets a short system prompt and the tools {tools}. "
+    "--prompt-size full gives it everything, --tools names its tools."
+)
 OVERFLOW_SHARE = 0.7
 """A request that was refused as too long is sent again without a summary only if trimming brings it down to this part
 of its size."""
@@ -120,6 +124,9 @@ class Requests:
 
     def _use(self, spec: ModelSpec) -> None:
         self._spec = spec
+        self._conversation.suit(spec)
+        if self._conversation.small:
+            self._announce_small()
         if self._compactor is not None:
             self._compactor.spec = spec
 
@@ -356,11 +363,24 @@ class Requests:
     def _tools(self) -> tuple[ToolSpec, ...]:
         toolbox = self._services.toolbox
         offer = toolbox.offer(self._spec, self._services.settings.env)
-        if offer is None:
-            return toolbox.specs()
-        if offer.deferred:
+        if offer is not None and offer.deferred:
             self._announce_deferred(offer)
-        return offer.specs
+        specs = toolbox.specs() if offer is None else offer.specs
+        if not self._conversation.small:
+            return specs
+        from yume_shim.engine.instructions import offered
+
+        return offered(self._services, specs, small=True)
+
+    def _announce_small(self) -> None:
+        """Say once per model that it gets less, unless a person asked for that."""
+        once = f"small_model {self._spec.origin}"
+        if once in self._conversation.notices_given or self._services.settings.instructions.prompt_size != "auto":
+            return
+        self._conversation.notices_given.add(once)
+        names = ", ".join(tool.name for tool in self._tools()) or "none"
+        text = SMALL_MODEL.format(model=self._spec.id, window=self._spec.window, tools=names)
+        self._services.emit(Notice("small_model", text))
 
     def _announce_deferred(self, offer: Offer) -> None:
         """Say once per model that some tools are found by search only."""

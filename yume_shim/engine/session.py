@@ -23,10 +23,11 @@ from yume_shim.types.events import (
     TurnStarted,
 )
 from yume_shim.types.models import Usage
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Literal
 
     from yume_shim.engine.hook_seams import HookSeams
@@ -101,7 +102,8 @@ class Session:
 
     def info(self) -> SessionInfo:
         """The session as it is now."""
-        return self._describe(self.spec, self._conversation.session_id)
+        info = self._describe(self.spec, self._conversation.session_id)
+        return replace(info, output_style=self._conversation.options.get().output_style)
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
@@ -189,10 +191,15 @@ class Session:
         """Change the reasoning budget from the next request on."""
         self._conversation.options.change(thinking_budget=tokens)
 
-    def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
-        """Apply what an SDK sends with `initialize` instead of by flags; None = not given."""
-        given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
+    def apply_initialize(self, **given: Any) -> None:
+        """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
+
+    def output_styles(self) -> list[str]:
+        """The output styles that a user can choose."""
+        from yume_shim.engine.instructions import style_names
+
+        return style_names(self._services)
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
@@ -370,6 +377,7 @@ class Session:
         from yume_shim.engine.turn import Turn
 
         self._conversation.prepare()
+        self._conversation.report_instructions(self._begin_work())
         give_back = None if model is None else self._conversation.models.lend(model)
         turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)
         try:

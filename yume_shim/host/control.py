@@ -89,17 +89,23 @@ class ControlResponder:
             self._log("error", f"control request {subtype} failed after its answer: {error!r}")
 
 
-def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str, commands: tuple[Json, ...] = ()) -> Json:
+def initialize_body(
+    info: SessionInfo,
+    models: tuple[Json, ...],
+    version: str,
+    commands: tuple[Json, ...] = (),
+    styles: list[str] | None = None,
+) -> Json:
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
-    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are all
-    slash commands, with descriptions and hints.
+    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are all slash commands,
+    with descriptions and hints, `styles` the output styles that can be chosen.
     """
     return {
         "commands": list(commands),
         "agents": [{"name": name, "description": ""} for name in info.agents],
-        "output_style": "default",
-        "available_output_styles": ["default"],
+        "output_style": info.output_style,
+        "available_output_styles": styles or ["default"],
         "models": list(models),
         "account": {"tokenSource": "none", "apiKeySource": info.api_key_source, "apiProvider": info.provider},
         "pid": os.getpid(),

@@ -100,6 +100,7 @@ class SessionInfo:
     plugin_errors: tuple[Json, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
+    output_style: str = "default"
 
 
 @value
@@ -180,7 +181,8 @@ class NoteAdded:
     text: str
     counts: bool = True
     hidden: bool = False
-    """It belongs to a prompt that the host has sent, so that no line shows it: the text of a command."""
+    """It is stored, but the host does not see it: standing instructions, the text of a command; as in the Claude
+    CLI."""
 
 
 @value

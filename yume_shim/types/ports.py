@@ -12,6 +12,7 @@ from yume_shim.types.children import ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.host_reply import HostReply
+from yume_shim.types.memory import MemoryFile
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 from yume_shim.types.prompt_files import PromptFile
@@ -155,6 +156,10 @@ class Hooks(Protocol):
         """Before a prompt runs."""
         ...
 
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        """After a file of standing instructions was loaded."""
+        ...
+
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         """When the model is done with its answer `text`, in a turn or in a child; `active`: hooks have sent it back to
         work already."""
@@ -249,6 +254,10 @@ class Task(Protocol):
 
     def wait(self, seconds: float) -> bool:
         """Wait for its end; False if the time is up first."""
+        ...
+
+    def then(self, call: Callable[[], None]) -> None:
+        """Call this when it has ended, at once if it has."""
         ...
 
 

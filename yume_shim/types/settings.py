@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]
+    PromptSize = Literal["auto", "small", "full"]
 
 SETTING_SOURCES = ("user", "project", "local")
 """The settings.json files, weakest first."""
@@ -29,6 +30,8 @@ AUTO_MODE = "auto"
 FLAT_MODES = ("interactive", "deny")
 """Permission modes of the flat dialect only."""
 MODE_ALIASES = {"manual": "default"}
+PROMPT_SIZES: tuple[PromptSize, ...] = ("auto", "small", "full")
+"""The short system prompt and few tools: for models with a small window, always, or never."""
 SANDBOXES = {"workspace": True, "workspace-nonet": False}
 """Sandboxes of Bash: name -> may it use the network?"""
 FLAT_LINE_BYTES = 98_304
@@ -202,6 +205,22 @@ class InstructionSettings:
     append_system_prompt: str = ""
     memory: bool = True
     """Read CLAUDE.md files (`--bare` does not)."""
+    memory_names: tuple[str, ...] = ()
+    """Further file names that are read like CLAUDE.md (`memory_files` in the config file)."""
+    memory_excludes: tuple[str, ...] = ()
+    """Patterns of files that are not read (`claudeMdExcludes`)."""
+    memory_of_added: bool = False
+    """Read those of additional folders, too (CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD)."""
+    managed_folder: str = ""
+    """The administrator's folder, whose CLAUDE.md counts for everyone."""
+    output_style: str = "default"
+    style_folders: tuple[tuple[str, str], ...] = ()
+    """(prefix of the names, folder) of further style files, such as those of plugins."""
+    exclude_dynamic: bool = False
+    """Facts about the machine stand before the first prompt instead of in the system prompt
+    (`--exclude-dynamic-system-prompt-sections`)."""
+    prompt_size: PromptSize = "auto"
+    """The short system prompt and few tools: for models with a small window, always, or never."""
     json_schema: Mapping[str, Any] | None = None
     """The answer must fit this JSON Schema (`--json-schema`)."""
 

@@ -294,7 +294,7 @@ def test_bare_and_restricted(start: Start) -> None:
     s = start("-p", "x", "--restricted")
     assert (s.permissions.confined, s.permissions.rules, s.setting_sources) == (
         True,
-        Rules((), (), ("Bash", "BashOutput", "KillShell")),
+        Rules((), (), ("Bash", "TaskOutput", "TaskStop")),
         (),
     )
 
@@ -347,3 +347,23 @@ def test_compat_flags(start: Start) -> None:
         "noToolUse",
         "noStopSequences",
     )
+
+
+def test_instructions(start: Start) -> None:
+    start.config('memory_files = ["GEMINI.md"]\nprompt_size = "small"\n')
+    start.settings_file("user", {"outputStyle": "Concise", "claudeMdExcludes": ["**/a.md"]})
+    start.settings_file("project", {"outputStyle": "Terse", "claudeMdExcludes": ["**/CLAUDE.md"]})
+    made = start(CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD="1").instructions
+    assert (made.memory_names, made.memory_excludes, made.memory_of_added) == (("GEMINI.md",), ("**/a.md",), True)
+    assert (made.output_style, made.prompt_size, made.exclude_dynamic) == ("Terse", "small", False)
+    start.trust()
+    made = start("--prompt-size", "full", "--exclude-dynamic-system-prompt-sections").instructions
+    assert made.memory_excludes == ("**/a.md", "**/CLAUDE.md")
+    assert (made.prompt_size, made.exclude_dynamic, made.memory_of_added) == ("full", True, False)
+    for line, words in (
+        ('memory_files = ["../x.md"]', "are names of files"),
+        ('prompt_size = "tiny"', "prompt_size 'tiny' is not one of auto, small, full"),
+    ):
+        start.config(line)
+        with pytest.raises(BadInvocation, match=words):
+            start()

@@ -303,7 +303,8 @@ def test_a_failed_summary_is_reported_once_and_the_request_is_sent() -> None:
     )
     bench = Bench(script, tools)
     run(bench, "first", "second")
-    assert bench.of(Notice) == [Notice("compact", "The history could not be summarised: bad_request!")]
+    notices = [notice for notice in bench.of(Notice) if notice.code != "small_model"]
+    assert notices == [Notice("compact", "The history could not be summarised: bad_request!")]
     assert bench.of(TurnEnded)[1].text == "two"
 
 

@@ -63,7 +63,8 @@ def run(
     bench: Bench, *, cancel: CancelSignal | None = None, reason: InterruptReason = "user"
 ) -> tuple[TurnEnded, list[Message]]:
     conversation = Conversation(bench.services, SPEC, "s-1")
-    conversation.system = ("be brief",)
+    conversation.options.change(system_prompt="be brief")
+    conversation.prepare()
     conversation.history.append(Message("user", (Text("hi"),)))
     turn = Turn(bench.services, conversation, info(), cancel or CancelSignal(), lambda: (), lambda: reason)
     ended = turn.run()

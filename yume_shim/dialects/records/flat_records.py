@@ -173,6 +173,7 @@ class InitLine(FlatLine):
     protocol: Literal["flat/1"] = "flat/1"
     version: str
     resumed: bool
+    output_style: str | None = ABSENT
 
 
 @record

@@ -46,7 +46,7 @@ class InitLine(Record):
     terminal_slash_commands: list[str]
     apiKeySource: str
     claude_code_version: str
-    output_style: Literal["default"] = "default"
+    output_style: str
     agents: list[str]
     skills: list[str]
     plugins: list[Json]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.extensions.hooks.runner import HookRunner
     from yume_shim.types.blocks import Json
     from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.outputs import ToolOutput
     from yume_shim.types.ports import Cancel
 
@@ -151,6 +152,18 @@ class SessionHooks:
             self._runner.services.emit(HookNotice(reason, "warning", prevents=True))
             return PromptVerdict(reason, keeps=True)
         return PromptVerdict(notes=notes)
+
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        if not self._runner.has("InstructionsLoaded"):
+            return
+        fields: Json = {"file_path": file.path, "memory_type": file.kind, "load_reason": file.reason}
+        if file.globs:
+            fields["globs"] = list(file.globs)
+        if file.trigger:
+            fields["trigger_file_path"] = file.trigger
+        if file.parent:
+            fields["parent_file_path"] = file.parent
+        self._quietly("InstructionsLoaded", file.reason, fields, cancel)
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         event = "SubagentStop" if self._agent else "Stop"

@@ -27,6 +27,7 @@ EVENTS = (
     "PreCompact",
     "PostCompact",
     "Notification",
+    "InstructionsLoaded",
 )
 GUARDS = ("PreToolUse", "PermissionRequest")
 """Events whose hooks may stand between the model and a call: one of these that cannot run refuses what it matches."""
