@@ -22,7 +22,8 @@ BUDGET_VARIABLE = "SLASH_COMMAND_TOOL_CHAR_BUDGET"
 
 def open_library(settings: Settings, log: Callable[[str, str], None]) -> PromptLibrary:
     """The commands and skills of the settings' folders. Files that a rule hides from reading are left out."""
-    return PromptLibrary(settings.prompts.prompt_folders, _hidden(settings, log), log)
+    prompts = settings.prompts
+    return PromptLibrary(prompts.prompt_folders, _hidden(settings, log), log, prompts.skill_overrides)
 
 
 def ungranted(library: PromptLibrary, log: Callable[[str, str], None]) -> tuple[LeftOut, ...]:

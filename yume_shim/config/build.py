@@ -84,9 +84,9 @@ def _prompt_settings(sources: SettingSources, plugins: PluginSettings) -> Prompt
     places = [*(os.path.join(users, os.path.basename(name)) for name in names), *_above(sources.cwd, names)]
     if not plugins.used and not any(map(os.path.isdir, places)):
         return PromptSettings()
-    from yume_shim.config.prompt_settings import prompt_folders
+    from yume_shim.config.prompt_settings import prompt_settings
 
-    return PromptSettings(prompt_folders(sources, plugins.used))
+    return prompt_settings(sources, plugins.used)
 
 
 def _above(folder: str, names: tuple[str, ...]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.types.folders import claude_folder, home_folder
-from yume_shim.types.prompt_files import PromptFolder
+from yume_shim.types.prompt_files import PromptFolder, PromptSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,17 +14,34 @@ if TYPE_CHECKING:
     from yume_shim.config.setting_sources import SettingSources
     from yume_shim.types.plugins import Plugin
 
+OFFERS = ("on", "name-only", "user-invocable-only", "off")
+"""How a skill can be offered, from the widest to the narrowest."""
 KINDS = {"skills": "skill", "commands": "command"}
 MAX_PARENTS = 40
 """How far up the top of a repository is looked for."""
 
 
-def prompt_folders(sources: SettingSources, plugins: Iterable[Plugin]) -> tuple[PromptFolder, ...]:
+def prompt_settings(sources: SettingSources, plugins: Iterable[Plugin]) -> PromptSettings:
     """The folders that exist, in the order in which they win a name: the user's before the project's, as in the Claude
-    CLI."""
+    CLI. Every file may switch shell commands off and narrow how skills are offered."""
     if sources.on("disable-slash-commands"):
-        return ()
-    return (*_own(sources), *_of_plugins(plugins))
+        return PromptSettings()
+    return PromptSettings(
+        (*_own(sources), *_of_plugins(plugins)),
+        prompt_shell=not any(layer.data.get("disableSkillShellExecution") is True for layer in sources.layers),
+        skill_overrides=_overrides(sources),
+    )
+
+
+def _overrides(sources: SettingSources) -> dict[str, str]:
+    """The strictest of what the layers say about a skill; those of an untrusted folder cannot undo it."""
+    found: dict[str, str] = {}
+    for layer in sources.layers:
+        table = layer.data.get("skillOverrides")
+        for name, how in table.items() if isinstance(table, dict) else ():
+            if how in OFFERS and (layer.trusted or OFFERS.index(how) > OFFERS.index(found.get(name, "on"))):
+                found[str(name)] = how
+    return found
 
 
 def _own(sources: SettingSources) -> Iterator[PromptFolder]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.types.prompt_files import PromptFile
 
 SHELL = "Bash"
+SWITCHED_OFF = "[not run: the settings disable shell commands in commands and skills]"
 MAX_COMMANDS = 50
 """Shell commands in one file."""
 
@@ -45,6 +46,8 @@ class _Shell:
         self._count = 0
 
     def run(self, command: str, written: str) -> str:
+        if not self._services.settings.prompts.prompt_shell:
+            return SWITCHED_OFF
         self._count += 1
         if self._count > MAX_COMMANDS:
             raise ToolFailed(f"More than {MAX_COMMANDS} shell commands are in one file.")

@@ -233,7 +233,8 @@ class Session:
                     after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
-                    if after_turn and self._services.settings.host.merge_waiting and command.should_query:
+                    merges = self._services.settings.host.merge_waiting and command.should_query
+                    if after_turn and merges and self._commands.is_plain(command):
                         # prompts that waited during a turn become one turn, as hosts of the Claude CLI expect
                         prompts += self._inbox.take_waiting(self._commands.is_plain, later=True)
                     after_turn = self._run_prompts(prompts)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Literal
 
     PromptKind = Literal["command", "skill"]
@@ -35,6 +37,10 @@ class PromptSettings:
 
     prompt_folders: tuple[PromptFolder, ...] = ()
     """The first one that has a name wins."""
+    prompt_shell: bool = True
+    """Shell commands in files run; False: `disableSkillShellExecution`."""
+    skill_overrides: Mapping[str, str] = NOTHING
+    """How single skills are offered (`skillOverrides`): "on", "name-only", "user-invocable-only", "off"."""
 
 
 @value

@@ -78,8 +78,8 @@ def _commands(where: PromptFolder) -> Iterator[tuple[str, str]]:
             left -= 1
             if entry.name.startswith("."):
                 continue
-            if entry.is_dir():
-                if depth < MAX_DEPTH and not entry.is_symlink():
+            if os.path.isdir(entry.path):  # never raises, whatever a link leads to
+                if depth < MAX_DEPTH and (where.source == "user" or not entry.is_symlink()):
                     waiting.append((entry.path, f"{prefix}{entry.name}:", depth + 1))
             elif entry.name.endswith(".md") and entry.name != ".md":
                 yield entry.path, prefix + entry.name[:-3]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 
 from yume_shim.extensions.commands.files import read_folder, signature
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.prompt_files import PromptFile, PromptFolder
@@ -26,8 +27,10 @@ class PromptLibrary:
         folders: Sequence[PromptFolder],
         hidden: Callable[[str], bool],
         log: Callable[[str, str], None],
+        overrides: Mapping[str, str] = NOTHING,
     ) -> None:
-        self._folders, self._hidden, self._log = tuple(folders), hidden, log
+        """`hidden` says whether a rule hides a file from reading, `overrides` how single skills are offered."""
+        self._folders, self._hidden, self._log, self._overrides = tuple(folders), hidden, log, overrides
         self._lock = threading.Lock()
         self._warned: set[str] = set()
         self._files: dict[str, PromptFile] = {}
@@ -45,10 +48,21 @@ class PromptLibrary:
             files: dict[str, PromptFile] = {}
             for where in self._folders:
                 for file in read_folder(where, self._hidden, self._warn):
-                    files.setdefault(file.name, file)
+                    if (offered := self._offered(file)) is not None:
+                        files.setdefault(file.name, offered)
             changed = files != self._files
             self._files, self._signature = files, now
             return changed
+
+    def _offered(self, file: PromptFile) -> PromptFile | None:
+        """The skill as the settings offer it; None = not at all. Those of plugins are not changed, as in the Claude
+        CLI."""
+        how = self._overrides.get(file.name) if file.folder and not file.where.plugin else None
+        if how == "name-only":
+            return replace(file, description="")
+        if how == "user-invocable-only":
+            return replace(file, for_model=False)
+        return None if how == "off" else file
 
     def all(self) -> tuple[PromptFile, ...]:
         """All of them: skills first, then commands by name."""
