@@ -167,6 +167,9 @@ class TableGate:
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
         return {"exactly": call.id}
 
+    def for_agent(self, mode: str) -> TableGate:
+        return self
+
     def directories(self) -> tuple[str, ...]:
         return ()
 

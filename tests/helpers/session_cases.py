@@ -230,6 +230,8 @@ def _copy_workspace(case: Case, target: Path) -> None:
 def _copy_cassette(case: Case, dialect: str, target: Path, workspace: Path) -> None:
     shutil.copytree(case.wire(dialect), target / "wire")
     shutil.copy(case.path / "case.toml", target / "case.toml")
+    if (case.path / "mcp").exists():
+        shutil.copytree(case.path / "mcp", target / "mcp")
     inside = codec.dumps(str(workspace))[1:-1]
     for path in (target / "wire").iterdir():
         path.write_bytes(path.read_bytes().replace(b"{WS}", inside))

@@ -30,6 +30,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     """Run one command line; returns the exit code."""
     if list(argv) in (["--version"], ["-v"]):
         return _say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
+    if argv and argv[0] == "acp":
+        from yume_shim.cli.acp_command import run_acp
+
+        return run_acp(argv[1:], _say, listeners)
     from yume_shim.cli.flags import SUBCOMMANDS
 
     if argv and argv[0] in SUBCOMMANDS:

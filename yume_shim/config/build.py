@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.config.agent_settings import agent_settings
 from yume_shim.config.host_settings import host_settings, log_settings, session_settings
 from yume_shim.config.instruction_settings import instruction_settings
 from yume_shim.config.key_settings import credential_settings
 from yume_shim.config.limit_settings import history_settings, limit_settings
 from yume_shim.config.model_settings import endpoint_settings, model_settings, network_settings
 from yume_shim.config.tool_settings import permission_settings, tool_settings
+from yume_shim.types.agents import AgentFolder, AgentSettings
 from yume_shim.types.folders import claude_folder, claude_state_file
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 def build_settings(sources: SettingSources) -> Settings:
     """Resolve everything; raises BadInvocation."""
     host = host_settings(sources)
-    _check_agents(sources)
     plugins = _plugin_settings(sources)
     return Settings(
         cwd=sources.cwd,
@@ -48,17 +49,11 @@ def build_settings(sources: SettingSources) -> Settings:
         session=session_settings(sources),
         mcp=_mcp_settings(sources, plugins),
         hooks=_hook_settings(sources, plugins),
+        agents=_agent_settings(sources, plugins),
         prompts=_prompt_settings(sources, plugins),
         plugins=plugins,
         left_out=tuple(sources.left_out),  # the last: the other groups add to it
     )
-
-
-def _check_agents(sources: SettingSources) -> None:
-    if sources.on("agents") or sources.on("agent"):
-        from yume_shim.config.extensions import check_agents
-
-        check_agents(sources.text("agents"), sources.text("agent"), sources.cwd)
 
 
 def _plugin_settings(sources: SettingSources) -> PluginSettings:
@@ -75,6 +70,15 @@ def _instruction_settings(sources: SettingSources, plugins: PluginSettings) -> I
     settings = instruction_settings(sources)
     folders = tuple((f"{plugin.name}:", path) for plugin in plugins.used for path in plugin.output_styles)
     return replace(settings, style_folders=folders) if folders else settings
+
+
+def _agent_settings(sources: SettingSources, plugins: PluginSettings) -> AgentSettings:
+    """With the agents of plugins, which are the weakest."""
+    settings = agent_settings(sources)
+    of_plugins = tuple(
+        AgentFolder(path, "plugin", prefix=f"{plugin.name}:") for plugin in plugins.used for path in plugin.agents
+    )
+    return replace(settings, folders=(*of_plugins, *settings.folders)) if of_plugins else settings
 
 
 def _prompt_settings(sources: SettingSources, plugins: PluginSettings) -> PromptSettings:
@@ -109,7 +113,8 @@ def _hook_settings(sources: SettingSources, plugins: PluginSettings) -> HookSett
 def _mcp_settings(sources: SettingSources, plugins: PluginSettings) -> McpSettings:
     """The default, without loading anything, where no server can be configured."""
     places = (os.path.join(sources.cwd, ".mcp.json"), claude_state_file(sources.env))
-    configured = sources.on("mcp-config") or any(one.mcp_servers for one in plugins.used)
+    ruled = any("deniedMcpServers" in layer.data or "allowedMcpServers" in layer.data for layer in sources.layers)
+    configured = ruled or sources.on("mcp-config") or any(one.mcp_servers for one in plugins.used)
     if not configured and not any(map(os.path.exists, places)):
         return McpSettings()
     from yume_shim.config.mcp_settings import mcp_settings

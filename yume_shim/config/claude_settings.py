@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HONOURED: Mapping[str, str] = {
+    "agent": "the agent that the main loop runs as; `--agent` overrides it",
     "allowManagedHooksOnly": "managed settings only: hooks of other files are not run; those of the host are",
     "allowManagedMcpServersOnly": "managed settings only: `allowedMcpServers` of other files does not count",
     "allowManagedPermissionRulesOnly": (
@@ -67,7 +68,7 @@ _IGNORED: Mapping[str, tuple[str, ...]] = {
         *("strictKnownMarketplaces", "strictPluginOnlyCustomization"),
     ),
     NOT_YET: (
-        *("advisorModel", "agent", "availableModels", "claudeMd"),
+        *("advisorModel", "availableModels", "claudeMd"),
         *("disableWorkflows", "enforceAvailableModels", "fallbackModel", "language"),
         *("maxSkillDescriptionChars", "modelOverrides", "plansDirectory", "skillListingBudgetFraction"),
         *("workflows", "worktree"),

@@ -44,6 +44,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
@@ -126,7 +127,7 @@ class FlatDialect:
         else:
             lines = self._render(tagged)
         if parent is not None:
-            set_parent(lines, parent)
+            set_parent(lines, parent, "" if tagged.child is None else tagged.child.agent_id)
         return lines
 
     def _render(self, tagged: Tagged) -> list[Json]:
@@ -171,6 +172,8 @@ class FlatDialect:
             case TurnStarted():
                 return [turn_started_line(event.origin)] if event.origin is not None else []
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
+                if isinstance(event, TaskNotification):
+                    self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
                 from yume_shim.dialects.task_lines import flat_task_line
 
                 return [flat_task_line(event, tagged.at)]
@@ -212,6 +215,7 @@ class FlatDialect:
                 | CompactEnded()
                 | EntriesWritten()
                 | ResumeFailed()
+                | FileAsked()
             ):
                 return []
 

@@ -93,7 +93,15 @@ def system_line(event: SystemEvent) -> Json:
                 status=event.failure.status,
             )
         case ToolProgress():
-            return ProgressLine(tool_use_id=event.call.id, tool_name=event.call.name, elapsed_ms=event.elapsed_ms)
+            said = event.report
+            return ProgressLine(
+                tool_use_id=event.call.id,
+                tool_name=event.call.name,
+                elapsed_ms=event.elapsed_ms,
+                progress=None if said is None else said.progress,
+                total=None if said is None else said.total,
+                message=(said.message or None) if said is not None else None,
+            )
         case CallDenied():
             return PermissionDeniedLine(tool_use_id=event.call.id, tool_name=event.call.name, reason=event.message)
         case ApprovalAsked():
@@ -142,6 +150,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
     """`result`."""
     from yume_shim.dialects.results import (
         ENDINGS,
+        agent_usage,
         cost_estimated,
         cost_unknown,
         denial_list,
@@ -165,6 +174,7 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         permission_denials=denial_list(event.denials),
         stop_reason=event.stop_reason,
         modelUsage=model_usage(event.model_usage),
+        agentUsage=agent_usage(event.agent_usage),
         cost_unknown=cost_unknown(event),
         cost_estimated=cost_estimated(event),
         structured_output=event.structured_output,

@@ -13,6 +13,7 @@ from yume_shim.dialects.records.result_records import (
 )
 from yume_shim.dialects.results import (
     ENDINGS,
+    agent_usage,
     compaction_error,
     cost_estimated,
     cost_unknown,
@@ -49,6 +50,7 @@ def result_line(event: TurnEnded, index: int, before: Mapping[str, ModelUsage], 
         total_cost_usd=event.total_cost_usd,
         usage=_turn_usage(event.usage),
         modelUsage=model_usage(event.model_usage),
+        agentUsage=agent_usage(event.agent_usage),
         permission_denials=denial_list(event.denials),
         result_index=index,
         cost_unknown=cost_unknown(event),

@@ -5,7 +5,7 @@ Only this module writes the texts for a Failure. The store receives `nested_erro
 
 from __future__ import annotations
 
-from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
+from yume_shim.dialects.records.result_records import AgentFigures, ModelFigures, PermissionDenial
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace, value
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype, FlatSubtype, Origin
     from yume_shim.types.errors import ErrorKind, Failure
-    from yume_shim.types.events import Denial, ModelUsage, Outcome, Phase, TurnEnded
+    from yume_shim.types.events import AgentUsage, Denial, ModelUsage, Outcome, Phase, TurnEnded
     from yume_shim.types.tasks import TaskOrigin
 
 
@@ -193,6 +193,24 @@ def cost_estimated(event: TurnEnded) -> Literal[True] | None:
 def model_usage(models: Iterable[ModelUsage]) -> dict[str, ModelFigures]:
     """`modelUsage`: per requested model id."""
     return {entry.model: _figures(entry) for entry in models}
+
+
+def agent_usage(agents: Iterable[AgentUsage]) -> list[AgentFigures] | None:
+    """`agentUsage`: a row per agent and model; None = there were no agents."""
+    return [
+        AgentFigures(
+            agent_id=entry.agent_id or None,
+            agent_type=entry.agent_type or None,
+            model=entry.model,
+            provider=entry.provider,
+            inputTokens=entry.usage.input,
+            outputTokens=entry.usage.output,
+            cacheReadInputTokens=entry.usage.cache_read,
+            cacheCreationInputTokens=entry.usage.cache_write,
+            costUSD=entry.cost_usd,
+        )
+        for entry in agents
+    ] or None
 
 
 def model_usage_since(models: Iterable[ModelUsage], before: Mapping[str, ModelUsage]) -> dict[str, ModelFigures]:

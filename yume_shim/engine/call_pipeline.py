@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.outputs import Answer
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
     from yume_shim.types.prompt_files import PromptFile
 
 ALLOWED = Decision("allow")
@@ -59,6 +59,7 @@ class CallPipeline:
         services: EngineServices,
         cancel: Cancel,
         spawn: Spawn | None = None,
+        launch: Launch | None = None,
         *,
         asker: str = CLAUDE,
         used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
@@ -66,7 +67,8 @@ class CallPipeline:
         """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
         that a call has used."""
         self._asker, self._used = asker, used
-        self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
+        self._services, self._toolbox, self._cancel = services, services.toolbox, cancel
+        self._spawn, self._launch = spawn, launch
         self.notes: list[str] = []
         self.instructions: list[str] = []
         """Instructions about files that calls have used; they follow all results."""
@@ -236,14 +238,16 @@ class CallPipeline:
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
         self.begun.add(prepared.call.id)
-        with Heartbeat(self._services, prepared):
+        with Heartbeat(self._services, prepared) as heartbeat:
             context = ToolContext(
                 prepared.call.id,
                 self._cancel,
                 spawn=self._spawn,
+                launch=self._launch,
                 confinement=prepared.confinement,
                 expand=self._expand,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
+                report=heartbeat.report,
             )
             return self._toolbox.run(prepared, context)
 

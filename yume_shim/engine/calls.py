@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.events import InterruptReason
     from yume_shim.types.models import Stop
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
 
 JOIN_SECONDS = 5.0
 """How long a stopped side-by-side call may take to give up its thread."""
@@ -37,6 +37,7 @@ class CallRunner:
         services: EngineServices,
         cancel: Cancel,
         spawn: Spawn | None = None,
+        launch: Launch | None = None,
         *,
         asker: str = CLAUDE,
         used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
@@ -44,7 +45,7 @@ class CallRunner:
         """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
         that a call has used."""
         self._services, self._cancel = services, cancel
-        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker, used=used)
+        self._pipeline = CallPipeline(services, cancel, spawn, launch, asker=asker, used=used)
         self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()

@@ -162,7 +162,7 @@ class LocalCommands:
 
     def _run_child(self, file: PromptFile, arguments: str, cancel: Cancel) -> str:
         """A skill that runs as a child with its own history: its last answer."""
-        from yume_shim.engine.children import run_child
+        from yume_shim.engine.children import Children
         from yume_shim.engine.command_expansion import expand
 
         self._conversation.prepare()
@@ -173,7 +173,7 @@ class LocalCommands:
             model=self._model_of(file),
         )
         spec, call_id = self._conversation.models.refined(cancel), f"{FORKED_COMMAND}{file.name}"
-        result = run_child(self._services, self._conversation, request, call_id, cancel, spec=spec, depth=1, denials=[])
+        result = Children(self._services, self._conversation, spec, 0, []).run(request, call_id, cancel)
         if result.outcome != "success":
             why = result.failure.message if result.failure is not None else result.outcome
             raise ToolFailed(f"/{file.name} failed: {why}")

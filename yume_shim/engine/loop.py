@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.engine.calls import CallRunner
+    from yume_shim.engine.children import Children
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.model_client import ModelAnswer
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.structured import StructuredOutput
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.calls import StopVerdict
-    from yume_shim.types.children import ChildRequest, ChildResult
+    from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
     from yume_shim.types.models import Request, Stop
@@ -233,7 +234,7 @@ class Loop:
             try:
                 return self._client.ask(request, "" if self._open_note is None else self._answer.shown)
             except GaveUp as gave_up:
-                again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
+                again = self._requests.after_refusal(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
                     failure = self._requests.explained(gave_up.failure)
                     raise GaveUp(failure, shown=gave_up.shown, blocks=gave_up.blocks) from None
@@ -262,11 +263,12 @@ class Loop:
         if self._runner is None:
             from yume_shim.engine.calls import CallRunner
 
-            spawn = self._start_child if self._services.open_child is not None else None
             claude = self._services.settings.host.output_format != "flat" and "claude" in self._spec.id.lower()
             asker = CLAUDE if claude else "The model"
+            starts = self._services.open_child is not None
+            spawn, launch = (self._start_child, self._launch_child) if starts else (None, None)
             used = self._conversation.instructions_for
-            self._runner = CallRunner(self._services, self._cancel, spawn, asker=asker, used=used)
+            self._runner = CallRunner(self._services, self._cancel, spawn, launch, asker=asker, used=used)
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:
@@ -320,18 +322,16 @@ class Loop:
 
     def _start_child(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult:
         """Implements `types.ports.Spawn` for the tools of this loop."""
-        from yume_shim.engine.children import run_child
+        return self._children().run(request, call_id, cancel)
 
-        return run_child(
-            self._services,
-            self._conversation,
-            request,
-            call_id,
-            cancel,
-            spec=self._spec,
-            depth=self._depth + 1,
-            denials=self._call_runner.denials,
-        )
+    def _launch_child(self, request: ChildRequest, call_id: str) -> ChildLaunched:
+        """Implements `types.ports.Launch`."""
+        return self._children().launch(request, call_id)
+
+    def _children(self) -> Children:
+        from yume_shim.engine.children import Children
+
+        return Children(self._services, self._conversation, self._spec, self._depth, self._call_runner.denials)
 
     def _close_unrun(self, calls: list[ToolCall]) -> None:
         """Add results for calls that a limit kept from running, to the history only: they were never started."""
@@ -364,13 +364,19 @@ class Loop:
         if usage == Usage():
             return
         self.usage = self.usage + usage
-        self._conversation.tally.add(self._spec, usage)
+        self._conversation.tally.add(self._spec, usage, self._services.agent_id, self._services.agent_type)
         self._conversation.budget.warn()
 
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
         if blocks:
             self._open_note = None
-            self._conversation.history.append(Message("assistant", blocks, self._spec.origin))
+            named = tuple(self._with_real_name(block) if isinstance(block, ToolCall) else block for block in blocks)
+            self._conversation.history.append(Message("assistant", named, self._spec.origin))
+
+    def _with_real_name(self, call: ToolCall) -> ToolCall:
+        """A call by an alias, under the name that the model is offered: it reads its own calls again."""
+        spec = self._services.toolbox.find(call.name)
+        return call if spec is None or spec.name == call.name else replace(call, name=spec.name)
 
     def _warn_about(self, answer: ModelAnswer) -> None:
         match answer.stop:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from yume_shim.engine.toolbox import Toolbox
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.errors import Failure
     from yume_shim.types.models import Cost, ModelSpec, Request, Usage
     from yume_shim.types.ports import (
@@ -93,5 +93,13 @@ class EngineServices:
     """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
+    open_tasks: Callable[[], BackgroundTasks] | None = None
+    """The registry of tasks, made for the first one; None = tasks are not reported here."""
     agent_id: str = ""
     """The child that these services belong to; "" = the session itself."""
+    agent_type: str = ""
+    """Its kind."""
+    agent_types: tuple[str, ...] | None = None
+    """The agents that this child may start; None = all."""
+    in_background: bool = False
+    """This child, or one above it, runs in the background."""

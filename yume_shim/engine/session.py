@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.slash_commands import LocalCommand
     from yume_shim.engine.task_turns import TaskWait
+    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
@@ -194,6 +195,14 @@ class Session:
     def apply_initialize(self, **given: Any) -> None:
         """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
+
+    def run_as(self, agent: AgentDefinition) -> None:
+        """Be this agent: its system prompt, unless the settings have one, and its effort. Called before `run`."""
+        options = self._conversation.options
+        if options.get().system_prompt is None:
+            options.change(system_prompt=agent.prompt, keeps_facts=True)
+        if agent.effort is not None:
+            options.change(effort=agent.effort)
 
     def output_styles(self) -> list[str]:
         """The output styles that a user can choose."""

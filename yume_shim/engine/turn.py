@@ -68,6 +68,7 @@ class Turn:
             usage=loop.usage,
             total_cost_usd=conversation.tally.total_usd(),
             model_usage=conversation.tally.by_model(),
+            agent_usage=conversation.tally.by_agent(),
             denials=tuple(loop.denials),
             stop_reason=loop.stop_reason,
             failure=end.failure,

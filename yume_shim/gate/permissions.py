@@ -110,6 +110,22 @@ class Permissions:
             )
         self._mode = known
 
+    def for_agent(self, mode: str) -> Permissions:
+        """The gate of an agent that asks for a mode of its own: the same rules and folders, and that mode if the
+        session is in mode default. Every other mode of the session counts for its agents too."""
+        if self._mode != "default" or not mode:
+            return self
+        import copy
+
+        self._book, self._hidden()  # both gates share them
+        made = copy.copy(self)
+        try:
+            made.set_mode(mode)
+        except BadLine as error:
+            self._log("warning", f"an agent keeps the session's permission mode: {error.message}")
+            return self
+        return made
+
     def _known(self, mode: str) -> str | None:
         """The mode without its alias; None if there is no such mode here."""
         mode = MODE_ALIASES.get(mode, mode)

@@ -31,6 +31,7 @@ from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
 from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
+from yume_shim.types.side_events import FileAsked as FileAsked
 from yume_shim.types.side_events import HookAsked as HookAsked
 from yume_shim.types.side_events import HookEnded as HookEnded
 from yume_shim.types.side_events import HookNotice as HookNotice
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.child import Child
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.tasks import TaskOrigin
@@ -193,11 +195,22 @@ class ToolStarted:
 
 
 @value
+class ProgressReport:
+    """How far a tool is, in units of its own."""
+
+    progress: float
+    total: float | None = None
+    message: str = ""
+
+
+@value
 class ToolProgress:
-    """A call has been running for a while."""
+    """A call has been running for a while, or reports how far it is."""
 
     call: ToolCall
     elapsed_ms: int
+    report: ProgressReport | None = None
+    """What the tool itself says; None = nothing but that it still runs."""
 
 
 @value
@@ -321,6 +334,18 @@ class ModelUsage:
 
 
 @value
+class AgentUsage:
+    """What one agent has used of one model so far. Without an id: all agents over a limit together."""
+
+    agent_id: str
+    agent_type: str
+    model: str
+    provider: str
+    usage: Usage
+    cost_usd: float
+
+
+@value
 class TurnEnded:
     """A turn has ended. Emitted exactly once per turn, whatever happened."""
 
@@ -332,6 +357,7 @@ class TurnEnded:
     usage: Usage
     total_cost_usd: float
     model_usage: tuple[ModelUsage, ...] = ()
+    agent_usage: tuple[AgentUsage, ...] = ()
     denials: tuple[Denial, ...] = ()
     stop_reason: str | None = None
     failure: Failure | None = None
@@ -391,6 +417,7 @@ EngineEvent = (
     | ServerMessage
     | ElicitationAsked
     | TrustAsked
+    | FileAsked
     | ServersChanged
     | CommandsChanged
     | HookAsked
@@ -411,3 +438,5 @@ class Tagged:
     uuid: str
     at: float
     parent_call_id: str | None = None
+    child: Child | None = None
+    """That subagent."""

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Document, Image, Json, Text
     from yume_shim.types.confinement import Confinement
+    from yume_shim.types.events import ProgressReport
     from yume_shim.types.permission_records import PermissionUpdate
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
     from yume_shim.types.prompt_files import PromptFile
 
 
@@ -41,6 +42,8 @@ class ToolContext:
     """The real path that the gate decided on. The tool must open exactly that."""
     spawn: Spawn | None = None
     """Starts a child loop; None where no child may be started."""
+    launch: Launch | None = None
+    """Starts a child loop in the background; None where that is not possible."""
     confinement: Confinement | None = None
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
     expand: Callable[[PromptFile, str], str] | None = None
@@ -48,6 +51,8 @@ class ToolContext:
     Cancelled."""
     verdict_on: Callable[[Json], str] | None = None
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
+    report: Callable[[ProgressReport], None] | None = None
+    """Tells the host how far the call is; reports that come too fast are dropped."""
 
 
 CLAUDE = "Claude"

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
 from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
-from yume_shim.types.children import ChildRequest, ChildResult
+from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.host_reply import HostReply
@@ -190,6 +190,19 @@ class Hooks(Protocol):
         ...
 
 
+class HostFiles(Protocol):
+    """Files through the host, which may hold unsaved text of them. Paths are resolved and judged. Safe from any
+    thread; both may raise Cancelled."""
+
+    def read(self, path: str, cancel: Cancel) -> str | None:
+        """The text as the host has it; None if it cannot say: then the file is read from disk."""
+        ...
+
+    def write(self, path: str, text: str, cancel: Cancel) -> bool:
+        """Have the host write the file; False if it does not: then the file is written to disk."""
+        ...
+
+
 class FileCheckpoints(Protocol):
     """Restores what the file tools have changed, prompt by prompt."""
 
@@ -307,8 +320,17 @@ class Spawn(Protocol):
     def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult: ...
 
 
+class Launch(Protocol):
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it."""
+
+    def __call__(self, request: ChildRequest, call_id: str) -> ChildLaunched: ...
+
+
 class ChildOutput(Protocol):
     """Where the events of one child go: they carry the call id of their parent and go to a separate transcript."""
+
+    transcript: str
+    """The file that records it; "" = none."""
 
     def emit(self, event: Event) -> str: ...
 
@@ -340,6 +362,10 @@ class Gate(Protocol):
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The update that allows the very same call for the rest of the session."""
+        ...
+
+    def for_agent(self, mode: str) -> Gate:
+        """The gate of an agent whose definition names a mode: the same rules, its own mode where that is allowed."""
         ...
 
     def directories(self) -> tuple[str, ...]:

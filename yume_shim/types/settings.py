@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.effort import Effort
+    from yume_shim.types.mcp_admission import McpAdmission
     from yume_shim.types.models import ThinkingMode
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
@@ -360,6 +362,8 @@ class McpServer:
     """A command that prints more headers as a JSON object."""
     waited_for: bool = False
     """The first turn waits for it as long as a connection may take; for others it waits a short time."""
+    problem: str = ""
+    """What is wrong with its description: it is not started, and its status is `failed` with this reason."""
 
     def __repr__(self) -> str:
         return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
@@ -385,6 +389,8 @@ class McpSettings:
     servers: tuple[McpServer, ...] = ()
     servers_if_trusted: tuple[McpServer, ...] = ()
     """More servers, started if the host trusts the folder."""
+    admission: McpAdmission | None = None
+    """Servers that the host adds later must be admitted, too; None = all are."""
     connect_s: float = 30.0
     """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
     call_s: float = 600.0
@@ -438,5 +444,6 @@ class Settings:
     hooks: HookSettings = HookSettings()
     prompts: PromptSettings = PromptSettings()
     plugins: PluginSettings = PluginSettings()
+    agents: AgentSettings = AgentSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

@@ -77,6 +77,7 @@ def test_all_parts_of_a_plugin_are_found(desk: Desk) -> None:
     assert name == "plugin:kit"
     assert table["Stop"][0]["hooks"][0]["command"] == f"export CLAUDE_PLUGIN_ROOT={root}; check"
     assert settings.instructions.style_folders == (("kit:", f"{root}/output-styles"),)
+    assert [(each.path, each.prefix) for each in settings.agents.folders] == [(f"{root}/agents", "kit:")]
     assert settings.plugins.errors == ()
     assert desk.logged == []
 

@@ -9,22 +9,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
+    from yume_shim.dialects.records.result_records import AgentFigures, ModelFigures, PermissionDenial
     from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
 
 class FlatLine(Record):
-    """The last field of every line: the call whose subagent caused it, left out for the main conversation."""
+    """The last fields of every line: the call whose agent caused it, and that agent; left out for the main
+    conversation."""
 
     parent_tool_use_id: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
-def set_parent(lines: Iterable[Json], parent: str) -> None:
-    """Mark lines as those of a subagent."""
+def set_parent(lines: Iterable[Json], parent: str, agent_id: str) -> None:
+    """Mark lines as those of an agent."""
     for line in lines:
         line["parent_tool_use_id"] = parent
+        if agent_id:
+            line["agent_id"] = agent_id
 
 
 # ---------------------------------------------------------------- the answer
@@ -116,13 +120,16 @@ class ToolResultLine(FlatLine):
 
 @record
 class ProgressLine(FlatLine):
-    """A tool is still running; sent at a fixed interval."""
+    """A tool is still running; sent at a fixed interval, and with `progress` when the tool says how far it is."""
 
     type: Literal["system"] = "system"
     subtype: Literal["progress"] = "progress"
     tool_use_id: str
     tool_name: str
     elapsed_ms: int
+    progress: float | None = ABSENT
+    total: float | None = ABSENT
+    message: str | None = ABSENT
 
 
 @record
@@ -188,8 +195,9 @@ class CommandsLine(FlatLine):
 
 @record
 class McpLine(FlatLine):
-    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session,
-    `commands` the prompts of servers: a prompt `/NAME words` runs one."""
+    """The MCP servers changed: one connected, failed, or changed its tools. `servers` are
+    `{name, status, source, error?}`, `tools` all tools of the session, `commands` the prompts of servers: a prompt
+    `/NAME words` runs one."""
 
     type: Literal["system"] = "system"
     subtype: Literal["mcp"] = "mcp"
@@ -334,6 +342,7 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
     structured_output: Any = ABSENT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.dialects.records import (
+    acp_records,
     flat_records,
     nested_records,
     nested_system_records,
@@ -85,3 +86,15 @@ NESTED: tuple[type[Record], ...] = (
     shared_records.Pong,
 )
 RECORDS = {"flat": FLAT, "nested": NESTED}
+ACP: tuple[type[Record], ...] = (
+    acp_records.SessionUpdate,
+    acp_records.CancelRequest,
+    acp_records.PermissionRequest,
+    acp_records.ReadFileRequest,
+    acp_records.WriteFileRequest,
+    acp_records.ElicitationRequest,
+    acp_records.SessionState,
+    acp_records.PromptAnswer,
+    acp_records.PromptFailure,
+)
+"""What `yume-shim acp` prints besides: the protocol of others, so no schema of ours is made of it."""

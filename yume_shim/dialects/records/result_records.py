@@ -47,6 +47,22 @@ class ModelFigures(Record):
 
 
 @record
+class AgentFigures(Record):
+    """Tokens and cost of one agent at one model, in this process. `agent_id` is absent for the sum of the agents that
+    are too many to be listed."""
+
+    agent_id: str | None = ABSENT
+    agent_type: str | None = ABSENT
+    model: str
+    provider: str
+    inputTokens: int
+    outputTokens: int
+    cacheReadInputTokens: int
+    cacheCreationInputTokens: int
+    costUSD: float
+
+
+@record
 class ResultUsage(Record):
     """Tokens of a turn. The constants are fields of the Claude CLI that have no meaning here."""
 
@@ -90,6 +106,7 @@ class TurnFigures(Record):
     total_cost_usd: float
     usage: ResultUsage
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     permission_denials: list[PermissionDenial]
     result_index: int
     cost_unknown: Literal[True] | None = ABSENT

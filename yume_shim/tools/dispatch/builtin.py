@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yume_shim.types.confinement import Confinement
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import BackgroundTasks, Confiner, FileCheckpoints
+    from yume_shim.types.ports import BackgroundTasks, Confiner, FileCheckpoints, HostFiles
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -42,10 +42,12 @@ def open_builtin_tools(
     search: Search | None = None,
     tasks: Callable[[], BackgroundTasks] | None = None,
     secrets: Sequence[str] = (),
+    host_files: HostFiles | None = None,
 ) -> BuiltinTools:
     """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
-    `tasks` opens the registry of background commands. `secrets` are removed from saved outputs."""
+    `tasks` opens the registry of background commands. `secrets` are removed from saved outputs.
+    `host_files`: text files are read and written through the host."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -61,6 +63,7 @@ def open_builtin_tools(
         secrets if settings.credentials.redact_output else None,
     )
     state.tasks = tasks
+    state.host_files = host_files
     if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(
@@ -104,13 +107,13 @@ class BuiltinTools:
         """Ends processes that outlive this program."""
         return self._state.orphan_watcher
 
-    def save_output(self, call_id: str, data: bytes) -> str:
-        """Save an output that is too long to show, without keys if it is text; returns its path. Raises OSError."""
+    def save_output(self, call_id: str, data: bytes, ending: str) -> str:
+        """Save an output that cannot be shown, without keys if it is text; returns its path. Raises OSError."""
         try:
             data = self._state.scratch.redact(data.decode("utf-8")).encode("utf-8")
         except UnicodeDecodeError:
             pass  # a binary file
-        handle, path = self._state.scratch.new_file(call_id, ".txt")
+        handle, path = self._state.scratch.new_file(call_id, ending)
         with open(handle, "wb") as file:
             file.write(data)
         return path
