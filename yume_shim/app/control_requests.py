@@ -82,9 +82,7 @@ class ControlRequests:
 
     def _initialize(self, body: Json) -> Json | ReplyThen:
         """Apply what SDKs send here instead of by flags."""
-        hooks = body.get("hooks")
-        if isinstance(hooks, dict):
-            self._hooks.register(hooks)
+        self._hooks.register(body.get("hooks"))
         self._start_host_servers(body)
         self._take_agents(body)
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
@@ -155,13 +153,22 @@ class ControlRequests:
 
         return ReplyThen({"mode": now}, announce)
 
-    def _set_model(self, body: Json) -> Json:
+    def _set_model(self, body: Json) -> Json | Later:
         asked = body.get("model")
-        try:
-            spec = self._session.use_model("" if asked in (None, "default") else str(asked))
-        except BadInvocation as error:
-            raise BadLine(error.message, code="not_found") from None
-        return {"model": spec.id}
+
+        def change() -> Json:
+            try:
+                spec = self._session.use_model("" if asked in (None, "default") else str(asked))
+            except BadInvocation as error:
+                raise BadLine(error.message, code="not_found") from None
+            return {"model": spec.id}
+
+        hooks = self._hooks.get()
+        if hooks is None or not hooks.has("PreModelSwitch", "PostModelSwitch"):
+            return change()
+        from yume_shim.host.control import Later
+
+        return Later(change)  # hooks may take a while, and the reader must not wait
 
     def _set_profile(self, body: Json) -> Json:
         """Our addition to the protocol: choose a credential by name (null = none) from the next request on."""

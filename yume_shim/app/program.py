@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec, ToolSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, ToolSource
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher, ToolSource
     from yume_shim.types.prompt_files import PromptFile
+    from yume_shim.types.settings import PermissionSettings
 
     class SharedHost(Protocol):
         """The host of several sessions: gets the controls of a session when it can take prompts."""
@@ -148,6 +149,7 @@ class Program:
             tasks=self._tasks.get,
             open_tasks=self._tasks.open,
             open_child=self._open_child,
+            watch=self._make_watcher if self._settings.host.watch_streams else None,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
@@ -338,11 +340,17 @@ class Program:
 
     def _open_trust_question(self) -> TrustQuestion | None:
         """The question about the folder, if something waits for its answer."""
-        if not self._settings.hooks.sources_if_trusted and not self._settings.mcp.servers_if_trusted:
+        settings = self._settings
+        granted = settings.permissions.allow_if_trusted or settings.permissions.variables_if_trusted
+        if not settings.hooks.sources_if_trusted and not settings.mcp.servers_if_trusted and not granted:
             return None
         from yume_shim.app.trust_question import TrustQuestion
 
-        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp)
+        def grant(trusted: PermissionSettings) -> None:
+            self._gate.trust_rules(trusted.allow_if_trusted)
+            self._tools.add_variables(trusted.variables_if_trusted)
+
+        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp, grant)
 
     def _open_asker(self) -> Asker:
         """Who answers permission questions: a tool of an MCP server, or the host."""
@@ -356,7 +364,7 @@ class Program:
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services
 
-        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session.session_id)
+        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session)
 
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts
@@ -375,6 +383,11 @@ class Program:
         )
         self._toolbox.add(made.servers)
         return made
+
+    def _make_watcher(self, cancel: Cancel) -> StreamWatcher:
+        from yume_shim.app.watchers import watcher_maker
+
+        return watcher_maker(self._tools, self._gate)(cancel)
 
     def _open_agents(self) -> LazyAgents:
         settings = self._settings

@@ -161,6 +161,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "auto_compact", "switch", "Compact the history before it no longer fits", "true", "", "DISABLE_AUTO_COMPACT"
     ),
+    Setting(
+        "stream_watchers",
+        "switch",
+        "Stop an answer that repeats itself, and an Edit whose old text is not in the file, while they stream",
+        "true in flat, false in the Claude forms",
+        "",
+        "YUME_STREAM_WATCHERS",
+    ),
     Setting("repeat_warn", "count", "The model gets a note after this many identical failing calls; 0 = never", "3"),
     Setting("repeat_stop", "count", "The turn ends after this many identical failing calls; 0 = never", "8"),
     Setting("memory_files", "texts", "Names of further files that are read like CLAUDE.md, e.g. `GEMINI.md`"),
@@ -210,6 +218,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "MCP_TOOL_TIMEOUT": "Milliseconds that a call of an MCP tool may take",
     "IS_SANDBOX": "1 = root may skip permissions",
     "MAX_THINKING_TOKENS": "Reasoning budget (`--max-thinking-tokens`)",
+    "YUME_HOOK": "Set for the processes of hooks: those that leave their process group are found by it",
     "TIKTOKEN_CACHE_DIR": "Folder with tiktoken's data, for exact counts",
     "YUME_API": "Wire API (`--api`)",
     "YUME_API_BASE": "Base URL of the endpoint (`--api-base`)",

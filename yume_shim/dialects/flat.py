@@ -51,6 +51,7 @@ from yume_shim.types.events import (
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -95,6 +96,8 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
@@ -147,7 +150,9 @@ class FlatDialect:
             case ResponseDropped():
                 return self._dropped(event, parent)
             case ToolStarted():
-                return [ToolUseLine(id=event.call.id, name=event.call.name, input=event.call.input)]
+                call = event.call
+                truncated: Literal[True] | None = True if call.stopped else None
+                return [ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=truncated)]
             case ToolFinished():
                 self._answers.pop(event.call.id, None)  # the call's subagent has ended with it
                 return [tool_result_line(event.result)]
@@ -177,6 +182,10 @@ class FlatDialect:
                 from yume_shim.dialects.task_lines import flat_task_line
 
                 return [flat_task_line(event, tagged.at)]
+            case LimitsReported():
+                from yume_shim.dialects.limit_lines import flat_limits_line
+
+                return [flat_limits_line(event, tagged.at)]
             case HookStarted() | HookEnded() | HookNotice():
                 from yume_shim.dialects.hook_lines import flat_hook_line
 

@@ -53,6 +53,7 @@ from yume_shim.types.events import (
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -204,6 +205,10 @@ class NestedDialect:
                 if isinstance(event, TaskNotification):
                     self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
                 return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+            case LimitsReported():
+                from yume_shim.dialects.limit_lines import nested_limits_line
+
+                return [nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
             case CallDenied(reason_type="deniedPath" | "hookDenied"):

@@ -5,7 +5,7 @@ Only this module writes the texts for a Failure. The store receives `nested_erro
 
 from __future__ import annotations
 
-from yume_shim.dialects.records.result_records import AgentFigures, ModelFigures, PermissionDenial
+from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace, value
 
@@ -46,6 +46,7 @@ ENDINGS: Mapping[Outcome, Ending] = {
         True,
     ),
     "hook_stopped": Ending("success", "success", "hook_stopped", False),
+    "tool_deferred": Ending("success", "success", "tool_deferred", False),
     "prompt_blocked": Ending("success", "success", "", False),
     "stop_prevented": Ending("success", "success", "stop_hook_prevented", False),
 }
@@ -144,7 +145,7 @@ def origin_of(origin: TaskOrigin) -> Origin:
 def error_list(event: TurnEnded) -> list[str]:
     """`errors`: why the turn did not succeed, one sentence each; empty on success."""
     match event.outcome:
-        case "success" | "hook_stopped" | "stop_prevented" | "prompt_blocked":
+        case "success" | "hook_stopped" | "stop_prevented" | "tool_deferred" | "prompt_blocked":
             return []
         case "cancelled":
             return [f"[interrupted] The turn was stopped {_STOPPED[event.phase]}."]
@@ -265,3 +266,9 @@ def denial_list(denials: Iterable[Denial]) -> list[PermissionDenial]:
         PermissionDenial(tool_name=each.tool_name, tool_use_id=each.tool_use_id, tool_input=each.tool_input)
         for each in denials
     ]
+
+
+def deferred_call(event: TurnEnded) -> DeferredCall | None:
+    """`deferred_tool_use`: the call that a hook has left to the host; None = left out."""
+    call = event.deferred
+    return None if call is None else DeferredCall(id=call.id, name=call.name, input=call.input)

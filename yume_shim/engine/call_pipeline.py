@@ -74,6 +74,8 @@ class CallPipeline:
         """Instructions about files that calls have used; they follow all results."""
         self.stopped: str | None = None
         """Why hooks end the turn after these calls; None = they do not."""
+        self.deferred: ToolCall | None = None
+        """The call that a hook has left to the host: the turn ends after these calls."""
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
 
@@ -92,7 +94,7 @@ class CallPipeline:
         try:
             prepared = self._toolbox.prepare(call)
             before = self._before(prepared)
-            if before.input is not None and before.input != prepared.call.input:
+            if before.input is not None and before.input not in (prepared.call.input, prepared.shown_input):
                 prepared = self._prepare_again(prepared.call, before.input)
             prepared, decision = self._decide(prepared, before)
             return JudgedCall(call, prepared, decision)
@@ -187,13 +189,29 @@ class CallPipeline:
                 raise
             except Exception as error:
                 return failed_result(call, self._unexpected(call, error))
+        if decision.deferred:
+            self.deferred = self.deferred or call
+            return failed_result(call, ToolFailed(decision.message))
         self._services.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
+        if decision.interrupts:
+            raise HostStopped(call)
         return denied_result(call, decision.message)
 
+    def batch_ended(self, results: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        hooks = self._services.hooks()
+        if hooks is not None:
+            verdict = hooks.batch_ended(results, self._cancel)
+            self._note(verdict.notes)
+            self._stop(verdict.stop)
+
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        services, call = self._services, prepared.call
+        services, call, hooks = self._services, prepared.call, self._services.hooks()
         self._report_state("requires_action")
-        answer = services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
+        if hooks is not None:
+            hooks.host_asked(prepared)
+        shown = replace(call, input=prepared.shown_input)
+        answer = services.asker.ask(shown, prepared.spec, decision, self._cancel, emit=services.emit)
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)
@@ -225,7 +243,7 @@ class CallPipeline:
             self._services.emit(ModeChanged(gate.mode()))
 
     def _with_input(self, prepared: PreparedCall, given: Json | None) -> PreparedCall:
-        if given is None or given == prepared.call.input:
+        if given is None or given in (prepared.call.input, prepared.shown_input):
             return prepared
         return replace(self._prepare_again(prepared.call, given), confinement=prepared.confinement)
 

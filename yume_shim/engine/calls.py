@@ -7,7 +7,7 @@ import threading
 from yume_shim.engine.call_pipeline import CallPipeline, failed_result
 from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
-from yume_shim.types.errors import Cancelled, HostStopped
+from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolStarted
 from yume_shim.types.outputs import CLAUDE
 
@@ -57,6 +57,11 @@ class CallRunner:
         `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
         the caller then closes the calls that have no result."""
         rest = list(calls)
+        if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
+            self._run_calls(rest[:-1], done)
+            self._start(rest[-1])
+            self._finish(failed_result(rest[-1], ToolFailed(rest[-1].stopped)), done)
+            return
         cut = self.repeats.cut(rest, stop)
         if cut is not None:
             self._run_calls(rest[:-1], done)
@@ -82,6 +87,15 @@ class CallRunner:
     def stopped(self) -> str | None:
         """Why hooks end the turn; None = they do not."""
         return self._pipeline.stopped
+
+    @property
+    def deferred(self) -> ToolCall | None:
+        """The call that a hook has left to the host."""
+        return self._pipeline.deferred
+
+    def batch_ended(self, done: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        self._pipeline.batch_ended(done)
 
     def take_notes(self) -> list[str]:
         """Remove and return the notes that hooks added for the model, and the instructions about files that were

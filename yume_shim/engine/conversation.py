@@ -97,6 +97,8 @@ class Conversation:
         self.beginning: object = None
         """System prompt, memory note and tools of the last request."""
         self.dropped_tokens = 0
+        self.pending_notes: tuple[str, ...] = ()
+        """Texts of hooks for the model that go up with the next prompt."""
         self.notices_given: set[str] = set()
         """Notices that are sent only once, and have been."""
 

@@ -109,6 +109,8 @@ class Loop:
         self.tool_calls = 0
         self.usage = Usage()
         self.stop_reason: str | None = None
+        self.deferred: ToolCall | None = None
+        """The call that a hook has left to the host."""
 
     # ------------------------------------------------------------ what the caller reads afterwards
 
@@ -202,7 +204,7 @@ class Loop:
                 self._note(self._structured.nudge)
             elif (stop := self._ask_stop_hooks(sent_back)) is not None and stop.feedback:
                 sent_back += 1
-                self._note(stop.feedback)
+                self._note(stop.feedback, counts=stop.counts)
             else:
                 self._warn_about(answer)
                 prevented = stop is not None and stop.prevented and not self._depth  # a child ends as any other
@@ -285,6 +287,10 @@ class Loop:
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        self.deferred = self._call_runner.deferred
+        if self.deferred is not None:
+            self.stop_reason = "tool_deferred"
+            return LoopEnd("tool_deferred")
         if self._call_runner.stopped is not None:
             return LoopEnd("hook_stopped", self._call_runner.stopped)
         if self._call_runner.repeats.reason:
@@ -298,6 +304,7 @@ class Loop:
         done: list[ToolFinished] = []
         try:
             self._call_runner.run_all(calls, done, stop)
+            self._call_runner.batch_ended(done)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}
             for call in calls:
@@ -346,11 +353,11 @@ class Loop:
         first."""
         return answer.stop == "length" or (answer.stop == "window" and self._requests.after_full_window())
 
-    def _note(self, text: str) -> None:
-        self._fed_back += 1
+    def _note(self, text: str, *, counts: bool = True) -> None:
+        self._fed_back += counts
         self._open_note = Message("user", (Text(text),))
         self._conversation.history.append(self._open_note)
-        self._services.emit(NoteAdded(text))
+        self._services.emit(NoteAdded(text, counts=counts))
 
     def _drop_open_note(self) -> None:
         """Remove a note that the model did not answer: it must not stand before the user's next prompt. (A transcript

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Ids,
         PromptFiles,
         Provider,
+        StreamWatcher,
     )
     from yume_shim.types.settings import Settings
 
@@ -93,6 +94,8 @@ class EngineServices:
     """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
+    watch: Callable[[Cancel], StreamWatcher] | None = None
+    """A watcher for the next answer; None = answers are not watched."""
     open_tasks: Callable[[], BackgroundTasks] | None = None
     """The registry of tasks, made for the first one; None = tasks are not reported here."""
     agent_id: str = ""

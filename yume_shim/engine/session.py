@@ -14,7 +14,6 @@ from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, S
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
-    ModelChanged,
     PromptWithdrawn,
     SessionEnding,
     SessionInfo,
@@ -106,6 +105,11 @@ class Session:
         info = self._describe(self.spec, self._conversation.session_id)
         return replace(info, output_style=self._conversation.options.get().output_style)
 
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation, for questions beside it (`side_question.py`)."""
+        return self._conversation
+
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
         if not isinstance(command, (UserInput, Compact)):
@@ -183,10 +187,9 @@ class Session:
 
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        spec = self._resolve(text)
-        self._conversation.models.choose(spec)
-        self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
-        return spec
+        from yume_shim.engine.model_switch import switch_model
+
+        return switch_model(self._services, self._conversation, self._resolve(text), text)
 
     def use_thinking_budget(self, tokens: int | None) -> None:
         """Change the reasoning budget from the next request on."""

@@ -20,6 +20,7 @@ from yume_shim.types.host_events import StartFailed as StartFailed
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
+from yume_shim.types.model_events import LimitsReported as LimitsReported
 from yume_shim.types.model_events import ModelEvent as ModelEvent
 from yume_shim.types.model_events import Notice as Notice
 from yume_shim.types.model_events import ResponseEnded as ResponseEnded
@@ -70,13 +71,14 @@ if TYPE_CHECKING:
         "structured_output_retries",
         "hook_stopped",
         "stop_prevented",
+        "tool_deferred",
         "prompt_blocked",
     ]
     InterruptReason = Literal["user", "signal", "shutdown", "priority"]
     Phase = Literal["idle", "streaming", "tools"]
 
 
-SUCCESSES = ("success", "hook_stopped", "stop_prevented", "prompt_blocked")
+SUCCESSES = ("success", "hook_stopped", "stop_prevented", "tool_deferred", "prompt_blocked")
 """Outcomes that are no errors."""
 
 
@@ -372,6 +374,8 @@ class TurnEnded:
     """The parts of a text that came in several (output limit, pause); `text` is all of them."""
     local_command: str = ""
     """The local command (`compact`, `clear`) that ran in place of a model's turn."""
+    deferred: ToolCall | None = None
+    """The call that a hook has left to the host."""
     origin: TaskOrigin | None = None
     """Set if the turn had no prompt of the host."""
 

@@ -78,6 +78,10 @@ class Decision:
     """Of a hook that allows the call: permission updates in the Claude shape, as the host's in `Answer`."""
     input: Json | None = None
     """Of a hook that allows the call: the input to run it with."""
+    deferred: bool = False
+    """Of a hook that denies the call: it is left to the host, and the turn ends."""
+    interrupts: bool = False
+    """Of a hook that denies the call: the turn is stopped, as when the host denies with `interrupt`."""
 
 
 @value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.left_out import LeftOut as LeftOut
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.value import value
@@ -100,6 +101,8 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
+    watch_streams: bool = False
+    """Answers that repeat themselves and edits that cannot match are stopped while they stream."""
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -318,6 +321,9 @@ class PermissionSettings:
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()
+    allow_if_trusted: tuple[str, ...] = ()
+    variables_if_trusted: Mapping[str, str] = NOTHING
+    """More allow rules, and variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
     managed_only: bool = False
@@ -328,21 +334,6 @@ class PermissionSettings:
     files_damaged: bool = False
     """A settings file cannot be used, so rules that should guard may be missing: nothing but rules given by flag or by
     the host, and bypassPermissions, allows commands and edits without asking."""
-
-
-@value
-class LeftOut:
-    """Something that the settings configure and that is not used."""
-
-    kind: Literal["hooks", "mcp_server", "setting"]
-    name: str
-    source: str
-    reason: Literal["untrusted", "asking", "managed"]
-    """"asking" = the host is asked whether the folder is trusted."""
-
-    def line(self) -> dict[str, Any]:
-        """The object that init lines print."""
-        return {"kind": self.kind, "name": self.name, "source": self.source, "reason": self.reason}
 
 
 @value
@@ -374,12 +365,14 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """More sources, used if the host trusts the folder."""
+    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
     fail_closed: bool = False
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
     """Report hooks of all events (`--include-hook-events`)."""
+    http_urls: tuple[str, ...] | None = None
+    http_variables: tuple[str, ...] | None = None
+    """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
 
 
 @value

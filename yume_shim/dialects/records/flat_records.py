@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.result_records import AgentFigures, ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
+    from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Limit, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
@@ -99,13 +99,14 @@ class UsageLine(UsageFields, FlatLine):
 
 @record
 class ToolUseLine(FlatLine):
-    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's
-    `usage`."""
+    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`.
+    `input_truncated`: the call was stopped while the model wrote it; `input` has the fields that were complete."""
 
     type: Literal["tool_use"] = "tool_use"
     id: str
     name: str
     input: Json
+    input_truncated: Literal[True] | None = ABSENT
 
 
 @record
@@ -323,6 +324,15 @@ class InterruptLine(FlatLine):
 
 
 @record
+class RateLimitsLine(FlatLine):
+    """Rate limits that the provider has told, the most used one first; sent when they have changed by a good part."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["rate_limits"] = "rate_limits"
+    limits: list[Limit]
+
+
+@record
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
     estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the
@@ -345,6 +355,7 @@ class ResultLine(FlatLine):
     agentUsage: list[AgentFigures] | None = ABSENT
     cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
+    deferred_tool_use: DeferredCall | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
     origin: Origin | None = ABSENT

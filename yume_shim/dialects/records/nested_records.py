@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.shared_records import ErrorCategory, LeftOut
+    from yume_shim.dialects.records.shared_records import ErrorCategory, LeftOut, Limit
     from yume_shim.dialects.records.stream_records import (
         ContentBlockDelta,
         ContentBlockStart,
@@ -285,3 +285,25 @@ class TranscriptMirrorLine(Record):
     type: Literal["transcript_mirror"] = "transcript_mirror"
     filePath: str
     entries: list[Json]
+
+
+@record
+class RateLimitInfo(Record):
+    """The limit that is used most, in the Claude CLI's words. `resetsAt` is in seconds since 1970."""
+
+    status: Literal["allowed", "allowed_warning", "rejected"]
+    resetsAt: int | None = ABSENT
+    rateLimitType: str
+    utilization: float | None = ABSENT
+    isUsingOverage: bool
+
+
+@record
+class RateLimitLine(Record):
+    """Rate limits that the provider has told; sent when they have changed by a good part. `limits` are all of them."""
+
+    type: Literal["rate_limit_event"] = "rate_limit_event"
+    rate_limit_info: RateLimitInfo
+    limits: list[Limit]
+    uuid: str
+    session_id: str

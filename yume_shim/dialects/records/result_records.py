@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 
 @record
+class DeferredCall(Record):
+    """The call that a hook has left to the host: it has not run."""
+
+    id: str
+    name: str
+    input: Json
+
+
+@record
 class PermissionDenial(Record):
     """A call of the turn that was refused."""
 
@@ -137,6 +146,7 @@ class ResultEnd(Record):
     terminal_reason: str | None = ABSENT
     origin: Origin | None = ABSENT
     local_command: str | None = ABSENT
+    deferred_tool_use: DeferredCall | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
     user_message_uuid: str | None = ABSENT

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yume_shim.types.confinement import Confinement
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import BackgroundTasks, Confiner, FileCheckpoints, HostFiles
+    from yume_shim.types.ports import BackgroundTasks, Cancel, Confiner, FileCheckpoints, HostFiles
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -199,6 +199,12 @@ class BuiltinTools:
     def checkpoints(self) -> FileCheckpoints | None:
         """Set where the host wants to rewind files."""
         return self._state.checkpoints
+
+    def edit_problem(self, path: str, old: str, judged: str, cancel: Cancel) -> str:
+        """Why an Edit of this text must fail; "" = it may succeed."""
+        from yume_shim.tools.edit_check import edit_problem
+
+        return edit_problem(path, old, self._state, judged, cancel)
 
     def closing(self) -> None:
         """The session ends: commands that are stopped from now on get little time."""

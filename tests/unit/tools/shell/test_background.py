@@ -178,7 +178,7 @@ def test_nothing_is_reported_after_close(reports: Reports) -> None:
     assert [event.status for event in ended] == ["killed"]
     before = len(reports.events)
     reports.registry.report()
-    reports.registry.begin(TaskFacts("late", "", "local_bash", "late", "c2"))
+    reports.registry.begin(TaskFacts("late", "", "local_bash", "late", "c2")).end(TaskEnd("killed", "late"))
     assert len(reports.events) == before
 
 
