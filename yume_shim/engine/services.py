@@ -6,7 +6,8 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.child import Child
@@ -89,6 +90,8 @@ class EngineServices:
     """Commands and skills of files; None = there are none."""
     skill_list: Callable[[int], str] | None = None
     """The list of skills for a model with this window; None = there are none."""
+    own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
+    """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None
     tasks: Callable[[], BackgroundTasks | None] = _no_tasks
     """The tasks of the session; None = there has been none."""
