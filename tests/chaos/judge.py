@@ -99,7 +99,7 @@ def _judge_turns(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *
 
 
 def _judge_stream(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *, complete: bool) -> None:
-    """What `yume-shim check-stream --strict` says. A run that could not start, or was stopped before, prints nothing."""
+    """What `yume-shim check-stream --strict` says. A run that was stopped before its start prints nothing."""
     check = StreamCheck("flat" if plan.flat else "stream-json", strict=True)
     for number, line in enumerate(lines, 1):
         problems += [f"stream: line {number}: {problem}" for problem in check.feed(codec.dumps(line) + b"\n")]
