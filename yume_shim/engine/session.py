@@ -188,16 +188,6 @@ class Session(AdjustableSession):
             raise ToolFailed(NO_CHECKPOINTS)
         return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
-    def check_model(self, text: str) -> None:
-        """Raises BadInvocation if the session could not change to this model."""
-        self._resolve(text)
-
-    def use_model(self, text: str) -> ModelSpec:
-        """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        from yume_shim.engine.model_switch import switch_model
-
-        return switch_model(self._services, self._conversation, self._resolve(text), text)
-
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
         self._leaving = True
