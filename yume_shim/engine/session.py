@@ -191,16 +191,6 @@ class Session(AdjustableSession):
             raise ToolFailed(NO_CHECKPOINTS)
         return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
-    def check_model(self, text: str) -> None:
-        """Raises BadInvocation if the session could not change to this model."""
-        self._resolve(text)
-
-    def use_model(self, text: str) -> ModelSpec:
-        """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        from yume_shim.engine.model_switch import switch_model
-
-        return switch_model(self._services, self._conversation, self._resolve(text), text)
-
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
         self._leaving = True
@@ -330,7 +320,8 @@ class Session(AdjustableSession):
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
         origin = fresh[-1].origin
-        verdict = None if origin is not None else self._verdict(fresh)
+        seams = self._hook_seams()
+        verdict = None if seams is None else seams.ask(fresh, self._begin_work())
         self.compact_failed = False
         self._report_state("running")
         if verdict is not None and verdict.blocked is not None:
@@ -361,11 +352,6 @@ class Session(AdjustableSession):
         self._end_work()
         self._report_state("idle")
         return True
-
-    def _verdict(self, prompts: Sequence[UserInput]) -> PromptVerdict | None:
-        """What hooks say about the prompts of the host."""
-        seams = self._hook_seams()
-        return None if seams is None else seams.ask(prompts, self._begin_work())
 
     def _report_state(self, state: Literal["running", "idle"]) -> None:
         if self._services.settings.host.session_states:
@@ -423,9 +409,11 @@ class Session(AdjustableSession):
         """End a turn that a hook does not let begin: without a request, and without the prompt unless it is kept."""
         if verdict.keeps:
             self._conversation.history.append(self._intake.announce(prompts))
-        self._services.emit(TurnStarted(info, uuids))
+        origin = prompts[-1].origin
+        self._services.emit(TurnStarted(info, uuids, origin))
         total, reason = self._conversation.tally.total_usd(), verdict.blocked or ""
-        self.last_end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info)
+        end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info, origin=origin)
+        self.last_end = end
         self._services.emit(self.last_end)
         self._end_work()
         self._report_state("idle")
