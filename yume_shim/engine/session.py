@@ -353,7 +353,8 @@ class Session(AdjustableSession):
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
         origin = fresh[-1].origin
-        verdict = None if origin is not None else self._verdict(fresh)
+        seams = self._hook_seams()
+        verdict = self._expand(fresh, None if seams is None else seams.ask(fresh, self._begin_work()))
         info = self.info()
         self.compact_failed = False
         self._report_state("running")
@@ -375,11 +376,6 @@ class Session(AdjustableSession):
         self._end_work()
         self._report_state("idle")
         return True
-
-    def _verdict(self, prompts: Sequence[UserInput]) -> PromptVerdict | None:
-        """What hooks and slash commands say about the prompts of the host."""
-        seams = self._hook_seams()
-        return self._expand(prompts, None if seams is None else seams.ask(prompts, self._begin_work()))
 
     def _report_state(self, state: Literal["running", "idle"]) -> None:
         if self._services.settings.host.session_states:
@@ -428,9 +424,11 @@ class Session(AdjustableSession):
         """End a turn that a hook does not let begin: without a request, and without the prompt unless it is kept."""
         if verdict.keeps:
             self._conversation.history.append(self._intake.announce(prompts))
-        self._services.emit(TurnStarted(info, uuids))
+        origin = prompts[-1].origin
+        self._services.emit(TurnStarted(info, uuids, origin))
         total, reason = self._conversation.tally.total_usd(), verdict.blocked or ""
-        self.last_end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info)
+        end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info, origin=origin)
+        self.last_end = end
         self._services.emit(self.last_end)
         self._end_work()
         self._report_state("idle")

@@ -61,7 +61,7 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at the end."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at EOF."""
 
     connect: float = 30.0
     first_byte: float = 300.0
