@@ -414,10 +414,11 @@ export namespace Flat {
     source: string;
     reason: "untrusted" | "asking" | "managed";
   }
-  /** What has changed about a task: its end (`end_time` in milliseconds), or that it now runs in the background. */
+  /** What has changed about a task: its end (`end_time` in milliseconds, `error` if it failed), or that it now runs in the background. */
   interface TaskPatch {
     status?: "completed" | "failed" | "killed";
     end_time?: number;
+    error?: string;
     is_backgrounded?: true;
   }
   /** What an agent has used so far. */
@@ -431,6 +432,7 @@ export namespace Flat {
     task_id: string;
     run_id: string;
     task_type: "local_bash" | "local_agent";
+    subagent_type?: string;
     description: string;
   }
   /** Why a turn began without a prompt of the host: the task `task_id` has ended. */
@@ -1033,10 +1035,11 @@ export namespace StreamJson {
     source: string;
     reason: "untrusted" | "asking" | "managed";
   }
-  /** What has changed about a task: its end (`end_time` in milliseconds), or that it now runs in the background. */
+  /** What has changed about a task: its end (`end_time` in milliseconds, `error` if it failed), or that it now runs in the background. */
   interface TaskPatch {
     status?: "completed" | "failed" | "killed";
     end_time?: number;
+    error?: string;
     is_backgrounded?: true;
   }
   /** What an agent has used so far. */
@@ -1050,6 +1053,7 @@ export namespace StreamJson {
     task_id: string;
     run_id: string;
     task_type: "local_bash" | "local_agent";
+    subagent_type?: string;
     description: string;
   }
   /** Estimated sizes of the history in tokens. `cumulative_dropped_tokens` counts all compactions of the session. */

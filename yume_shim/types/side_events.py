@@ -194,6 +194,8 @@ class TaskUpdated:
 
     facts: TaskFacts
     status: TaskStatus | None = None
+    error: str = ""
+    """Why it failed."""
 
 
 @value
