@@ -188,6 +188,14 @@ class FlatDialect:
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]
+            case LocalCommandDone(answers=True):
+                from yume_shim.dialects.records.flat_records import TextLine
+
+                return [TextLine(content=event.text, id=tagged.uuid)]
+            case CommandsChanged():
+                from yume_shim.dialects.records.flat_records import CommandsLine
+
+                return [CommandsLine(commands=list(event.commands))]
             case LocalCommandDone():
                 return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
             case (
@@ -204,7 +212,6 @@ class FlatDialect:
                 | CompactEnded()
                 | EntriesWritten()
                 | ResumeFailed()
-                | CommandsChanged()
                 | FileAsked()
             ):
                 return []

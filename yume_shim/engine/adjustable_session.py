@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.engine.conversation import Conversation
+    from yume_shim.engine.prompt_commands import PromptCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.effort import Effort
     from yume_shim.types.models import ModelSpec, ToolSpec
     from yume_shim.types.ports import Cancel
+    from yume_shim.types.prompt_files import PromptFile
 
 
 class AdjustableSession:
@@ -20,6 +22,11 @@ class AdjustableSession:
     _services: EngineServices
     _conversation: Conversation
     _resolve: Callable[[str], ModelSpec]
+    _commands: PromptCommands
+
+    def model_of(self, file: PromptFile) -> ModelSpec | None:
+        """The model that a skill names, if it may choose it; None = the session's."""
+        return self._commands.model_of(file)
 
     def check_model(self, text: str) -> None:
         """Raises BadInvocation if the session could not change to this model."""

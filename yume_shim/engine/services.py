@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Gate,
         Hooks,
         Ids,
+        PromptFiles,
         Provider,
         StreamWatcher,
     )
@@ -85,6 +86,10 @@ class EngineServices:
     """A failure that ends a turn, with what the user can do about it."""
     hooks: Callable[[], Hooks | None] = _no_hooks
     """The hooks as they are now: a host may register some later. None = there are none."""
+    prompt_files: PromptFiles | None = None
+    """Commands and skills of files; None = there are none."""
+    skill_list: Callable[[int], str] | None = None
+    """The list of skills for a model with this window; None = there are none."""
     own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
     """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None

@@ -101,6 +101,8 @@ class SessionInfo:
     slash_commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    plugins: tuple[Json, ...] = ()
+    plugin_errors: tuple[Json, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
     output_style: str = "default"
@@ -186,7 +188,8 @@ class NoteAdded:
     text: str
     counts: bool = True
     hidden: bool = False
-    """It is stored, but the host does not see it: standing instructions, as in the Claude CLI."""
+    """It is stored, but the host does not see it: standing instructions, the text of a command; as in the Claude
+    CLI."""
 
 
 @value
@@ -254,6 +257,8 @@ class ToolFinished:
     structured: Any = None
     denied: bool = False
     duration_ms: int = 0
+    notes: tuple[str, ...] = ()
+    """Texts that follow the result as messages of their own."""
 
 
 @value
