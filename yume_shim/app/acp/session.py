@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from yume_shim.host.json_rpc import RpcId, RpcReply
     from yume_shim.types.blocks import Json
     from yume_shim.types.commands import UserInput
+    from yume_shim.types.effort import Effort
     from yume_shim.types.events import ApprovalAsked, Event
     from yume_shim.types.ports import HostFiles
 
@@ -121,7 +122,7 @@ class AcpSession:
         from yume_shim.dialects.acp_state import NO_EFFORT
         from yume_shim.types.effort import EFFORTS
 
-        level = next((each for each in EFFORTS if each == effort), None)
+        level: Effort | None = next((each for each in EFFORTS if each == effort), None)
         if level is None and effort != NO_EFFORT:
             raise BadMessage(INVALID_PARAMS, f"Invalid params: effort must be {NO_EFFORT}, {', '.join(EFFORTS)}")
         self._ready_controls().session.use_effort(level)
