@@ -215,9 +215,9 @@ def second_visit(command: str, session: str) -> Line:
 
 
 def _is_prompt(message: Line) -> bool:
-    return message["role"] == "user" and message["content"][0]["type"] == "text"
+    return bool(message["role"] == "user" and message["content"][0]["type"] == "text")
 
 
 if __name__ == "__main__":
     first = first_visit(sys.argv[1])
-    print(json.dumps({"first": first, "second": second_visit(sys.argv[1], first["session"])}))
+    sys.stdout.write(json.dumps({"first": first, "second": second_visit(sys.argv[1], first["session"])}) + "\n")
