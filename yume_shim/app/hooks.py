@@ -12,7 +12,9 @@ from yume_shim.types.errors import Cancelled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
+    from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.start import Startup
     from yume_shim.engine.session import Session
     from yume_shim.tools.dispatch.builtin import BuiltinTools
@@ -21,9 +23,16 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import Failure
     from yume_shim.types.ports import Cancel, Gate, HostChannel
 
+    T = TypeVar("T")
+
 
 def hook_services(
-    startup: Startup, tools: BuiltinTools, gate: Gate, host: HostChannel, session: Callable[[], Session]
+    startup: Startup,
+    tools: BuiltinTools,
+    gate: Gate,
+    host: HostChannel,
+    session: Callable[[], Session],
+    mcp: Callable[[], LazyMcp],
 ) -> HookServices:
     """What the hooks of a session need."""
     settings, opened = startup.settings, startup.opened
@@ -50,22 +59,21 @@ def hook_services(
         return gate.covers(rule, prepared.call, prepared.spec)
 
     def ask(system: str, text: str, model: str, seconds: float, cancel: Cancel) -> str:
-        """Ask a model within a time limit: TimeoutError when it is over."""
         from yume_shim.engine.side_question import SideQuestions
 
         questions = SideQuestions(session().conversation, startup.models.switch_to)
-        limit = CancelSignal()
-        timer = threading.Timer(seconds, limit.set)
-        timer.daemon = True
-        timer.start()
-        try:
-            with cancel.guard(limit.set):
-                return questions.ask(system, text, model, limit)
-        except Cancelled:
-            cancel.check()
-            raise TimeoutError from None
-        finally:
-            timer.cancel()
+        return _within(seconds, cancel, lambda limit: questions.ask(system, text, model, limit))
+
+    def ask_agent(system: str, text: str, model: str, seconds: float, cancel: Cancel) -> str:
+        from yume_shim.engine.judging_agents import JudgingAgents
+
+        agents = JudgingAgents(session().conversation, startup.models.switch_to)
+        return _within(seconds, cancel, lambda limit: agents.ask(system, text, model, limit))
+
+    def call_tool(server: str, tool: str, given: Json, seconds: float, cancel: Cancel) -> tuple[str, bool]:
+        from yume_shim.app.mcp_tool_hooks import call_server_tool
+
+        return _within(seconds, cancel, lambda limit: call_server_tool(mcp(), server, tool, given, limit))
 
     env = {**tools.environment, "CLAUDE_PROJECT_DIR": settings.cwd}
     return HookServices(
@@ -82,9 +90,27 @@ def hook_services(
         agent_transcript=agent_transcript,
         covers=covers,
         ask=ask,
+        ask_agent=ask_agent,
+        call_tool=call_tool,
         settings=settings.hooks,
         env=env,
         category=category,
         lifetime=CancelSignal(),
         spent=set(),
     )
+
+
+def _within(seconds: float, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
+    """The result of the work, which gets a signal for its time limit; raises TimeoutError or Cancelled."""
+    limit = CancelSignal()
+    timer = threading.Timer(seconds, limit.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        with cancel.guard(limit.set):
+            return work(limit)
+    except Cancelled:
+        cancel.check()
+        raise TimeoutError from None
+    finally:
+        timer.cancel()

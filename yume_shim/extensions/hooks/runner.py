@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.extensions.hooks.commands import HookCommands
     from yume_shim.extensions.hooks.prompt_hooks import Ask
     from yume_shim.extensions.hooks.specs import Hook
+    from yume_shim.extensions.hooks.tool_hooks import CallTool
     from yume_shim.types.blocks import Json
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.errors import Failure
@@ -64,6 +65,10 @@ class HookServices:
     """Whether a permission rule covers a call; None if the text is no rule."""
     ask: Ask
     """Asks a model, for hooks of the type `prompt`."""
+    ask_agent: Ask
+    """Asks a model that may use tools, for hooks of the type `agent`."""
+    call_tool: CallTool
+    """Calls a tool of an MCP server, for hooks of the type `mcp_tool`."""
     settings: HookSettings
     env: Mapping[str, str]
     """Variables for the headers of addresses, proxies and certificates."""
@@ -116,9 +121,12 @@ class HookRunner:
         cancel: Cancel,
         prepared: PreparedCall | None = None,
         env: Mapping[str, str] = NOTHING,
+        *,
+        judging: bool = False,
     ) -> Combined:
-        """Run the hooks that match, their commands with some more variables; raises Cancelled."""
-        hooks = self._chosen(event, subject, prepared)
+        """Run the hooks that match, their commands with some more variables; raises Cancelled. `judging`: the event is
+        one of a hook's own agent, so no hook that asks a model runs: it would judge itself without end."""
+        hooks = self._chosen(event, subject, prepared, judging)
         if not hooks:
             return Combined()
         name = f"{event}:{subject}" if subject and event not in NAMED_ALONE else event
@@ -130,12 +138,14 @@ class HookRunner:
             runs += self._run_all(group, name, given, cancel, call_id, env)
         return Combined(tuple(self._answer(run, name, call_id) for run in runs))
 
-    def _chosen(self, event: str, subject: str, prepared: PreparedCall | None) -> list[Hook]:
+    def _chosen(self, event: str, subject: str, prepared: PreparedCall | None, judging: bool) -> list[Hook]:
         """The hooks for this event; identical ones once."""
         chosen: dict[tuple[object, ...], Hook] = {}
         spent = self.services.spent
         for hook in self._hooks:
             if hook.event != event or hook.key in spent or not hook.matches(subject):
+                continue
+            if judging and hook.kind in ("prompt", "agent"):
                 continue
             if hook.condition and prepared is not None and self.services.covers(hook.condition, prepared) is False:
                 continue
@@ -180,17 +190,15 @@ class HookRunner:
             return HookRun(hook, failed=hook.problem)
         if hook.kind == "callback":
             return self._call_back(hook, given, cancel, call_id)
-        if hook.kind == "prompt":
-            from yume_shim.extensions.hooks.prompt_hooks import judge
-
-            return judge(hook, codec.dumps(given).decode("utf-8"), self.services.ask, cancel)
+        if hook.kind in ("prompt", "agent"):
+            return self._judge(hook, given, cancel)
         services = self.services
         shown = hook.event == "SessionStart" or (services.shows_all and hook.event not in NEVER_SHOWN)
         hook_id = services.ids.uuid() if shown else ""
         if shown:
             services.emit(HookStarted(hook_id, name, hook.event))
         try:
-            run = self._post(hook, given, cancel) if hook.kind == "http" else self._start(hook, given, cancel, env)
+            run = self._start(hook, given, cancel, env)
         except Cancelled:
             if shown:
                 services.emit(HookEnded(hook_id, name, hook.event, "", "", None, "cancelled"))
@@ -201,12 +209,24 @@ class HookRunner:
         return run
 
     def _start(self, hook: Hook, given: Json, cancel: Cancel, env: Mapping[str, str]) -> HookRun:
-        return self.services.commands.run(hook, codec.dumps(given) + b"\n", cancel, env)
+        services = self.services
+        if hook.kind == "http":
+            from yume_shim.extensions.hooks.http_hooks import post
 
-    def _post(self, hook: Hook, given: Json, cancel: Cancel) -> HookRun:
-        from yume_shim.extensions.hooks.http_hooks import post
+            return post(hook, codec.dumps(given), services.settings, services.env, cancel)
+        if hook.kind == "mcp_tool":
+            from yume_shim.extensions.hooks.tool_hooks import call_tool
 
-        return post(hook, codec.dumps(given), self.services.settings, self.services.env, cancel)
+            return call_tool(hook, given, services.call_tool, cancel)
+        return services.commands.run(hook, codec.dumps(given) + b"\n", cancel, env)
+
+    def _judge(self, hook: Hook, given: Json, cancel: Cancel) -> HookRun:
+        from yume_shim.extensions.hooks.prompt_hooks import judge, judge_with_tools
+
+        services, event = self.services, codec.dumps(given).decode("utf-8")
+        if hook.kind == "prompt":
+            return judge(hook, event, services.ask, cancel)
+        return judge_with_tools(hook, event, str(given.get("transcript_path") or ""), services.ask_agent, cancel)
 
     def _call_back(self, hook: Hook, given: Json, cancel: Cancel, call_id: str) -> HookRun:
         """Ask the host; a callback that does not answer in time is withdrawn and fails."""
@@ -240,7 +260,8 @@ class HookRunner:
         why = answer.failure or quiet
         if not why:
             return answer
-        services.log("warning", f"hook {name} [{hook.label}]: {why}{_quoted(run.stderr)}")
+        said = "" if run.stderr == why else _quoted(run.stderr)
+        services.log("warning", f"hook {name} [{hook.label}]: {why}{said}")
         if answer.refuses:
             return answer
         if self._refuses(run):
@@ -259,7 +280,7 @@ class HookRunner:
             return True
         if hook.event not in GUARDS:
             return False
-        if hook.problem or (hook.callback_id and (run.timed_out or run.failed == HOST_GONE)):
+        if hook.problem or run.unrun or (hook.callback_id and (run.timed_out or run.failed == HOST_GONE)):
             return True
         return self.services.fail_closed
 

@@ -37,12 +37,17 @@ DEFERRED = "A hook has deferred this call to the host: it has not run."
 class SessionHooks:
     """Implements `types.ports.Hooks`."""
 
-    def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING) -> None:
-        """`agent`: `agent_id` and `agent_type`, the fields by which hooks know that a child calls them."""
-        self._runner, self._agent = runner, agent
+    def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING, *, judging: bool = False) -> None:
+        """`agent`: `agent_id` and `agent_type`, the fields by which hooks know that a child calls them. `judging`: for
+        the agent of a hook, whose calls are guarded by the others."""
+        self._runner, self._agent, self._judging = runner, agent, judging
 
     def for_agent(self, agent_id: str, agent_type: str) -> SessionHooks:
-        return SessionHooks(self._runner, {"agent_id": agent_id, "agent_type": agent_type})
+        agent = {"agent_id": agent_id, "agent_type": agent_type}
+        return SessionHooks(self._runner, agent, judging=self._judging)
+
+    def for_judge(self) -> SessionHooks:
+        return SessionHooks(self._runner, self._agent, judging=True)
 
     def has(self, *events: str) -> bool:
         return any(map(self._runner.has, events))
@@ -56,7 +61,8 @@ class SessionHooks:
         prepared: PreparedCall | None = None,
         env: Mapping[str, str] = NOTHING,
     ) -> Combined:
-        return self._runner.run(event, subject, {**self._agent, **fields}, cancel, prepared, env)
+        given = {**self._agent, **fields}
+        return self._runner.run(event, subject, given, cancel, prepared, env, judging=self._judging)
 
     # ------------------------------------------------------------ calls
 
@@ -229,7 +235,7 @@ class SessionHooks:
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         event = "SubagentStop" if self._agent else "Stop"
-        if not self._runner.has(event):
+        if self._judging or not self._runner.has(event):
             return StopVerdict()
         fields: Json = {"stop_hook_active": active}
         if self._agent:
@@ -243,11 +249,15 @@ class SessionHooks:
         return StopVerdict("\n".join(_contexts(said, f"{event} hook additional context")), counts=False)
 
     def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
+        if self._judging:
+            return
         kind = self._runner.services.category(failure)
         fields: Json = {"error": kind, "error_details": failure.message}
         self._quietly("StopFailure", kind, fields | ({"last_assistant_message": text} if text else {}), cancel)
 
     def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        if self._judging:
+            return ()
         said = self._quietly("SubagentStart", self._agent.get("agent_type", ""), {}, cancel)
         return _contexts(said, "SubagentStart hook additional context")
 
