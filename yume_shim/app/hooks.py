@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from yume_shim.app.lazy_mcp import LazyMcp
+    from yume_shim.app.lazy_tasks import LazyTasks
     from yume_shim.app.start import Startup
     from yume_shim.engine.session import Session
     from yume_shim.tools.dispatch.builtin import BuiltinTools
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.errors import Failure
     from yume_shim.types.ports import Cancel, Gate, HostChannel
+    from yume_shim.types.tasks import TaskFacts
 
     T = TypeVar("T")
+
+MAX_CONVERSATION = 60_000
+"""Characters of the conversation that a judging model sees."""
 
 
 def hook_services(
@@ -33,6 +38,7 @@ def hook_services(
     host: HostChannel,
     session: Callable[[], Session],
     mcp: Callable[[], LazyMcp],
+    tasks: LazyTasks,
 ) -> HookServices:
     """What the hooks of a session need."""
     settings, opened = startup.settings, startup.opened
@@ -42,8 +48,25 @@ def hook_services(
             "session_id": session().session_id,
             "transcript_path": opened.transcript,
             "cwd": tools.shell_folder(),
-            "permission_mode": gate.mode(),
         }
+
+    def effort() -> str:
+        conversation = session().conversation
+        spec, asked = conversation.models.current(), conversation.options.get().effort or settings.model.effort
+        if not asked or not spec.thinking:
+            return ""
+        from yume_shim.types.effort import nearest_effort
+
+        return nearest_effort(asked, spec.efforts)
+
+    def background() -> list[Json]:
+        found = tasks.get()
+        return [] if found is None else [_task(task.facts) for task in found.running()]
+
+    def conversation() -> str:
+        from yume_shim.context.recent_text import recent_text
+
+        return recent_text(session().conversation.history, MAX_CONVERSATION)
 
     def category(failure: Failure) -> str:
         from yume_shim.dialects.results import nested_error_category
@@ -78,6 +101,10 @@ def hook_services(
     env = {**tools.environment, "CLAUDE_PROJECT_DIR": settings.cwd}
     return HookServices(
         facts=facts,
+        mode=gate.mode,
+        effort=effort,
+        tasks=background,
+        conversation=conversation,
         folder=tools.shell_folder,
         commands=HookCommands(settings.cwd, env, tools.orphan_watcher),
         host=host,
@@ -98,6 +125,14 @@ def hook_services(
         lifetime=CancelSignal(),
         spent=set(),
     )
+
+
+def _task(facts: TaskFacts) -> Json:
+    """A background task in the event of hooks, in the Claude CLI's words."""
+    same = {"id": facts.task_id, "status": "running", "description": facts.description}
+    if facts.kind == "local_agent":
+        return {**same, "type": "subagent", "agent_type": facts.agent_type}
+    return {**same, "type": "shell", "command": facts.command}
 
 
 def _within(seconds: float, cancel: Cancel, work: Callable[[Cancel], T]) -> T:

@@ -321,7 +321,13 @@ class Program:
         from yume_shim.app.hooks import hook_services
 
         return hook_services(
-            self._startup, self._tools, self._gate, self._questions, lambda: self._session, lambda: self._mcp
+            self._startup,
+            self._tools,
+            self._gate,
+            self._questions,
+            lambda: self._session,
+            lambda: self._mcp,
+            self._tasks,
         )
 
     def _make_mcp(self) -> McpParts:

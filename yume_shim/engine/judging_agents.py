@@ -65,8 +65,8 @@ class JudgingAgents:
             raise ToolFailed(failed.message, before_run=True) from None
         except HostStopped:
             raise ToolFailed("the agent was stopped") from None
-        if failed := failure_text(result):
-            raise ToolFailed(failed)
+        if why := failure_text(result):
+            raise ToolFailed(why)
         return result.text
 
     def _hooks(self) -> Hooks | None:

@@ -188,9 +188,7 @@ def _of_judgement(run: HookRun) -> HookAnswer:
     ends = not hook.continues and hook.event not in BEYOND_EXIT_CODE
     shown = f"Agent hook condition was not met: {reason}" if hook.agentic else f"[{hook.prompt}]: {reason}"
     keeps_prompt = ends and hook.event == "UserPromptSubmit"  # the turn is stopped, the prompt is not blocked
-    return HookAnswer(
-        blocks=not keeps_prompt, reason=shown, stops=ends, stop_reason=reason if ends else ""
-    )
+    return HookAnswer(blocks=not keeps_prompt, reason=shown, stops=ends, stop_reason=reason if ends else "")
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.extensions.hooks.answers import HookRun
+from yume_shim.text import codec
 from yume_shim.types.errors import ToolFailed
 
 TYPE_CHECKING = False
@@ -43,9 +44,11 @@ def judge_with_tools(hook: Hook, given: str, transcript: str, ask: Ask, cancel: 
     return judge(hook, given, ask, cancel, system.rstrip())
 
 
-def judge(hook: Hook, given: str, ask: Ask, cancel: Cancel, system: str = SYSTEM) -> HookRun:
-    """Ask the model. Raises Cancelled."""
+def judge(hook: Hook, given: str, ask: Ask, cancel: Cancel, system: str = SYSTEM, conversation: str = "") -> HookRun:
+    """Ask the model, which may see the conversation besides the event. Raises Cancelled."""
     text = hook.prompt.replace(ARGUMENTS, given) if ARGUMENTS in hook.prompt else f"{hook.prompt}\n\nEvent: {given}"
+    if conversation:
+        text += f"\n\nThe newest messages of the conversation: {codec.dumps(conversation).decode('utf-8')}"
     try:
         return HookRun(hook, stdout=ask(system, text, hook.model, hook.seconds, cancel))
     except ToolFailed as failed:

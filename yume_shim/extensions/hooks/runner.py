@@ -34,6 +34,20 @@ NAMED_ALONE = ("SubagentStop",)
 """Events whose lines do not name the subject."""
 NEVER_BLOCKED = ("Stop", "SubagentStop")
 """Events at which the failure of a hook blocks nothing, also with `onFailure: block`."""
+BETWEEN_PROMPTS = ("SessionStart", "SessionEnd", "InstructionsLoaded", "PreModelSwitch", "PostModelSwitch")
+"""Events that do not begin a prompt: they have the id of the last one, or none."""
+WITHOUT_MODE = (*BETWEEN_PROMPTS, "SubagentStart", "CwdChanged", "PreCompact", "PostCompact")
+"""Events whose hooks do not learn the permission mode."""
+WITH_EFFORT = (
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "PermissionRequest",
+    "Stop",
+    "SubagentStop",
+)
+"""Events whose hooks learn the effort."""
 HOST_GONE = "the host no longer answers"
 MAX_LOGGED = 500
 MAX_SIDE_BY_SIDE = 32
@@ -45,7 +59,15 @@ class HookServices:
     """What hooks need from the rest of the program."""
 
     facts: Callable[[], Json]
-    """Fields that every hook gets: session, transcript, folder, permission mode."""
+    """Fields that every hook gets: session, transcript, folder."""
+    mode: Callable[[], str]
+    """The permission mode."""
+    effort: Callable[[], str]
+    """The effort that the model is asked for; "" = its own."""
+    tasks: Callable[[], list[Json]]
+    """What runs in the background."""
+    conversation: Callable[[], str]
+    """The newest messages of the conversation, for a hook of the type `prompt` at the end of a turn."""
     folder: Callable[[], str]
     """The shell's folder."""
     commands: HookCommands
@@ -86,7 +108,7 @@ class HookRunner:
 
     def __init__(self, hooks: Sequence[Hook], services: HookServices) -> None:
         self._hooks, self.services = tuple(hooks), services
-        self._prompt_id = ""
+        self._prompt_id, self._prompt_ended = "", True
         self._folder = services.folder()
 
     def has(self, event: str) -> bool:
@@ -111,7 +133,7 @@ class HookRunner:
 
     def end_prompt(self) -> None:
         """The hooks from now on belong to another prompt."""
-        self._prompt_id = ""
+        self._prompt_ended = True
 
     def run(
         self,
@@ -126,17 +148,30 @@ class HookRunner:
     ) -> Combined:
         """Run the hooks that match, their commands with some more variables; raises Cancelled. `judging`: the event is
         one of a hook's own agent, so no hook that asks a model runs: it would judge itself without end."""
+        if self._prompt_ended and event not in BETWEEN_PROMPTS:
+            self._prompt_id, self._prompt_ended = self.services.ids.uuid(), False
         hooks = self._chosen(event, subject, prepared, judging)
         if not hooks:
             return Combined()
         name = f"{event}:{subject}" if subject and event not in NAMED_ALONE else event
-        self._prompt_id = self._prompt_id or self.services.ids.uuid()
-        given = {**self.services.facts(), "prompt_id": self._prompt_id, "hook_event_name": event, **fields}
+        given = {**self._facts(event), "hook_event_name": event, **fields}
         call_id, runs = "" if prepared is None else prepared.call.id, []
         for first in range(0, len(hooks), MAX_SIDE_BY_SIDE):
             group = hooks[first : first + MAX_SIDE_BY_SIDE]
             runs += self._run_all(group, name, given, cancel, call_id, env)
         return Combined(tuple(self._answer(run, name, call_id) for run in runs))
+
+    def _facts(self, event: str) -> Json:
+        """The fields of every event, and those that only some have, as in the Claude CLI."""
+        services = self.services
+        found = services.facts()
+        if self._prompt_id:
+            found["prompt_id"] = self._prompt_id
+        if event not in WITHOUT_MODE:
+            found["permission_mode"] = services.mode()
+        if event in WITH_EFFORT and (level := services.effort()):
+            found["effort"] = {"level": level}
+        return found
 
     def _chosen(self, event: str, subject: str, prepared: PreparedCall | None, judging: bool) -> list[Hook]:
         """The hooks for this event; identical ones once."""
@@ -225,7 +260,8 @@ class HookRunner:
 
         services, event = self.services, codec.dumps(given).decode("utf-8")
         if hook.kind == "prompt":
-            return judge(hook, event, services.ask, cancel)
+            seen = services.conversation() if hook.event == "Stop" else ""
+            return judge(hook, event, services.ask, cancel, conversation=seen)
         return judge_with_tools(hook, event, str(given.get("transcript_path") or ""), services.ask_agent, cancel)
 
     def _call_back(self, hook: Hook, given: Json, cancel: Cancel, call_id: str) -> HookRun:

@@ -94,7 +94,7 @@ class SessionHooks:
             return AfterCall(output)
         fields: Json = {"tool_name": call.name, "tool_input": prepared.shown_input, "tool_use_id": call.id}
         if failed:
-            fields |= {"error": _shown(output), "is_interrupt": False}
+            fields |= {"error": _shown(output), "is_interrupt": False, "duration_ms": output.duration_ms}
         else:
             fields |= {"tool_response": output.structured if output.structured is not None else _shown(output)}
             fields |= {"duration_ms": output.duration_ms}
@@ -240,7 +240,8 @@ class SessionHooks:
         fields: Json = {"stop_hook_active": active}
         if self._agent:
             fields["agent_transcript_path"] = self._runner.services.agent_transcript(self._agent["agent_id"])
-        fields |= {"last_assistant_message": text, "background_tasks": [], "session_crons": []}
+        fields |= {"last_assistant_message": text, "background_tasks": self._runner.services.tasks()}
+        fields["session_crons"] = []
         said = self._run(event, self._agent.get("agent_type", ""), fields, cancel)
         if said.stopped is not None:
             return StopVerdict(prevented=True)

@@ -55,6 +55,10 @@ class Desk:
         env = {"PATH": os.environ["PATH"], "CLAUDE_PROJECT_DIR": str(folder)}
         self.services = HookServices(
             facts=lambda: {"session_id": "s1", "cwd": str(folder)},
+            mode=lambda: "default",
+            effort=lambda: "high",
+            tasks=lambda: [{"id": "b1", "type": "shell"}],
+            conversation=lambda: "user: hi",
             folder=lambda: str(folder),
             commands=HookCommands(str(folder), env, self.watcher),
             host=self.host,
@@ -138,6 +142,8 @@ def test_a_command_reads_its_event_and_has_its_environment(desk: Desk) -> None:
         "session_id": "s1",
         "cwd": str(desk.folder),
         "prompt_id": "00000000-0000-4000-8000-000000000001",
+        "permission_mode": "default",
+        "effort": {"level": "high"},
         "hook_event_name": "PreToolUse",
         "tool_name": "Bash",
     }
@@ -357,6 +363,26 @@ def test_a_model_judges_by_the_users_condition(desk: Desk) -> None:
     assert desk.asked[0].endswith("} polite?")
 
 
+def test_a_model_that_judges_the_end_of_a_turn_sees_the_conversation(desk: Desk) -> None:
+    desk.judgement = '{"ok": true}'
+    desk.run(Hook("Stop", prompt="done?"), event="Stop")
+    assert desk.asked[0].endswith('\n\nThe newest messages of the conversation: "user: hi"')
+
+
+def test_which_events_have_a_prompt_a_mode_and_an_effort(desk: Desk) -> None:
+    events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreModelSwitch", "PreCompact", "SessionEnd")
+    runner = HookRunner([guard("cat >> given.jsonl", event) for event in events], desk.services)
+    for event in events:
+        runner.run(event, "", {}, CancelSignal())
+        if event == "Stop":
+            runner.end_prompt()
+    given = [json.loads(line) for line in (desk.folder / "given.jsonl").read_text().splitlines()]
+    first, second = given[1]["prompt_id"], given[5]["prompt_id"]
+    assert [each.get("prompt_id") for each in given] == [None, first, first, first, first, second, second]
+    assert [each.get("permission_mode") for each in given] == [None, "default", "default", "default", None, None, None]
+    assert ["effort" in each for each in given] == [False, False, True, True, False, False, False]
+
+
 @pytest.mark.parametrize(
     ("broken", "timed_out"), [(TimeoutError(), True), (ToolFailed("no model"), False), ("hm", False)]
 )
@@ -508,11 +534,13 @@ def test_hooks_of_a_child_hear_of_its_start_and_its_end(desk: Desk) -> None:
     assert started == {**shared, "hook_event_name": "SubagentStart"}
     assert stopped == {
         **shared,
+        "permission_mode": "default",
+        "effort": {"level": "high"},
         "hook_event_name": "SubagentStop",
         "stop_hook_active": False,
         "agent_transcript_path": "/agents/a1.jsonl",
         "last_assistant_message": "seen",
-        "background_tasks": [],
+        "background_tasks": [{"id": "b1", "type": "shell"}],
         "session_crons": [],
     }
     assert [event.name for event in desk.of(HookStarted)] == ["SubagentStart:scout", "SubagentStop"]
