@@ -23,47 +23,32 @@ from yume_shim.host.imports import one_at_a_time
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
 from yume_shim.types.folders import home_folder
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
 
     from yume_shim.app.mcp import McpParts
+    from yume_shim.app.model_requests import ModelParts
+    from yume_shim.app.session_requests import SessionParts
+    from yume_shim.app.shared_host import SharedHost
     from yume_shim.app.start import Startup
     from yume_shim.app.trust_question import TrustQuestion
     from yume_shim.extensions.agents.agent_list import AgentList
     from yume_shim.extensions.agents.agent_tool import AgentTool
     from yume_shim.extensions.hooks.runner import HookServices
+    from yume_shim.host.control import ControlResponder
     from yume_shim.store.jsonl import JsonlStore
+    from yume_shim.types.blocks import Json
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
-    from yume_shim.types.models import ModelSpec, ToolSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher
+    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, StreamWatcher, ToolSource
+    from yume_shim.types.prompt_files import PromptFile
     from yume_shim.types.settings import PermissionSettings
 
-    class SharedHost(Protocol):
-        """The host of several sessions: gets the controls of a session when it can take prompts."""
-
-        def attach(self, controls: SessionControls) -> None: ...
-
-        def files(self, channel: HostRequests) -> HostFiles | None: ...
-
-
 STDIN = 0
-
-
-@value
-class SessionControls:
-    """What the host of a session may do with it, from any thread."""
-
-    session: Session
-    gate: Permissions
-    questions: HostRequests
-    emit: Emit
-    find_tool: Callable[[str], ToolSpec | None]
-    stop: Callable[[InterruptReason], None]
 
 
 class Program:
@@ -104,7 +89,7 @@ class Program:
             confiner=self._tools.confiner,
         )
         self._agents = self._open_agents()
-        self._toolbox = Toolbox((self._tools, self._agents))
+        self._toolbox = Toolbox((self._tools, self._agents, *self._skill_sources()))
         if startup.agent is not None:
             self._toolbox = self._toolbox.limited_to(startup.agent.tools, startup.agent.disallowed_tools)
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
@@ -115,7 +100,10 @@ class Program:
         self._trust_question = self._open_trust_question()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
+        self._responder: ControlResponder | None = None
         self._session = self._open_session()
+        if startup.library is not None:
+            startup.library.session_id = self._session_id
         self._output.host_gone.then(self._on_host_gone)
 
     def _open_session(self) -> Session:
@@ -136,7 +124,10 @@ class Program:
             advise=startup.models.advise,
             await_tools=self._await_tools,
             expand=self._mcp.expand,
+            prompt_files=startup.library,
+            skill_list=self._skill_list if startup.offers_skills() else None,
             hooks=self._hooks.get,
+            own_hooks=self._hooks.with_own,
             learned=self._providers.learned,
             count=self._providers.count,
             checkpoints=self._tools.checkpoints,
@@ -150,7 +141,9 @@ class Program:
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         if startup.agent is not None:
-            session.run_as(startup.agent)
+            from yume_shim.app.agents import run_as
+
+            run_as(session, startup.agent, self._settings)
         return session
 
     def run(self) -> None:
@@ -176,12 +169,18 @@ class Program:
         if self._startup.flat and self._host is None:  # a Claude form finishes its turn without a reader
             self._output.writer.watch_reader()
         try:
+            if self._settings.session.name:
+                from yume_shim.types.events import TitleChanged
+
+                self._emit(TitleChanged(self._settings.session.name))
             one_at_a_time()
             if self._settings.host.input_format == "lines":
                 self._read_lines()
             else:
                 self._read_prompt()
             self._session.run()
+            if self._responder is not None:
+                self._responder.finish(lambda: self._session.leaving)
         finally:
             self._questions.close()
             self._tools.closing()
@@ -226,8 +225,18 @@ class Program:
     def _read_lines(self) -> None:
         """JSON lines: start the reader, whose thread handles each line."""
         if self._host is not None:
+            from yume_shim.app.shared_host import SessionControls
+
             self._host.attach(
-                SessionControls(self._session, self._gate, self._questions, self._emit, self._toolbox.find, self._stop)
+                SessionControls(
+                    self._session,
+                    self._gate,
+                    self._questions,
+                    self._emit,
+                    self._toolbox.find,
+                    self._stop,
+                    lambda: self._list_commands(self._mcp.commands()),
+                )
             )
             return
         from yume_shim.app.control_requests import ControlRequests
@@ -247,18 +256,42 @@ class Program:
             self._agents,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
+            list_commands=self._list_commands,
+            reload_prompts=self.reload_prompts,
             end_session=lambda: self._stop("shutdown"),
+            session_parts=self._session_parts,
+            model_parts=self._model_parts,
         )
+        self._responder = responder = ControlResponder(self._emit, requests.handlers(), self._log)
         commands = HostCommands(
             self._session,
             self._questions,
             self._gate,
-            ControlResponder(self._emit, requests.handlers(), self._log),
+            responder,
             self._emit,
             flat=self._startup.flat,
             replay=self._settings.host.replay_user_messages,
         )
         LineReader(STDIN, commands.take_line, commands.end, commands.take_long).start()
+
+    def _session_parts(self) -> SessionParts:
+        from yume_shim.app.session_requests import SessionParts
+
+        folder = os.path.dirname(self._startup.opened.transcript)
+        return SessionParts(self._session, self._settings, self._emit, self._startup.ids, folder)
+
+    def _model_parts(self) -> ModelParts:
+        from yume_shim.app.model_requests import ModelParts
+
+        startup = self._startup
+        return ModelParts(
+            startup.models.catalog,
+            startup.keys,
+            self._settings,
+            lambda: self._session.spec,
+            startup.clock.now,
+            self._log,
+        )
 
     # ------------------------------------------------------------ reactions, on any thread
 
@@ -293,6 +326,42 @@ class Program:
         if self._trust_question is not None:
             self._trust_question.settle(cancel)
         self._mcp.wait(cancel)
+        self.reload_prompts()
+
+    # ------------------------------------------------------------ commands and skills
+
+    def reload_prompts(self) -> None:
+        """Read commands and skills again if their files have changed, and announce that."""
+        library = self._startup.library
+        if library is not None and library.refresh():
+            from yume_shim.types.events import CommandsChanged
+
+            self._emit(CommandsChanged(self._list_commands(self._mcp.commands())))
+
+    def _list_commands(self, of_servers: tuple[Json, ...]) -> tuple[Json, ...]:
+        from yume_shim.app.command_list import described_commands
+
+        return described_commands(self._startup.library, of_servers)
+
+    def _skill_sources(self) -> tuple[ToolSource, ...]:
+        library = self._startup.library
+        if library is None or not self._startup.offers_skills():
+            return ()
+        from yume_shim.app.prompts import skill_tool
+
+        return (skill_tool(library, self._model_of),)
+
+    def _session_id(self) -> str:
+        return self._session.session_id
+
+    def _model_of(self, file: PromptFile) -> ModelSpec | None:
+        """The model that a skill names. (The session is made after its tools.)"""
+        return self._session.model_of(file)
+
+    def _skill_list(self, window: int) -> str:
+        from yume_shim.app.prompts import skill_list
+
+        return "" if self._startup.library is None else skill_list(self._settings, self._startup.library, window)
 
     def _open_trust_question(self) -> TrustQuestion | None:
         """The question about the folder, if something waits for its answer."""
@@ -334,8 +403,17 @@ class Program:
         from yume_shim.app.mcp import McpParts
 
         names = self._toolbox.names if self._startup.flat else None
-        secrets = self._startup.keys.secrets
-        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, secrets)
+        made = McpParts(
+            self._settings,
+            self._tools,
+            self._gate,
+            self._questions,
+            self._emit,
+            self._log,
+            names,
+            self._list_commands,
+            self._startup.keys.secrets,
+        )
         self._toolbox.add(made.servers)
         return made
 
@@ -351,7 +429,7 @@ class Program:
         def make(agents: AgentList) -> AgentTool:
             from yume_shim.app.agents import agent_tool
 
-            return agent_tool(self._startup, agents, background=background)
+            return agent_tool(self._startup, agents, self._mcp, background=background)
 
         def warn(text: str) -> None:
             self._log("warning", text)

@@ -163,6 +163,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--continue -c", "Continue the newest session of this folder"),
     _switch("--fork-session", "With resume or continue: write to a new session"),
     _value("--resume-session-at", "uuid", "With resume: continue after that message"),
+    _value("--name -n", "text", "Title of the session, for lists"),
     _switch("--session-mirror", "stream-json: add transcript_mirror lines with every transcript entry"),
     # --- extensions
     _value("--mcp-config", "files-or-json", "MCP servers to start: files, or JSON", kind="variadic"),
@@ -171,7 +172,9 @@ FLAGS: tuple[Flag, ...] = (
     _value("--agent", "name", "Run as this agent: its system prompt, tools and model"),
     _switch("--include-hook-events", "stream-json: add lines about hooks"),
     _switch("--forward-subagent-text", "stream-json: include agents' text, and agents of agents"),
-    _switch("--disable-slash-commands", "Send slash commands to the model as text"),
+    _switch("--disable-slash-commands", "No commands and no skills: send slash commands to the model as text"),
+    _value("--plugin-dir", "dir", "Use the plugin in this folder", kind="repeat"),
+    _value("--plugin-dir-no-mcp", "dir", "The same without its MCP servers", kind="repeat"),
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
     _value("--debug-file", "file", "Debug log to a file"),
@@ -180,11 +183,8 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--version -v", "Print the version"),
     _switch("--help -h", "Print this help"),
     # --- accepted without effect
-    _value("--name -n", "text", "Display title", "accepted"),
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
-    _value("--plugin-dir", "dir", "Plugins", "accepted", kind="repeat"),
-    _value("--plugin-dir-no-mcp", "dir", "Plugins", "accepted", kind="repeat"),
     _value("--autocompact", "tokens", "Automatic compaction window"),
     _switch("--brief", "Vendor tool", "accepted"),
     _switch("--bare", "Minimal mode: no CLAUDE.md files"),
@@ -214,4 +214,4 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("doctor", "mcp", "models", "sessions")
+SUBCOMMANDS = ("check-stream", "doctor", "mcp", "models", "schema", "sessions")

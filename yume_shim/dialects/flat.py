@@ -15,15 +15,16 @@ from yume_shim.dialects.flat_lines import (
     result_line,
     system_line,
     tool_result_line,
+    tool_use_line,
     turn_started_line,
     usage_line,
+    withdrawal_line,
 )
 from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     InterruptLine,
     MessageStopLine,
     ThinkingEndLine,
-    ToolUseLine,
     set_parent,
     text_line,
     thinking_line,
@@ -82,6 +83,7 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -96,8 +98,6 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
@@ -149,10 +149,8 @@ class FlatDialect:
                 return [usage_line(event.usage if event.usage_given else replace(event.usage, estimated=True))]
             case ResponseDropped():
                 return self._dropped(event, parent)
-            case ToolStarted():
-                call = event.call
-                truncated: Literal[True] | None = True if call.stopped else None
-                return [ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=truncated)]
+            case ToolStarted(call):
+                return [tool_use_line(call)]
             case ToolFinished():
                 self._answers.pop(event.call.id, None)  # the call's subagent has ended with it
                 return [tool_result_line(event.result)]
@@ -172,34 +170,32 @@ class FlatDialect:
                 | Compacted()
                 | StartFailed()
                 | ServersChanged()
+                | TitleChanged()
+                | PromptTaken(joined=True)
             ):
                 return [system_line(event)]
             case TurnStarted():
                 return [turn_started_line(event.origin)] if event.origin is not None else []
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                if isinstance(event, TaskNotification):
-                    self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
-                from yume_shim.dialects.task_lines import flat_task_line
-
-                return [flat_task_line(event, tagged.at)]
-            case LimitsReported():
-                from yume_shim.dialects.limit_lines import flat_limits_line
-
-                return [flat_limits_line(event, tagged.at)]
-            case HookStarted() | HookEnded() | HookNotice():
-                from yume_shim.dialects.hook_lines import flat_hook_line
-
-                return [flat_hook_line(event)]
+                return [self._task_line(event, tagged.at)]
+            case LimitsReported() | HookStarted() | HookEnded() | HookNotice():
+                return [_rare_line(event, tagged.at)]
             case QuestionWithdrawn():
-                from yume_shim.dialects.records.nested_records import ControlCancel
-
-                return [ControlCancel(request_id=event.ask_id)]
+                return [withdrawal_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
             case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]
+            case LocalCommandDone(answers=True):
+                from yume_shim.dialects.records.flat_records import TextLine
+
+                return [TextLine(content=event.text, id=tagged.uuid)]
+            case CommandsChanged():
+                from yume_shim.dialects.records.flat_records import CommandsLine
+
+                return [CommandsLine(commands=list(event.commands))]
             case LocalCommandDone():
                 return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
             case (
@@ -216,10 +212,18 @@ class FlatDialect:
                 | CompactEnded()
                 | EntriesWritten()
                 | ResumeFailed()
-                | CommandsChanged()
                 | FileAsked()
             ):
                 return []
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, at: float
+    ) -> Json:
+        from yume_shim.dialects.task_lines import flat_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
+        return flat_task_line(event, at)
 
     def _turn_line(self, event: SessionReady | Interrupted | TurnEnded) -> list[Json]:
         """The session's own lines: its start, a stop, the end of a turn."""
@@ -311,6 +315,17 @@ class FlatDialect:
         if event.usage != Usage() and not event.interrupted:
             lines.append(usage_line(event.usage))
         return lines
+
+
+def _rare_line(event: LimitsReported | HookStarted | HookEnded | HookNotice, at: float) -> Json:
+    """A line whose module is loaded with the first of its kind."""
+    if isinstance(event, LimitsReported):
+        from yume_shim.dialects.limit_lines import flat_limits_line
+
+        return flat_limits_line(event, at)
+    from yume_shim.dialects.hook_lines import flat_hook_line
+
+    return flat_hook_line(event)
 
 
 class _Answer:

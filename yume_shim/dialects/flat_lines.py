@@ -13,11 +13,14 @@ from yume_shim.dialects.records.flat_records import (
     PermissionDeniedLine,
     PermissionModeLine,
     ProgressLine,
+    PromptJoinedLine,
     ResultLine,
     RetryLine,
     SessionIdLine,
+    SessionTitleLine,
     StartErrorLine,
     ToolResultLine,
+    ToolUseLine,
     UsageLine,
     WarningLine,
 )
@@ -29,18 +32,20 @@ from yume_shim.types.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    PromptTaken,
     Retrying,
     ServersChanged,
     SessionChanged,
     StartFailed,
+    TitleChanged,
     ToolProgress,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.types.blocks import Json, ToolResult
+    from yume_shim.types.blocks import Json, ToolCall, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import SessionInfo, TurnEnded
+    from yume_shim.types.events import QuestionWithdrawn, SessionInfo, TurnEnded
     from yume_shim.types.models import Usage
     from yume_shim.types.tasks import TaskOrigin
 
@@ -56,6 +61,8 @@ if TYPE_CHECKING:
         | Notice
         | Compacted
         | StartFailed
+        | TitleChanged
+        | PromptTaken
     )
     """Events that are one `system` line."""
 
@@ -70,6 +77,10 @@ def init_line(info: SessionInfo, version: str) -> Json:
         permissionMode=info.permission_mode,
         tools=list(info.tools),
         mcp_servers=list(info.mcp_servers),
+        slash_commands=list(info.slash_commands),
+        skills=list(info.skills) or None,
+        plugins=list(info.plugins) or None,
+        plugin_errors=list(info.plugin_errors) or None,
         left_out=list(info.left_out) or None,  # type: ignore[arg-type]  # LeftOut.line makes them
         version=version,
         resumed=info.resumed,
@@ -123,6 +134,10 @@ def system_line(event: SystemEvent) -> Json:
             return McpLine(servers=list(event.servers), tools=list(event.tools), commands=commands)
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
+        case TitleChanged():
+            return SessionTitleLine(title=event.title)
+        case PromptTaken():
+            return PromptJoinedLine(uuid=event.uuid)
 
 
 # ---------------------------------------------------------------- failures and results
@@ -189,6 +204,13 @@ def turn_started_line(origin: TaskOrigin) -> Json:
     return TurnStartedLine(origin=origin_of(origin))
 
 
+def withdrawal_line(event: QuestionWithdrawn) -> Json:
+    """`control_cancel_request`."""
+    from yume_shim.dialects.records.nested_records import ControlCancel
+
+    return ControlCancel(request_id=event.ask_id)
+
+
 def usage_line(usage: Usage) -> Json:
     """`usage`."""
     return UsageLine(**_token_counts(usage))
@@ -206,6 +228,11 @@ def _token_counts(usage: Usage) -> FlatUsage:
 
 
 # ---------------------------------------------------------------- tool results
+
+
+def tool_use_line(call: ToolCall) -> Json:
+    """`tool_use`."""
+    return ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=True if call.stopped else None)
 
 
 def tool_result_line(result: ToolResult) -> Json:

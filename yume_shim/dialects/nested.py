@@ -84,6 +84,7 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -162,6 +163,8 @@ class NestedDialect:
                 return self._prompt(event, tagged)
             case PartialKept():
                 return self._answers.block(event.block, tagged, aborted=event.interrupted)
+            case NoteAdded(hidden=True):
+                return []
             case NoteAdded():
                 return [] if event.hidden else [self._messages.text(event.text, tagged, synthetic=True)]
             case ToolFinished():
@@ -195,14 +198,10 @@ class NestedDialect:
                 | Pong()
             ):
                 return [self._host_line(event, tagged)]
-            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged():
                 return [self._extension_line(event, tagged)]
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                from yume_shim.dialects.task_lines import nested_task_line
-
-                if isinstance(event, TaskNotification):
-                    self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
-                return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+                return [self._task_line(event, tagged)]
             case LimitsReported():
                 from yume_shim.dialects.limit_lines import nested_limits_line
 
@@ -225,6 +224,15 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, tagged: Tagged
+    ) -> Json:
+        from yume_shim.dialects.task_lines import nested_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
+        return nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)
 
     def _host_line(
         self,
@@ -263,8 +271,14 @@ class NestedDialect:
             case Pong():
                 return PongLine()
 
-    def _extension_line(self, event: HookStarted | HookEnded | HookNotice | CommandsChanged, tagged: Tagged) -> Json:
+    def _extension_line(
+        self, event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged, tagged: Tagged
+    ) -> Json:
         session = self._messages.session_id
+        if isinstance(event, TitleChanged):
+            from yume_shim.dialects.records.nested_system_records import SessionTitleLine
+
+            return SessionTitleLine(title=event.title, session_id=session, uuid=tagged.uuid)
         if isinstance(event, CommandsChanged):
             from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
 
@@ -278,7 +292,7 @@ class NestedDialect:
             from yume_shim.dialects.results import compaction_error
 
             return self._messages.synthetic(compaction_error(event.failure), tagged)
-        if event.failed:
+        if event.failed or event.answers:
             return self._messages.synthetic(event.text, tagged)
         return self._messages.command_output(event.text, tagged)
 

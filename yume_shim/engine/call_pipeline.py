@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.outputs import Answer
     from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.prompt_files import PromptFile
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()
@@ -268,10 +269,16 @@ class CallPipeline:
                 spawn=self._spawn,
                 launch=self._launch,
                 confinement=prepared.confinement,
+                expand=self._expand,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
                 report=heartbeat.report,
             )
             return self._toolbox.run(prepared, context)
+
+    def _expand(self, file: PromptFile, arguments: str) -> str:
+        from yume_shim.engine.command_expansion import expand
+
+        return expand(self._services, file, arguments, self._cancel)
 
     def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
         call = replace(prepared.call, input={**prepared.call.input, **changed})
@@ -323,7 +330,7 @@ class CallPipeline:
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
-        return ToolFinished(call, result, output.structured, duration_ms=took)
+        return ToolFinished(call, result, output.structured, duration_ms=took, notes=output.notes)
 
     def _change_mode(self, mode: str) -> None:
         """Apply the mode that a tool sets: only to enter or leave plan mode, and not if the host's answer has changed

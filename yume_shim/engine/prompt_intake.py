@@ -50,31 +50,33 @@ class PromptIntake:
                 self._services.checkpoints.begin(uuid)
         return Message("user", tuple(blocks))
 
-    def announce_injected(self, prompts: Sequence[UserInput]) -> None:
-        """Announce prompts that are sent with results of tools."""
+    def announce_injected(self, prompts: Sequence[UserInput], *, joined: bool = False) -> None:
+        """Announce prompts that are sent with results of tools. `joined`: the host sent them for that."""
         for prompt in prompts:
-            self._taken(prompt)
+            self._taken(prompt, joined=joined)
 
-    def _taken(self, prompt: UserInput, *, repeated: bool = False) -> str:
+    def _taken(self, prompt: UserInput, *, repeated: bool = False, joined: bool = False) -> str:
         replay = self._services.settings.host.replay_user_messages and prompt.origin is None
         message = Message("user", prompt.blocks)
         return self._services.emit(
-            PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=repeated, origin=prompt.origin)
+            PromptTaken(
+                message, prompt.content, prompt.uuid, replay, joined=joined, repeated=repeated, origin=prompt.origin
+            )
         )
 
-    def attach(self, prompts: Sequence[UserInput], cancel: Cancel) -> None:
-        """Add the files that the prompts mention with `@` to the message for the model."""
-        blocks = [block for prompt in prompts if prompt.expand for block in prompt.blocks]
+    def attach(self, prompts: Sequence[UserInput], cancel: Cancel, body: str = "") -> None:
+        """Add the files that the prompts, or the body of a command, mention with `@` to the message for the model."""
+        blocks = [Text(body), *(block for prompt in prompts if prompt.expand for block in prompt.blocks)]
         if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
             return
         from yume_shim.engine.attach import attachments
 
         self.add_notes(attachments(self._services, blocks, cancel))
 
-    def add_notes(self, notes: Iterable[str]) -> None:
-        """Add texts for the model to the prompt."""
+    def add_notes(self, notes: Iterable[str], *, hidden: bool = False) -> None:
+        """Add texts for the model to the prompt. `hidden`: they belong to a command that the host sent."""
         for note in notes:
-            self._services.emit(NoteAdded(note, counts=False))
+            self._services.emit(NoteAdded(note, counts=False, hidden=hidden))
             prompt = self._conversation.history[-1]
             self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, Text(note)))
 

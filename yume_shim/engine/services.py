@@ -6,7 +6,8 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.child import Child
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         Gate,
         Hooks,
         Ids,
+        PromptFiles,
         Provider,
         StreamWatcher,
     )
@@ -84,6 +86,12 @@ class EngineServices:
     """A failure that ends a turn, with what the user can do about it."""
     hooks: Callable[[], Hooks | None] = _no_hooks
     """The hooks as they are now: a host may register some later. None = there are none."""
+    prompt_files: PromptFiles | None = None
+    """Commands and skills of files; None = there are none."""
+    skill_list: Callable[[int], str] | None = None
+    """The list of skills for a model with this window; None = there are none."""
+    own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
+    """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None
     tasks: Callable[[], BackgroundTasks | None] = _no_tasks
     """The tasks of the session; None = there has been none."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 
+from yume_shim.engine.adjustable_session import AdjustableSession
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
+from yume_shim.engine.prompt_commands import PromptCommands
 from yume_shim.engine.prompt_intake import PromptIntake
-from yume_shim.types.blocks import Message, Text
+from yume_shim.types.blocks import Message
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import (
@@ -29,20 +31,22 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.engine.hook_seams import HookSeams
-    from yume_shim.engine.local_commands import LocalCommand, LocalCommands
+    from yume_shim.engine.local_commands import LocalCommands
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.slash_commands import LocalCommand
     from yume_shim.engine.task_turns import TaskWait
-    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.tasks import TaskNotice, TaskOrigin
 
+MAX_STEERING = 100
+"""Prompts that may wait to join a turn."""
 NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
-class Session:
+class Session(AdjustableSession):
     """Owns the conversation and the queue of commands.
 
     `run` and the private methods after it belong to the session's thread. Every public method before it may be called
@@ -65,12 +69,15 @@ class Session:
         self._conversation = Conversation(services, spec, session_id, fallback or resolve)
         self._intake = PromptIntake(services, self._conversation)
         self._locals: LocalCommands | None = None
+        self._commands = PromptCommands(services, self._conversation, resolve)
         self._inbox = Inbox()
         self._lock = threading.Lock()
         self._cancel: CancelSignal | None = None
         """The stop signal of the work that runs or runs next; None if there is none."""
         self._reason: InterruptReason = "user"
         self._running = False
+        self._steering: list[UserInput] = []
+        """Prompts that are to join the running turn."""
         self._leaving = False
         self._seams: HookSeams | None = None
         self._task_wait: TaskWait | None = None
@@ -95,6 +102,11 @@ class Session:
     def session_id(self) -> str:
         """The id of the session: `/clear` changes it."""
         return self._conversation.session_id
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the session is being ended before its input has ended."""
+        return self._leaving
 
     def info(self) -> SessionInfo:
         """The session as it is now."""
@@ -124,14 +136,27 @@ class Session:
         return True
 
     def interrupt(self, reason: InterruptReason) -> bool:
-        """Stop the turn that runs, or the one that is about to start. False if there is none."""
+        """Stop the turn that runs, or the one that is about to start; False if there is none. A user's interrupt also
+        stops the agents in the background, as in the Claude CLI."""
         with self._lock:
             cancel = self._cancel
-            if cancel is None or cancel.is_set():
-                return cancel is not None
-            self._reason = reason
-        cancel.set()
-        return True
+            if cancel is not None and not cancel.is_set():
+                self._reason = reason
+        if cancel is not None:
+            cancel.set()
+        tasks = self._services.tasks() if reason == "user" else None
+        if tasks is not None:
+            tasks.stop_all(kind="local_agent", wait=False)
+        return cancel is not None
+
+    def steer(self, prompt: UserInput) -> bool:
+        """Have a prompt join the running turn; False if none runs, or too many wait. It needs a uuid. If the turn ends
+        before the model reads it, it gets a turn of its own."""
+        with self._lock:
+            if not self._running or self._leaving or len(self._steering) >= MAX_STEERING:
+                return False
+            self._steering.append(prompt)
+            return True
 
     def waiting_uuids(self) -> tuple[str, ...]:
         """The uuids of the prompts that wait."""
@@ -166,45 +191,6 @@ class Session:
             raise ToolFailed(NO_CHECKPOINTS)
         return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
-    def context_usage(self) -> dict[str, Any]:
-        """How full the context is."""
-        from yume_shim.engine.context_usage import context_usage
-
-        self._conversation.prepare()
-        return context_usage(self._conversation)
-
-    def check_model(self, text: str) -> None:
-        """Raises BadInvocation if the session could not change to this model."""
-        self._resolve(text)
-
-    def use_model(self, text: str) -> ModelSpec:
-        """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        from yume_shim.engine.model_switch import switch_model
-
-        return switch_model(self._services, self._conversation, self._resolve(text), text)
-
-    def use_thinking_budget(self, tokens: int | None) -> None:
-        """Change the reasoning budget from the next request on."""
-        self._conversation.options.change(thinking_budget=tokens)
-
-    def apply_initialize(self, **given: Any) -> None:
-        """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
-        self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
-
-    def run_as(self, agent: AgentDefinition) -> None:
-        """Be this agent: its system prompt, unless the settings have one, and its effort. Called before `run`."""
-        options = self._conversation.options
-        if options.get().system_prompt is None:
-            options.change(system_prompt=agent.prompt, keeps_facts=True)
-        if agent.effort is not None:
-            options.change(effort=agent.effort)
-
-    def output_styles(self) -> list[str]:
-        """The output styles that a user can choose."""
-        from yume_shim.engine.instructions import style_names
-
-        return style_names(self._services)
-
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
         self._leaving = True
@@ -233,13 +219,14 @@ class Session:
                         return
                 case UserInput() if command.origin is not None:
                     after_turn = self._run_notices([command, *self._inbox.take_notices()])
-                case UserInput() if (local := self._command_of(command)) is not None:
+                case UserInput() if (local := self._commands.local(command)) is not None:
                     after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
-                    if after_turn and self._services.settings.host.merge_waiting and command.should_query:
+                    merges = self._services.settings.host.merge_waiting and command.should_query
+                    if after_turn and merges and self._commands.is_plain(command):
                         # prompts that waited during a turn become one turn, as hosts of the Claude CLI expect
-                        prompts += self._inbox.take_waiting(self._is_plain, later=True)
+                        prompts += self._inbox.take_waiting(self._commands.is_plain, later=True)
                     after_turn = self._run_prompts(prompts)
                 case HistoryInput(blocks):
                     self._conversation.history.append(Message("assistant", blocks))
@@ -288,50 +275,23 @@ class Session:
 
     # ------------------------------------------------------------ local commands
 
-    def _command_of(self, prompt: UserInput) -> LocalCommand | None:
-        first = prompt.blocks[0] if prompt.blocks else None
-        if (
-            not self._services.settings.host.slash_commands
-            or not isinstance(first, Text)
-            or first.text.lstrip()[:1] != "/"
-        ):
-            return None
-        from yume_shim.engine.local_commands import local_command
-
-        return local_command(prompt)
-
     def _local(self) -> LocalCommands:
         """Created at the first use: few sessions need it."""
         if self._locals is None:
             from yume_shim.engine.local_commands import LocalCommands
 
-            self._locals = LocalCommands(self._services, self._conversation, self.info)
+            self._locals = LocalCommands(
+                self._services, self._conversation, self.info, self.use_model, self._commands.model_of
+            )
         return self._locals
 
-    def _is_plain(self, prompt: UserInput) -> bool:
-        return self._command_of(prompt) is None and not self._calls_command(prompt)
+    def _refuse_command(self, prompt: UserInput, failed: ToolFailed) -> None:
+        """End the turn of a command that cannot run."""
+        from yume_shim.engine.slash_commands import split_command
 
-    def _calls_command(self, prompt: UserInput) -> bool:
-        """Whether the prompt may be a slash command that a source offers."""
-        first = prompt.blocks[0] if prompt.blocks else None
-        commands = self._services.settings.host.slash_commands and self._services.expand is not None
-        return commands and isinstance(first, Text) and first.text.lstrip().startswith("/mcp__")
-
-    def _expand(self, prompts: Sequence[UserInput], verdict: PromptVerdict | None) -> PromptVerdict | None:
-        """The verdict with what slash commands add for the model; a command that fails blocks the prompt."""
-        if (verdict is not None and verdict.blocked is not None) or not any(map(self._calls_command, prompts)):
-            return verdict
-        from yume_shim.engine.prompt_commands import command_texts
-        from yume_shim.types.calls import PromptVerdict
-
-        try:
-            texts = command_texts(self._services, prompts, self._begin_work())
-        except ToolFailed as failed:
-            return PromptVerdict(f"Error: {failed.message}")
-        except Cancelled:
-            return verdict  # the turn ends at once: it looks at the same signal
-        verdict = verdict or PromptVerdict()
-        return replace(verdict, notes=(*texts, *verdict.notes))
+        self.last_end = self._local().refuse(*split_command(prompt), prompt, failed.message)
+        self._end_work()
+        self._report_state("idle")
 
     def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
@@ -356,25 +316,36 @@ class Session:
             self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
+        self._begin_work()
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
         origin = fresh[-1].origin
-        verdict = None if origin is not None else self._verdict(fresh)
-        info = self.info()
+        seams = self._hook_seams()
+        verdict = None if seams is None else seams.ask(fresh, self._begin_work())
         self.compact_failed = False
         self._report_state("running")
         if verdict is not None and verdict.blocked is not None:
-            self._block(fresh, uuids, info, verdict)
+            self._block(fresh, uuids, self.info(), verdict)
             return True
+        try:
+            command = None if origin is not None else self._commands.expand(fresh[0], self._begin_work())
+        except ToolFailed as failed:
+            self._refuse_command(fresh[0], failed)
+            return True
+        except Cancelled:
+            command = None  # the turn ends at once: it looks at the same signal
+        fresh = fresh if command is None else [command.prompt, *fresh[1:]]
+        info = self.info()
         self._conversation.history.append(
             self._intake.announce(fresh)
         )  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids, origin))
+        self._intake.add_notes(() if command is None else command.notes, hidden=True)
         self._intake.add_notes(() if verdict is None else verdict.notes)
         self._intake.add_notes(self._inbox.take_late_texts())
-        self._intake.attach(fresh, self._begin_work())
+        self._intake.attach(fresh, self._begin_work(), "" if command is None else command.mentions)
         if fresh[0].should_query:
-            self.last_end = self._run_turn(info, uuids, origin)
+            self.last_end = self._run_turn(info, uuids, origin, None if command is None else command.model)
         else:
             self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._conversation.tally.total_usd(), info=info)
             self._services.emit(self.last_end)
@@ -382,23 +353,26 @@ class Session:
         self._report_state("idle")
         return True
 
-    def _verdict(self, prompts: Sequence[UserInput]) -> PromptVerdict | None:
-        """What hooks and slash commands say about the prompts of the host."""
-        seams = self._hook_seams()
-        return self._expand(prompts, None if seams is None else seams.ask(prompts, self._begin_work()))
-
     def _report_state(self, state: Literal["running", "idle"]) -> None:
         if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
-    def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...], origin: TaskOrigin | None) -> TurnEnded:
+    def _run_turn(
+        self, info: SessionInfo, uuids: tuple[str, ...], origin: TaskOrigin | None, model: ModelSpec | None
+    ) -> TurnEnded:
+        """Run a turn; `model` is used for this one only."""
         # imported late: the first line of the turn is printed before most of the engine loads
         from yume_shim.engine.turn import Turn
 
         self._conversation.prepare()
         self._conversation.report_instructions(self._begin_work())
+        give_back = None if model is None else self._conversation.models.lend(model)
         turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)
-        return turn.run(uuids, origin)
+        try:
+            return turn.run(uuids, origin)
+        finally:
+            if give_back is not None:
+                give_back()
 
     def _begin_work(self) -> CancelSignal:
         """Mark the session as running work that can be interrupted; returns the stop signal of that work."""
@@ -410,9 +384,12 @@ class Session:
     def _end_work(self) -> None:
         """Mark the work as done: an interrupt from now on stops the next prompt, if one waits."""
         with self._lock:
+            while self._steering:  # the turn ended first
+                self._inbox.put_first(self._steering.pop())
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
+        self._services.gate.end_grants()
         hooks = self._services.hooks()
         if hooks is not None:
             hooks.turn_ended()
@@ -432,19 +409,27 @@ class Session:
         """End a turn that a hook does not let begin: without a request, and without the prompt unless it is kept."""
         if verdict.keeps:
             self._conversation.history.append(self._intake.announce(prompts))
-        self._services.emit(TurnStarted(info, uuids))
+        origin = prompts[-1].origin
+        self._services.emit(TurnStarted(info, uuids, origin))
         total, reason = self._conversation.tally.total_usd(), verdict.blocked or ""
-        self.last_end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info)
+        end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info, origin=origin)
+        self.last_end = end
         self._services.emit(self.last_end)
         self._end_work()
         self._report_state("idle")
 
-    def _injected(self) -> Sequence[UserInput]:
-        """Take and announce the prompts and notices that arrived while tools ran: they are sent with the results, as
-        the Claude CLI does."""
+    def _injected(self, finished: bool) -> Sequence[UserInput]:
+        """Take and announce what joins the turn: prompts of `steer`, notices, and in the Claude forms the prompts that
+        arrived while tools ran; they are sent with the results. `finished`: the model has made no call."""
+        with self._lock:
+            steering, self._steering = self._steering, []
+        steering = [prompt for prompt in steering if self._intake.register(prompt)]
+        self._intake.announce_injected(steering, joined=True)
+        if finished:
+            return steering
         waiting = self._unseen(self._inbox.take_notices())
         if self._services.settings.host.merge_waiting:
-            prompts = self._inbox.take_waiting(self._is_plain, later=False)
+            prompts = self._inbox.take_waiting(self._commands.is_plain, later=False)
             waiting += [prompt for prompt in prompts if self._intake.register(prompt)]
         self._intake.announce_injected(waiting)
-        return waiting
+        return [*steering, *waiting]

@@ -141,7 +141,7 @@ class Tasks:
                 end = replace(end, status="killed", summary=task.facts.description, told=words)
             task.ended = end
             if not self._closed:
-                self._emit(TaskUpdated(task.facts, end.status))
+                self._emit(TaskUpdated(task.facts, end.status, end.summary if end.status == "failed" else ""))
                 self._emit(TaskNotification(task.facts, end))
                 if task.backgrounded:
                     self._emit_list()
@@ -212,15 +212,15 @@ class Tasks:
         task.wait(STOP_WAIT_S)
         return True
 
-    def stop_all(self, why: str = HOST_STOPPED, kind: str = "") -> None:
-        """End all that run in the background, or those of one kind."""
+    def stop_all(self, why: str = HOST_STOPPED, kind: str = "", *, wait: bool = True) -> None:
+        """End all that run in the background, or those of one kind; `wait` a little until they have ended."""
         chosen = [task for task in self.running() if not kind or task.facts.kind == kind]
         with self._lock:
             for task in chosen:
                 task.stopped_by = task.stopped_by or why
         for task in chosen:
             task.cancel.set()
-        for task in chosen:
+        for task in chosen if wait else ():
             task.wait(STOP_WAIT_S)
 
     def close(self) -> None:

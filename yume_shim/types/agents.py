@@ -60,13 +60,16 @@ class AgentDefinition:
 
 @value
 class AgentFolder:
-    """A folder with definitions. Files of a folder that is not `trusted` may not widen anything."""
+    """A folder with definitions, or one file of a plugin. Files of a folder that is not `trusted` may not widen
+    anything."""
 
     path: str
     origin: AgentOrigin
     trusted: bool = True
     starts: bool = True
     """Hooks and servers of its definitions start."""
+    prefix: str = ""
+    """What stands before the names of its agents (`plugin:`)."""
 
 
 @value
@@ -81,5 +84,7 @@ class AgentSettings:
     """The agent that the main loop runs as; "" = none."""
     main_required: bool = False
     """A flag named it: it must exist."""
+    hooks: bool = True
+    """Hooks of definitions run; settings may switch all hooks off, or admit only managed ones."""
     forward_text: bool = False
     """The Claude forms print the text of agents that run in the foreground, and agents of agents."""

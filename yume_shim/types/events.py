@@ -47,6 +47,7 @@ from yume_shim.types.side_events import TaskProgress as TaskProgress
 from yume_shim.types.side_events import TasksChanged as TasksChanged
 from yume_shim.types.side_events import TaskStarted as TaskStarted
 from yume_shim.types.side_events import TaskUpdated as TaskUpdated
+from yume_shim.types.side_events import TitleChanged as TitleChanged
 from yume_shim.types.side_events import TrustAsked as TrustAsked
 from yume_shim.types.value import value
 
@@ -100,6 +101,8 @@ class SessionInfo:
     slash_commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    plugins: tuple[Json, ...] = ()
+    plugin_errors: tuple[Json, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
     output_style: str = "default"
@@ -121,6 +124,8 @@ class PromptTaken:
     content: str | tuple[Json, ...]
     uuid: str = ""
     replay: bool = False
+    joined: bool = False
+    """The host sent it to join the running turn (`steer`)."""
     repeated: bool = False
     """Its uuid was seen before, or it is a local command (`/compact`): it is echoed, but not kept as a prompt."""
     origin: TaskOrigin | None = None
@@ -183,7 +188,8 @@ class NoteAdded:
     text: str
     counts: bool = True
     hidden: bool = False
-    """It is stored, but the host does not see it: standing instructions, as in the Claude CLI."""
+    """It is stored, but the host does not see it: standing instructions, the text of a command; as in the Claude
+    CLI."""
 
 
 @value
@@ -251,6 +257,8 @@ class ToolFinished:
     structured: Any = None
     denied: bool = False
     duration_ms: int = 0
+    notes: tuple[str, ...] = ()
+    """Texts that follow the result as messages of their own."""
 
 
 @value
@@ -419,6 +427,7 @@ EngineEvent = (
     | FileAsked
     | ServersChanged
     | CommandsChanged
+    | TitleChanged
     | HookAsked
     | QuestionWithdrawn
     | HookStarted

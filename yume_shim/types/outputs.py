@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ProgressReport
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.prompt_files import PromptFile
 
 
 @value
@@ -27,6 +28,8 @@ class ToolOutput:
     """The permission mode that this call sets (the tools of plan mode)."""
     duration_ms: int = 0
     """How long the call took; the pipeline fills it in."""
+    notes: tuple[str, ...] = ()
+    """Texts that the model reads after the result, as messages of their own: the instructions of a skill."""
 
 
 @value
@@ -43,6 +46,9 @@ class ToolContext:
     """Starts a child loop in the background; None where that is not possible."""
     confinement: Confinement | None = None
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
+    expand: Callable[[PromptFile, str], str] | None = None
+    """The text of a command or skill with these arguments: its commands are judged and run. Raises ToolFailed or
+    Cancelled."""
     verdict_on: Callable[[Json], str] | None = None
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
     report: Callable[[ProgressReport], None] | None = None

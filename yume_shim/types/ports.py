@@ -17,6 +17,7 @@ from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
+from yume_shim.types.prompt_files import PromptFile
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskUsage
 from yume_shim.types.watching import StreamStop
 
@@ -159,6 +160,24 @@ class FileCheckpoints(Protocol):
         ...
 
 
+class PromptFiles(Protocol):
+    """Commands and skills of files. Safe from any thread."""
+
+    def all(self) -> tuple[PromptFile, ...]:
+        """All of them, in the order in which they are listed."""
+        ...
+
+    def find(self, name: str) -> PromptFile | None: ...
+
+    def refresh(self) -> bool:
+        """Read the files again if they have changed; True if they have."""
+        ...
+
+    def listed(self) -> tuple[Json, ...]:
+        """Those that a user may run, with descriptions and hints for arguments."""
+        ...
+
+
 class CallCheck(Protocol):
     """Says whether a call can succeed, from the first fields of its input."""
 
@@ -251,8 +270,8 @@ class BackgroundTasks(Protocol):
         """End one and wait a little for its end; False if none of that id runs. `why` is told to the model."""
         ...
 
-    def stop_all(self, why: str = ..., kind: str = "") -> None:
-        """End all that run in the background, or those of one kind."""
+    def stop_all(self, why: str = ..., kind: str = "", *, wait: bool = True) -> None:
+        """End all that run in the background, or those of one kind; `wait` a little until they have ended."""
         ...
 
 
@@ -264,9 +283,20 @@ class Spawn(Protocol):
 
 
 class Launch(Protocol):
-    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it."""
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it, Cancelled when the call was
+    interrupted."""
 
-    def __call__(self, request: ChildRequest, call_id: str) -> ChildLaunched: ...
+    def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched: ...
+
+
+class ChildTools(Protocol):
+    """Tools that live as long as one child: the servers of its definition."""
+
+    def open(self, cancel: Cancel) -> ToolSource | None:
+        """Start them, before the child's first request; None = there are none. Never raises."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class ChildOutput(Protocol):
@@ -293,6 +323,14 @@ class Gate(Protocol):
 
     def apply(self, updates: tuple[Json, ...]) -> None:
         """Apply permission updates that came with an answer."""
+        ...
+
+    def grant(self, rules: tuple[str, ...]) -> None:
+        """Allow what these rules cover until `end_grants`: the `allowed-tools` of a command or skill."""
+        ...
+
+    def end_grants(self) -> None:
+        """The turn has ended: what was granted for it no longer holds."""
         ...
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:

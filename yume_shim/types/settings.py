@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.left_out import LeftOut as LeftOut
+from yume_shim.types.plugins import PluginSettings
+from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -61,7 +64,7 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle` is the longest silence inside a stream, `total` the longest single response."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at EOF."""
 
     connect: float = 30.0
     first_byte: float = 300.0
@@ -71,7 +74,6 @@ class Timeouts:
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
     background: float = 600.0
-    """How long the end of input waits for background tasks."""
 
 
 # ---------------------------------------------------------------- groups
@@ -98,8 +100,7 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
-    watch_streams: bool = False
-    """Answers that repeat themselves and edits that cannot match are stopped while they stream."""
+    watch_streams: bool = False  # stop answers that repeat themselves, and edits that cannot match
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -334,21 +335,6 @@ class PermissionSettings:
 
 
 @value
-class LeftOut:
-    """Something that the settings configure and that is not used."""
-
-    kind: Literal["hooks", "mcp_server", "setting"]
-    name: str
-    source: str
-    reason: Literal["untrusted", "asking", "managed"]
-    """"asking" = the host is asked whether the folder is trusted."""
-
-    def line(self) -> dict[str, Any]:
-        """The object that init lines print."""
-        return {"kind": self.kind, "name": self.name, "source": self.source, "reason": self.reason}
-
-
-@value
 class McpServer:
     """An MCP server as it is configured, variables replaced."""
 
@@ -418,6 +404,8 @@ class SessionSettings:
     """Resume after the message with this uuid; later messages are dropped."""
     fork: bool = False
     """Leave the old transcript unchanged and continue under a new id."""
+    name: str = ""
+    """The title that the session gets (`--name`)."""
 
 
 @value
@@ -445,6 +433,8 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
+    prompts: PromptSettings = PromptSettings()
+    plugins: PluginSettings = PluginSettings()
     agents: AgentSettings = AgentSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

@@ -62,6 +62,9 @@ class LocalCommandDone:
     failed: str = ""
     failure: Failure | None = None
     """The provider's failure, if that is the reason."""
+    arguments: str = ""
+    answers: bool = False
+    """The text is what the user asked for, and shown in place of an answer of the model."""
 
 
 @value
@@ -162,6 +165,13 @@ class ServersChanged:
 
 
 @value
+class TitleChanged:
+    """The session has this title now: by `--name`, by the host, or made by the model."""
+
+    title: str
+
+
+@value
 class CommandsChanged:
     """All slash commands as they are now, after the host was given another list."""
 
@@ -187,6 +197,8 @@ class TaskUpdated:
 
     facts: TaskFacts
     status: TaskStatus | None = None
+    error: str = ""
+    """Why it failed."""
 
 
 @value

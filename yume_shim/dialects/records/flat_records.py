@@ -173,11 +173,25 @@ class InitLine(FlatLine):
     permissionMode: str
     tools: list[str]
     mcp_servers: list[Json]
+    slash_commands: list[str]
+    skills: list[str] | None = ABSENT
+    plugins: list[Json] | None = ABSENT
+    plugin_errors: list[Json] | None = ABSENT
     left_out: list[LeftOut] | None = ABSENT
     protocol: Literal["flat/1"] = "flat/1"
     version: str
     resumed: bool
     output_style: str | None = ABSENT
+
+
+@record
+class CommandsLine(FlatLine):
+    """The slash commands changed, because files of commands or skills did. Each has `name`, `description` and
+    `argumentHint`, perhaps `aliases` and `builtin`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["commands"] = "commands"
+    commands: list[Json]
 
 
 @record
@@ -225,6 +239,25 @@ class SessionIdLine(FlatLine):
     subtype: Literal["session_id"] = "session_id"
     session_id: str
     previous_session_id: str
+
+
+@record
+class SessionTitleLine(FlatLine):
+    """The session has this title now: by `--name`, by the host's `rename_session`, or made by the model."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_title"] = "session_title"
+    title: str
+
+
+@record
+class PromptJoinedLine(FlatLine):
+    """A prompt of `steer` joined the running turn: the model reads it with the next request. `uuid` is the one in the
+    answer to `steer`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["prompt_joined"] = "prompt_joined"
+    uuid: str
 
 
 @record

@@ -50,6 +50,7 @@ class InitLine(Record):
     agents: list[str]
     skills: list[str]
     plugins: list[Json]
+    plugin_errors: list[Json] | None = ABSENT
     capabilities: list[str]
     additional_directories: list[str]
     betas: list[str] | None = ABSENT
@@ -167,6 +168,15 @@ class CommandsChangedLine(SystemLine):
     type: Literal["system"] = "system"
     subtype: Literal["commands_changed"] = "commands_changed"
     commands: list[Json]
+
+
+@record
+class SessionTitleLine(SystemLine):
+    """The session has this title now: by `--name`, by the host's `rename_session`, or made by the model."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_title_changed"] = "session_title_changed"
+    title: str
 
 
 @record
