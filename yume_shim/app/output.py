@@ -74,7 +74,7 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     """The dialect of the output format. `used` is what a resumed session has used before."""
     output_format = settings.host.output_format
     if output_format == "flat":
-        return flat_dialect(ids, cap)
+        return flat_dialect(ids, cap, tool_deltas=settings.host.tool_deltas)
     if output_format == "text":
         from yume_shim.dialects.plain import TextDialect
 
@@ -89,8 +89,8 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     return nested
 
 
-def flat_dialect(ids: Ids, cap: int) -> Dialect:
+def flat_dialect(ids: Ids, cap: int, *, tool_deltas: bool = False) -> Dialect:
     """The flat dialect, which shrinks long values itself."""
     from yume_shim.dialects.flat import FlatDialect
 
-    return FlatDialect(__version__, ids, cap)
+    return FlatDialect(__version__, ids, cap, tool_deltas=tool_deltas)

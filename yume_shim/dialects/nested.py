@@ -43,6 +43,7 @@ from yume_shim.types.events import (
     Compacted,
     CompactEnded,
     Compacting,
+    ContextMeasured,
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
@@ -82,8 +83,11 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TodosChanged,
     ToolFinished,
+    ToolOutputAdded,
     ToolProgress,
+    ToolQueued,
     ToolStarted,
     TrustAsked,
     TurnEnded,
@@ -201,6 +205,8 @@ class NestedDialect:
                 return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
                 return []
+            case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured():
+                return []  # for flat hosts
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so
             case (

@@ -12,7 +12,7 @@ from yume_shim.text.clean import repair_mojibake
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.calls import BeforeCall
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
-from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, ToolFinished
+from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, TodosChanged, ToolFinished
 from yume_shim.types.outputs import CLAUDE, Decision, ToolContext, ToolOutput
 from yume_shim.types.value import replace, value
 
@@ -295,7 +295,9 @@ class CallPipeline:
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
-        return ToolFinished(call, result, output.structured, duration_ms=took)
+        if output.todos is not None and self._services.settings.host.details:
+            self._services.emit(TodosChanged(output.todos))
+        return ToolFinished(call, result, output.structured, duration_ms=took, patch=output.patch)
 
     def _change_mode(self, mode: str) -> None:
         """Apply the mode that a tool sets: only to enter or leave plan mode, and not if the host's answer has changed

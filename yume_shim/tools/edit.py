@@ -39,7 +39,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     }
     if stale:
         structured["staleRecovered"] = True
-    return ToolOutput(text, structured)
+    return ToolOutput(text, structured, patch=diff.patch_of(shown, structured["structuredPatch"]))
 
 
 def edit_file(

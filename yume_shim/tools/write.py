@@ -27,6 +27,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         return ToolOutput(
             f"File created successfully at: {shown} {CURRENT}",
             _structured("create", shown, content, None),
+            patch=diff.patch_of(shown, diff.hunks("", content)),
         )
     original, like = None, text_files.Decoded("")
     if target.facts.st_size <= text_files.MAX_TEXT_BYTES:
@@ -40,10 +41,9 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         like = text_files.Decoded("")
     context.cancel.check()
     save(state, target, text_files.encode(content, like), shown)
-    return ToolOutput(
-        f"The file {shown} has been updated successfully. {CURRENT}",
-        _structured("update", shown, content, original),
-    )
+    structured = _structured("update", shown, content, original)
+    patch = None if original is None else diff.patch_of(shown, structured["structuredPatch"])
+    return ToolOutput(f"The file {shown} has been updated successfully. {CURRENT}", structured, patch=patch)
 
 
 def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: bytes | None) -> None:

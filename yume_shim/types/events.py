@@ -17,6 +17,10 @@ from yume_shim.types.host_events import LineEchoed as LineEchoed
 from yume_shim.types.host_events import Pong as Pong
 from yume_shim.types.host_events import ResumeFailed as ResumeFailed
 from yume_shim.types.host_events import StartFailed as StartFailed
+from yume_shim.types.live_events import ContextMeasured as ContextMeasured
+from yume_shim.types.live_events import TodosChanged as TodosChanged
+from yume_shim.types.live_events import ToolOutputAdded as ToolOutputAdded
+from yume_shim.types.live_events import ToolQueued as ToolQueued
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.tasks import TaskOrigin
@@ -218,6 +223,8 @@ class ApprovalAsked:
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
     description: str = ""
+    patch: FilePatch | None = None
+    """What the call would change in a file, as far as that is known."""
 
 
 @value
@@ -236,6 +243,8 @@ class ToolFinished:
     structured: Any = None
     denied: bool = False
     duration_ms: int = 0
+    patch: FilePatch | None = None
+    """What the call changed in a file."""
 
 
 @value
@@ -359,7 +368,11 @@ EngineEvent = (
     | ResponseDropped
     | PartialKept
     | NoteAdded
+    | ToolQueued
     | ToolStarted
+    | ToolOutputAdded
+    | TodosChanged
+    | ContextMeasured
     | ToolProgress
     | CallDenied
     | ApprovalAsked

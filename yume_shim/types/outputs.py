@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Document, Image, Json, Text
     from yume_shim.types.confinement import Confinement
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.ports import Cancel, Spawn
 
@@ -26,6 +27,10 @@ class ToolOutput:
     """The permission mode that this call sets (the tools of plan mode)."""
     duration_ms: int = 0
     """How long the call took; the pipeline fills it in."""
+    patch: FilePatch | None = None
+    """What it changed in a file."""
+    todos: tuple[Json, ...] | None = None
+    """The to-do list, if the call has replaced it."""
 
 
 @value

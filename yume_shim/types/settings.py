@@ -96,6 +96,12 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
+    details: bool = False
+    """Flat: events for hosts that draw what happens (waiting calls, live output, how full the context is)."""
+    tool_deltas: bool = False
+    """Flat: show the arguments of calls as they stream (`--tool-use-deltas`)."""
+    delta_interval: float = 0.0
+    """Flat: seconds for which pieces of text are collected into one line (`--delta-interval`, milliseconds)."""
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
