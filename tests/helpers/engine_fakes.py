@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from yume_shim.types.events import Event, ModelEvent
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import Cost, Request
     from yume_shim.types.outputs import ToolContext
@@ -160,6 +161,10 @@ class TableGate:
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
         return {"exactly": call.id}
 
+    def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
+        self.updates.append({"remember": rules or (f"exactly {call.id}",)})
+        return rules or (f"exactly {call.id}",)
+
     def directories(self) -> tuple[str, ...]:
         return ()
 
@@ -177,7 +182,14 @@ class ScriptedAsker:
         return bool(self.answers)
 
     def ask(
-        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        decision: Decision,
+        cancel: Cancel,
+        *,
+        emit: Emit | None = None,
+        patch: FilePatch | None = None,
     ) -> Answer:
         return self.answers.pop(0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.host.delta_merging import DeltaMerger
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
 from yume_shim.host.writer import STDOUT, LineWriter
@@ -42,7 +43,8 @@ class Output:
         self.host_gone = Latch()
         self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
         dialect = make_dialect(settings, ids, cap, used)
-        self.events = EventOutput(clock, ids, dialect, self.writer, listeners, tell=self._tell)
+        written = DeltaMerger(self.writer, settings.host.delta_interval, cap) if flat else self.writer
+        self.events = EventOutput(clock, ids, dialect, written, listeners, tell=self._tell)
         self.emit = self.events.emit
 
     def _gone(self) -> None:

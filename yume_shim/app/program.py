@@ -9,7 +9,7 @@ from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
-from yume_shim.app.start import host_answers
+from yume_shim.app.start import host_answers, host_approves
 from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
@@ -108,6 +108,8 @@ class Program:
             hooks=self._hooks.get,
             learned=self._providers.learned,
             count=self._providers.count,
+            preview=self._tools.preview,
+            save_rules=self._save_rules,
             checkpoints=self._tools.checkpoints,
             tasks=self._tasks.get,
             open_child=self._open_child,
@@ -236,6 +238,14 @@ class Program:
     def _host_answers(self) -> bool:
         return host_answers(self._settings, self._gate.mode())
 
+    def _host_approves(self) -> bool:
+        return host_approves(self._settings, self._gate.mode())
+
+    def _save_rules(self, scope: str, rules: tuple[str, ...]) -> None:
+        from yume_shim.config.saved_rules import save_rules
+
+        save_rules(self._settings.env, self._settings.cwd, scope, rules)
+
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         info = self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
@@ -265,7 +275,7 @@ class Program:
             from yume_shim.app.mcp_asker import McpAsker
 
             return McpAsker(tool, self._mcp)
-        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers)
+        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_approves)
 
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services

@@ -260,6 +260,13 @@ def host_answers(settings: Settings, mode: str) -> bool:
     return asked and settings.host.input_format == "lines" and not settings.permissions.never_ask
 
 
+def host_approves(settings: Settings, mode: str) -> bool:
+    """Does the host answer permission questions? A flat host that sends lines does, unless a flag says that it does
+    not."""
+    lines = settings.host.output_format == "flat" and settings.host.input_format == "lines"
+    return host_answers(settings, mode) or (lines and not settings.permissions.never_ask)
+
+
 def _shown(address: str) -> str:
     if "@" not in address and "?" not in address:
         return address

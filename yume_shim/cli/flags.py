@@ -107,7 +107,7 @@ FLAGS: tuple[Flag, ...] = (
     _value("--retry-max-wait", "seconds", "Longest retry wait", ours=True),
     _value("--idle-timeout", "seconds", "Longest silence inside a stream", ours=True),
     _value("--response-timeout", "seconds", "Longest single response", ours=True),
-    _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
+    _value("--approval-timeout", "seconds", "How long a call waits for the host's approval (0: no limit)", ours=True),
     _value("--background-timeout", "seconds", "How long the end of input waits for background tasks (600)", ours=True),
     _value("--on-cut", "how", "What to do after an interrupted stream", choices=("continue", "restart"), ours=True),
     # --- system prompt and answer

@@ -8,7 +8,7 @@ from yume_shim.config.setting_sources import strings
 from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.folders import home_folder
+from yume_shim.types.folders import SAVED_RULES, home_folder, yume_folder
 from yume_shim.types.settings import (
     AUTO_MODE,
     CLAUDE_MODES,
@@ -88,6 +88,7 @@ def permission_settings(sources: SettingSources) -> PermissionSettings:
         never_ask=sources.text("permission-prompts") == "none",
         rules=_rules(sources),
         managed=_managed_rules(sources),
+        saved=_saved_rules(sources),
         managed_only=sources.managed(MANAGED_RULES_ONLY),
         add_dirs=_folders(sources),
         confined=sources.on("restricted"),
@@ -160,6 +161,17 @@ def _rules(sources: SettingSources) -> Rules:
     if sources.on("restricted"):
         deny += COMMAND_TOOLS
     return Rules(tuple(allow), tuple(ask), tuple(deny))
+
+
+def _saved_rules(sources: SettingSources) -> tuple[str, ...]:
+    """Rules that were saved with answers are the user's, and count like the user's settings file."""
+    if "user" not in sources.layer_names or sources.managed(MANAGED_RULES_ONLY) or sources.report.damaged:
+        return ()
+    if not os.path.exists(os.path.join(yume_folder(sources.env), SAVED_RULES)):
+        return ()
+    from yume_shim.config.saved_rules import read_saved_rules
+
+    return read_saved_rules(sources.env, sources.cwd, sources.log)
 
 
 def _managed_rules(sources: SettingSources) -> Rules:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ApprovalAsked, SessionInfo, ToolFinished, TurnEnded
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import Usage
+    from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.tasks import TaskOrigin
 
     SystemEvent = (
@@ -91,7 +92,12 @@ def system_line(event: SystemEvent) -> Json:
                 message=event.failure.message,
             )
         case ToolProgress():
-            return ProgressLine(tool_use_id=event.call.id, tool_name=event.call.name, elapsed_ms=event.elapsed_ms)
+            return ProgressLine(
+                tool_use_id=event.call.id,
+                tool_name=event.call.name,
+                elapsed_ms=event.elapsed_ms,
+                waiting_for="approval" if event.waiting else None,
+            )
         case CallDenied():
             return PermissionDeniedLine(tool_use_id=event.call.id, tool_name=event.call.name, reason=event.message)
         case ModelChanged():
@@ -119,8 +125,21 @@ def approval_line(event: ApprovalAsked, room: int) -> Json:
         input=event.call.input,
         reason=event.reason,
         timeout_ms=event.timeout_ms,
+        suggested_rules=_rule_texts(event.suggestions) or None,
+        scopes=["once", "session", "project", "user"],
         patch=_patch(event.patch, room),
     )
+
+
+def _rule_texts(suggestions: tuple[PermissionUpdate, ...]) -> list[str]:
+    """The suggested rules as settings files write them."""
+    found: list[str] = []
+    for update in suggestions:
+        if update["type"] == "addRules":
+            for rule in update["rules"]:
+                content = rule.get("ruleContent")
+                found.append(rule["toolName"] if content is None else f"{rule['toolName']}({content})")
+    return found
 
 
 def _patch(patch: FilePatch | None, room: int) -> Patch | None:

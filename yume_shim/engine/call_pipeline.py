@@ -11,8 +11,17 @@ from yume_shim.engine.scrub import scrub
 from yume_shim.text.clean import repair_mojibake
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.calls import BeforeCall
-from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
-from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, TodosChanged, ToolFinished
+from yume_shim.types.errors import BadLine, Cancelled, HostStopped, ToolFailed
+from yume_shim.types.events import (
+    CallDenied,
+    ModeChanged,
+    NoteAdded,
+    Notice,
+    StateChanged,
+    TodosChanged,
+    ToolFinished,
+    ToolOutputAdded,
+)
 from yume_shim.types.outputs import CLAUDE, Decision, ToolContext, ToolOutput
 from yume_shim.types.value import replace, value
 
@@ -188,16 +197,39 @@ class CallPipeline:
         return denied_result(call, decision.message)
 
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        services, call = self._services, prepared.call
+        call = prepared.call
         self._report_state("requires_action")
-        answer = services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
+        answer = self._ask_host(prepared, decision)
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)
         self._update(answer.updates)
         if answer.remember:
-            self._update((services.gate.exact_rule_for(call, prepared.spec),))
+            self._remember(prepared, answer)
         return self._with_input(prepared, answer.input)
+
+    def _ask_host(self, prepared: PreparedCall, decision: Decision) -> Answer:
+        """Ask and wait. A host that wants details reads what the call would change, and that the call still waits."""
+        services, call = self._services, prepared.call
+        if not services.settings.host.details:
+            return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
+        decision = with_rules(decision, lambda: services.gate.exact_rule_for(call, prepared.spec))
+        patch = services.preview(prepared, self._cancel) if services.preview is not None else None
+        with Heartbeat(services, prepared, waiting=True):
+            return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit, patch=patch)
+
+    def _remember(self, prepared: PreparedCall, answer: Answer) -> None:
+        """Keep an answer for the session, and on disk if it is to count longer."""
+        services = self._services
+        try:
+            rules = services.gate.remember(prepared.call, prepared.spec, answer.rules)
+            if answer.remember != "session" and services.save_rules is not None:
+                services.save_rules(answer.remember, rules)
+        except BadLine as bad:
+            services.emit(Notice("approval_not_kept", f"The answer counts for this call only: {bad.message}"))
+        except OSError as error:
+            why = error.strerror or str(error)
+            services.emit(Notice("approval_not_kept", f"The answer counts for this session only: {why}"))
 
     def _allowed(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
         """The call that gate or hooks allow; what a hook wants besides is done."""
@@ -241,9 +273,21 @@ class CallPipeline:
                 self._cancel,
                 spawn=self._spawn,
                 confinement=prepared.confinement,
+                show_output=self._live(prepared.call),
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
             )
             return self._toolbox.run(prepared, context)
+
+    def _live(self, call: ToolCall) -> Callable[[str, int], None] | None:
+        """What shows the output of a running command, if the host wants it."""
+        services = self._services
+        if not services.settings.host.details:
+            return None
+
+        def show(text: str, dropped: int) -> None:
+            services.emit(ToolOutputAdded(call, text, dropped))
+
+        return show
 
     def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
         call = replace(prepared.call, input={**prepared.call.input, **changed})
@@ -329,6 +373,13 @@ def _combined(decision: Decision, hooked: Decision | None) -> Decision:
     if hooked.verdict == "allow" and (decision.verdict == "allow" or decision.reason_type == "rule"):
         return decision
     return hooked
+
+
+def with_rules(decision: Decision, exact: Callable[[], Json]) -> Decision:
+    """The decision with a rule among its suggestions: without one, that for the very same call."""
+    if any(update["type"] == "addRules" for update in decision.suggestions):
+        return decision
+    return replace(decision, suggestions=(*decision.suggestions, exact()))
 
 
 def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:

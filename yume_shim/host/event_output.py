@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.host.delta_merging import DeltaMerger
     from yume_shim.host.writer import LineWriter
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event
@@ -31,7 +32,7 @@ class EventOutput:
         clock: Clock,
         ids: Ids,
         dialect: Dialect,
-        writer: LineWriter,
+        writer: LineWriter | DeltaMerger,
         listeners: Sequence[Listener] = (),
         *,
         tell: Callable[[Event], None] | None = None,

@@ -16,6 +16,7 @@ from yume_shim.text.clip import escape_separators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import select
     from collections.abc import Callable, Iterable
 
     from yume_shim.types.blocks import Json
@@ -47,6 +48,7 @@ class LineWriter:
         self._shrink = shrink
         self._on_gone = on_gone
         self._lock = threading.Lock()
+        self._poll: select.poll | None = None
         self.gone = False
 
     def write(self, objects: Iterable[Json]) -> None:
@@ -59,6 +61,21 @@ class LineWriter:
         """Write text as it is, for the modes that print no lines."""
         if not self.gone:
             self._send(clean_model_text(text).encode("utf-8"))
+
+    def has_room(self, seconds: float = 0.0) -> bool:
+        """Does stdout take a line at once, or within this time? True where that cannot be found out, and once the host
+        has gone."""
+        if self.gone or os.name == "nt":
+            return True
+        poll = self._poll if not seconds else None  # one that waits is not shared with other threads
+        if poll is None:
+            import select
+
+            poll = select.poll()
+            poll.register(self._fd, select.POLLOUT)
+            if not seconds:
+                self._poll = poll
+        return bool(poll.poll(seconds * 1000))
 
     def drain(self, timeout: float) -> bool:
         """Wait until no other thread is inside a write; False if one still is."""

@@ -7,6 +7,7 @@ import threading
 
 from yume_shim.text.clean import clean_output
 from yume_shim.tools.files.text_files import os_failure
+from yume_shim.tools.shell.live_output import LiveOutput
 from yume_shim.tools.shell.processes import (
     CANCEL_GRACE_S,
     DRAIN_S,
@@ -114,7 +115,8 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
     try:
         running = _start(command, sink, cwd_file or NO_FILE, state, context)
         try:
-            ended = run_to_end(running, seconds, context.cancel)
+            with LiveOutput(sink, context.show_output, state.scratch.redact):
+                ended = run_to_end(running, seconds, context.cancel)
         except Cancelled:
             ended = ended_so_far(running)
             raise Cancelled(both_ends(ended, clean_output(ended.output).rstrip("\n"))) from None

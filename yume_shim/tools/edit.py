@@ -71,7 +71,7 @@ def edit_file(
                 raise
             raise ToolFailed(f"Edit {place} of {len(edits)}, none was made: {failed.message}") from None
     context.cancel.check()
-    save(state, target, text_files.encode(text, like), shown)
+    save(state, target, text_files.encode(text, like), shown, context)
     return text_files.plain(like.text), text_files.plain(text), stale
 
 

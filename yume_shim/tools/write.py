@@ -23,7 +23,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     path = state.resolve(shown)
     target = atomic_write.write_target(path, shown, state.inside(context.judged or path), context.judged)
     if target.facts is None:
-        save(state, target, content.encode("utf-8"), shown)
+        save(state, target, content.encode("utf-8"), shown, context)
         return ToolOutput(
             f"File created successfully at: {shown} {CURRENT}",
             _structured("create", shown, content, None),
@@ -40,7 +40,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     if like.encoding == "latin-1" or content.startswith("\ufeff"):
         like = text_files.Decoded("")
     context.cancel.check()
-    save(state, target, text_files.encode(content, like), shown)
+    save(state, target, text_files.encode(content, like), shown, context)
     structured = _structured("update", shown, content, original)
     patch = None if original is None else diff.patch_of(shown, structured["structuredPatch"])
     return ToolOutput(f"The file {shown} has been updated successfully. {CURRENT}", structured, patch=patch)
@@ -54,8 +54,10 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
         )
 
 
-def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str) -> None:
-    """Write the file and note in the ledger that the model knows its content."""
+def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str, context: ToolContext) -> None:
+    """Write the file and note in the ledger that the model knows its content; not in a dry run."""
+    if context.dry:
+        return
     if state.checkpoints is not None:
         state.checkpoints.keep(target.path)
     facts = atomic_write.write_file(target, data, shown)

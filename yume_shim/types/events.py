@@ -196,10 +196,12 @@ class ToolStarted:
 
 @value
 class ToolProgress:
-    """A call has been running for a while."""
+    """A call has been running or waiting for a while."""
 
     call: ToolCall
     elapsed_ms: int
+    waiting: bool = False
+    """It waits for the host's approval."""
 
 
 @value

@@ -45,6 +45,10 @@ class ToolContext:
     """Starts a child loop; None where no child may be started."""
     confinement: Confinement | None = None
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
+    show_output: Callable[[str, int], None] | None = None
+    """Shows output of a running command: (text, bytes before it that are left out). None = nobody looks."""
+    dry: bool = False
+    """Change nothing: only what the call would change is asked for."""
     verdict_on: Callable[[Json], str] | None = None
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
 
@@ -85,5 +89,7 @@ class Answer:
     interrupt: bool = False
     updates: tuple[Json, ...] = ()
     """Permission updates in the Claude shape (addRules, setMode, addDirectories …)."""
-    remember: bool = False
-    """Allow the very same call for the rest of the session."""
+    remember: str = ""
+    """How long the answer counts: "" = once, "session", "project" (this folder, saved) or "user" (saved)."""
+    rules: tuple[str, ...] = ()
+    """The rules to remember; () = one for the very same call."""

@@ -66,6 +66,7 @@ class Timeouts:
     idle: float = 120.0
     total: float = 1_800.0
     approval: float = 300.0
+    """0 = a question waits until it is answered, or the turn or the input ends."""
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
     background: float = 600.0
@@ -322,6 +323,8 @@ class PermissionSettings:
     rules: Rules = Rules()
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
+    saved: tuple[str, ...] = ()
+    """Allow rules that the user saved with answers to permission questions, for all projects or for this folder."""
     managed_only: bool = False
     """No answer of the host adds an allow rule (`allowManagedPermissionRulesOnly`)."""
     add_dirs: tuple[str, ...] = ()

@@ -56,6 +56,7 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.file_patch import FilePatch
 from yume_shim.types.models import Usage
+from yume_shim.types.permission_records import AddRules, PermissionRule, SetMode
 from yume_shim.types.settings import FLAT_LINE_BYTES
 
 if TYPE_CHECKING:
@@ -278,7 +279,17 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
         ],
     ),
     "asked": (
-        ApprovalAsked("q1", CALL, "writes", 300_000),
+        ApprovalAsked(
+            "q1",
+            CALL,
+            "writes",
+            300_000,
+            suggestions=(
+                SetMode(),
+                AddRules(rules=[PermissionRule(toolName="Bash", ruleContent="ls:*")], destination="session"),
+            ),
+            patch=FilePatch("a.txt", ()),
+        ),
         [
             {
                 "type": "system",
@@ -288,6 +299,9 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
                 "input": {"command": "ls"},
                 "reason": "writes",
                 "timeout_ms": 300_000,
+                "suggested_rules": ["Bash(ls:*)"],
+                "scopes": ["once", "session", "project", "user"],
+                "patch": {"file_path": "a.txt", "hunks": []},
             }
         ],
     ),

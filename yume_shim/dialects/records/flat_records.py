@@ -122,13 +122,14 @@ class ToolResultLine(FlatLine):
 
 @record
 class ProgressLine(FlatLine):
-    """A tool is still running; sent at a fixed interval."""
+    """A tool is still running, or its call waits for an approval; sent at a fixed interval."""
 
     type: Literal["system"] = "system"
     subtype: Literal["progress"] = "progress"
     tool_use_id: str
     tool_name: str
     elapsed_ms: int
+    waiting_for: Literal["approval"] | None = ABSENT
 
 
 @record
@@ -144,7 +145,9 @@ class PermissionDeniedLine(FlatLine):
 
 @record
 class ApprovalNeededLine(FlatLine):
-    """A call waits for the host's `tool_approval`; sent right after its `tool_use`."""
+    """A call waits for the host's `tool_approval`; sent right after its `tool_use`. After `timeout_ms` it counts as
+    denied (0 = it waits). `suggested_rules` are what `rules` of the answer may hold, `scopes` what `remember` may be,
+    `patch` is what the call would change."""
 
     type: Literal["system"] = "system"
     subtype: Literal["approval_needed"] = "approval_needed"
@@ -153,6 +156,8 @@ class ApprovalNeededLine(FlatLine):
     input: Json
     reason: str
     timeout_ms: int
+    suggested_rules: list[str] | None = ABSENT
+    scopes: list[Literal["once", "session", "project", "user"]]
     patch: Patch | None = ABSENT
 
 
