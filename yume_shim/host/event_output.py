@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.types.events import BlockDelta, PromptTaken, Tagged
+from yume_shim.types.live_events import UNNAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ class EventOutput:
 
     def _send(self, event: Event, parent_call_id: str | None, stores: Sequence[Store]) -> str:
         with self._lock:
-            uuid = (event.uuid if isinstance(event, PromptTaken) else "") or self._ids.uuid()
+            uuid = event.uuid if isinstance(event, PromptTaken) else ""
+            if not uuid and type(event) not in UNNAMED:
+                uuid = self._ids.uuid()
             tagged = Tagged(event, uuid, self._clock.now(), parent_call_id)
             for listener in self._listeners:
                 listener(tagged)

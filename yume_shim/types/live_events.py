@@ -46,3 +46,7 @@ class TodosChanged:
     """The to-do list of the session as it is now."""
 
     todos: tuple[Json, ...]
+
+
+UNNAMED: frozenset[type] = frozenset((ToolQueued, ToolOutputAdded, ContextMeasured, TodosChanged))
+"""No line shows an id of these, so they get none: the ids of other events do not depend on who looks on."""
