@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers import child
 from tests.helpers.scripted_model import ModelServer, call, say
 from tests.helpers.vendor_place import FLAT, MODELS, NESTED, VendorPlace
 
@@ -181,3 +182,40 @@ def test_an_async_hook_is_not_waited_for(tmp_path: Path, form: tuple[str, ...]) 
         )
     assert '"done' in json.dumps(lines)
     assert [line["is_error"] for line in lines if line["type"] == "result"] == [False]
+
+
+def test_guards_of_a_host_that_cannot_be_read_refuse_all_calls(tmp_path: Path) -> None:
+    """The host is told; if it goes on all the same, nothing runs unguarded. Hooks of the settings decide about models,
+    and hear that the host was asked."""
+    script: list[Answer] = [[call("Glob", pattern="*")], [say("No.")]]
+    hooks = {
+        "PreModelSwitch": "cat >> log; echo stay >&2; exit 2",
+        "PostModelSwitch": "touch wrong",
+    }
+    lines = [
+        ask("r1", subtype="initialize", hooks={"PreToolUse": [{"hookCallbackIds": "h0"}]}),
+        ask("r2", subtype="set_model", model="claude-haiku-4-5"),
+        {"!after": "control_response"},
+        {"!after": "control_response"},
+        {"type": "user", "message": {"role": "user", "content": "Go"}},
+    ]
+    with ModelServer(*script) as server:
+        place = HookedPlace(tmp_path, server, APIS[0], **hooks)
+        argv = [*NESTED, "--model", MODELS[APIS[0]], "--settings", place.settings]
+        ended = child.run(argv, [*lines, {"!after": "result"}], cwd=place.cwd, env=place.place.env)
+    printed = ended.lines
+    answers = {
+        line["response"]["request_id"]: line["response"] for line in printed if line["type"] == "control_response"
+    }
+    assert answers["r1"]["subtype"] == "error"
+    assert answers["r1"]["error"].startswith("`hooks.PreToolUse` has an entry without a list of texts")
+    assert answers["r2"]["error"].startswith("a hook refused the model claude-haiku-4-5: ")
+    [switch] = place.given()
+    assert (switch["hook_event_name"], switch["to_model"]) == ("PreModelSwitch", "claude-haiku-4-5")
+    assert not (place.cwd / "wrong").exists()
+    [result] = results(printed)
+    assert "the hooks of the host: `hooks.PreToolUse` has an entry" in result
+
+
+def ask(number: str, **request: Any) -> dict[str, Any]:
+    return {"type": "control_request", "request_id": number, "request": request}

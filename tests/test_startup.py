@@ -160,6 +160,40 @@ def test_nothing_about_trust_is_loaded_without_files(form: str, tmp_path: Path) 
     assert hits(names, CONFIGURED_ONLY) == set()
 
 
+def test_the_first_answer_of_acp_loads_less_than_a_first_line(tmp_path: Path) -> None:
+    """`initialize` needs the reader, the writer and JSON; sessions load while the client reads the answer."""
+    hello = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+    code = "import sys; import yume_shim.cli.acp_command, yume_shim.host.signals; from yume_shim.app.acp import server"
+    code += f"; server.AcpServer({{}}, {{}}).take_line({hello!r}); sys.stderr.write(' '.join(sorted(sys.modules)))"
+    program = child.start(["-c", code], cwd=tmp_path, env=child.clean_environment(tmp_path), program=(sys.executable,))
+    ended = program.end()
+    assert json.loads(ended.stdout)["result"]["protocolVersion"] == 1
+    rooms = [f"yume_shim.{name}" for name in ("app.start", "app.program", "config", "engine", "providers", "tools")]
+    assert hits(set(ended.stderr.decode().split(" ")), [*NOT_BEFORE_FIRST_LINE, *rooms]) == set()
+
+
+def test_a_turn_of_acp_loads_nothing_heavy(tmp_path: Path) -> None:
+    report = tmp_path / "modules"
+    with FakeServer("anthropic-messages", [WIRE]) as server:
+        env = environment(tmp_path, server)
+        program = child.start(["acp"], cwd=tmp_path, env=env, program=listening_shim.modules_reported(report))
+        program.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
+        opening = {"cwd": str(tmp_path), "mcpServers": []}
+        program.send({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": opening})
+        with program.changed:
+            opened = program.changed.wait_for(lambda: len(program.out) > 1, timeout=child.DEADLINE)
+        assert opened, program.transcript()
+        session = json.loads(program.out[1])["result"]["sessionId"]
+        prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "Hello"}]}
+        program.send({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": prompt})
+        with program.changed:
+            answered = program.changed.wait_for(lambda: b'"id":2' in program.out[-1], timeout=child.DEADLINE)
+        assert answered, program.transcript()
+        assert program.end().code == 0
+    names = loaded(report)["delta"]
+    assert hits(names, [*NEVER, *CONFIGURED_ONLY]) == set()
+
+
 def test_the_version_is_printed_without_loading_the_program(tmp_path: Path) -> None:
     code = "import sys; sys.argv = ['yume-shim', '--version']; from yume_shim.cli.main import main; main(['--version'])"
     code += "; sys.stderr.write(' '.join(sorted(sys.modules)))"

@@ -10,7 +10,15 @@ from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import (
+    AfterCall,
+    BatchVerdict,
+    BeforeCall,
+    ModelSwitch,
+    PreparedCall,
+    PromptVerdict,
+    StopVerdict,
+)
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
     BlockDelta,
@@ -25,9 +33,9 @@ from yume_shim.types.models import Cost, Endpoint, ModelSpec, ToolSpec, Usage
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from yume_shim.types.events import Event, ModelEvent
+    from yume_shim.types.events import Event, ModelEvent, ToolFinished
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import Cost, Request
@@ -149,6 +157,9 @@ class TableGate:
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
         return Decision(self.verdicts.get(spec.name, "allow"), f"{spec.name} needs permission")  # type: ignore[arg-type]
 
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        return None
+
     def mode(self) -> str:
         return "default"
 
@@ -164,6 +175,9 @@ class TableGate:
     def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
         self.updates.append({"remember": rules or (f"exactly {call.id}",)})
         return rules or (f"exactly {call.id}",)
+
+    def for_agent(self, mode: str) -> TableGate:
+        return self
 
     def directories(self) -> tuple[str, ...]:
         return ()
@@ -253,6 +267,9 @@ def info(spec: ModelSpec = SPEC, session_id: str = "s-1") -> SessionInfo:
 class NoHooks:
     """Implements `types.ports.Hooks`: every answer changes nothing."""
 
+    def has(self, *events: str) -> bool:
+        return False
+
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         return BeforeCall()
 
@@ -262,6 +279,15 @@ class NoHooks:
     def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
         return None
 
+    def host_asked(self, prepared: PreparedCall) -> None:
+        pass
+
+    def batch_ended(self, results: Sequence[ToolFinished], cancel: Cancel) -> BatchVerdict:
+        return BatchVerdict()
+
+    def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
+        pass
+
     def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
         return ()
 
@@ -270,6 +296,15 @@ class NoHooks:
 
     def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
         pass
+
+    def expanding(self, kind: str, name: str, arguments: str, cancel: Cancel) -> PromptVerdict:
+        return PromptVerdict()
+
+    def model_switching(self, switch: ModelSwitch, cancel: Cancel) -> str | None:
+        return None
+
+    def model_switched(self, switch: ModelSwitch, cancel: Cancel) -> tuple[str, ...]:
+        return ()
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         return StopVerdict()

@@ -141,7 +141,8 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
         script = [_fill(step, workspace) for step in case.script(dialect)]
         ended = child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
-        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}"}
+        project = Path(session_path(str(home), str(workspace), "x")).parent.name
+        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}", project: "{PROJECT}"}
         files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
         if ended.stderr:
             files[f"{dialect}.stderr"] = _blank(ended.stderr, known)
@@ -233,6 +234,8 @@ def _copy_workspace(case: Case, target: Path) -> None:
 def _copy_cassette(case: Case, dialect: str, target: Path, workspace: Path) -> None:
     shutil.copytree(case.wire(dialect), target / "wire")
     shutil.copy(case.path / "case.toml", target / "case.toml")
+    if (case.path / "mcp").exists():
+        shutil.copytree(case.path / "mcp", target / "mcp")
     inside = codec.dumps(str(workspace))[1:-1]
     for path in (target / "wire").iterdir():
         path.write_bytes(path.read_bytes().replace(b"{WS}", inside))

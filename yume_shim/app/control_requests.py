@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from yume_shim.app.lazy_agents import LazyAgents
     from yume_shim.app.lazy_hooks import LazyHooks
     from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.lazy_tasks import LazyTasks
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 
-MCP_REQUESTS = ("mcp_reconnect", "mcp_toggle", "mcp_set_servers", "mcp_message", "mcp_call")
+MCP_REQUESTS = (
+    *("mcp_reconnect", "mcp_toggle", "mcp_set_servers", "mcp_message", "mcp_call", "mcp_read_resource"),
+    *("mcp_authenticate", "mcp_clear_auth"),
+)
 
 
 class ControlRequests:
@@ -38,6 +42,7 @@ class ControlRequests:
         mcp: LazyMcp,
         hooks: LazyHooks,
         tasks: LazyTasks,
+        agents: LazyAgents,
         models: tuple[Json, ...],
         version: str,
         *,
@@ -46,7 +51,7 @@ class ControlRequests:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
-        self._mcp, self._hooks, self._tasks = mcp, hooks, tasks
+        self._mcp, self._hooks, self._tasks, self._agents = mcp, hooks, tasks, agents
         self._initialized = False
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -73,10 +78,9 @@ class ControlRequests:
 
     def _initialize(self, body: Json) -> Json | ReplyThen:
         """Apply what SDKs send here instead of by flags."""
-        hooks = body.get("hooks")
-        if isinstance(hooks, dict):
-            self._hooks.register(hooks)
+        self._hooks.register(body.get("hooks"))
         self._start_host_servers(body)
+        self._take_agents(body)
         prompt, append, schema = body.get("systemPrompt"), body.get("appendSystemPrompt"), body.get("jsonSchema")
         if isinstance(prompt, list):
             prompt = "\n\n".join(part for part in prompt if isinstance(part, str))
@@ -92,10 +96,18 @@ class ControlRequests:
         commands = parts.told_commands() if parts is not None else ()
         styles = self._session.output_styles()
         answer = initialize_body(self._session.info(), self._models, self._version, commands, styles)
+        answer["agents"] = list(self._agents.described())
         if not self._initialized:
             self._initialized = True
             return answer
         return ReplyThen(answer, self._tasks.report)  # a host that begins again learns what runs
+
+    def _take_agents(self, body: Json) -> None:
+        agents = body.get("agents")
+        if isinstance(agents, dict) and agents:
+            self._agents.add_given(agents)
+        if body.get("forwardSubagentText") is True:
+            self._agents.forwards = True
 
     def _start_host_servers(self, body: Json) -> None:
         """MCP servers in the host's process: those it names here, and those of `--mcp-config`."""
@@ -136,13 +148,22 @@ class ControlRequests:
 
         return ReplyThen({"mode": now}, announce)
 
-    def _set_model(self, body: Json) -> Json:
+    def _set_model(self, body: Json) -> Json | Later:
         asked = body.get("model")
-        try:
-            spec = self._session.use_model("" if asked in (None, "default") else str(asked))
-        except BadInvocation as error:
-            raise BadLine(error.message, code="not_found") from None
-        return {"model": spec.id}
+
+        def change() -> Json:
+            try:
+                spec = self._session.use_model("" if asked in (None, "default") else str(asked))
+            except BadInvocation as error:
+                raise BadLine(error.message, code="not_found") from None
+            return {"model": spec.id}
+
+        hooks = self._hooks.get()
+        if hooks is None or not hooks.has("PreModelSwitch", "PostModelSwitch"):
+            return change()
+        from yume_shim.host.control import Later
+
+        return Later(change)  # hooks may take a while, and the reader must not wait
 
     def _set_profile(self, body: Json) -> Json:
         """Our addition to the protocol: choose a credential by name (null = none) from the next request on."""

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.extensions.mcp.recording import Tape
     from yume_shim.tools.dispatch.builtin import BuiltinTools
     from yume_shim.types.blocks import Json
     from yume_shim.types.ports import Cancel, Emit, Gate, HostChannel
@@ -37,13 +38,19 @@ class McpParts:
         emit: Emit,
         log: Callable[[str, str], None],
         tool_names: Callable[[], tuple[str, ...]] | None,
+        secrets: Sequence[str] = (),
     ) -> None:
         """`tool_names` returns the names of all tools of the session, for the events about changes; None = changes are
         not announced: init lines of the Claude forms report the servers at each turn."""
-        self._settings, self._host, self._emit = settings, host, emit
+        self._settings, self._host, self._emit, self._log = settings, host, emit, log
+        self._secrets = secrets  # not copied: it grows when a key is obtained later
         self.lifetime = CancelSignal()
         """Set when the program ends."""
-        self.env, self.connect_s = settings.env, settings.mcp.connect_s
+        self.env, self.connect_s, self.admission = settings.env, settings.mcp.connect_s, settings.mcp.admission
+        self.setting = threading.Lock()
+        """Held while the host changes its servers; guards `set_by_host`."""
+        self.set_by_host: frozenset[str] = frozenset()
+        """Servers of the last `mcp_set_servers`."""
         self._tool_names = tool_names
         self._telling = threading.Lock()
         self._told: tuple[Json, ...] | None = None
@@ -63,11 +70,34 @@ class McpParts:
                 connect_s=settings.mcp.connect_s,
                 call_s=settings.mcp.call_s,
                 lifetime=self.lifetime,
+                record=self._tape if settings.network.record else None,
+                replayed=self._cassette(),
             ),
             settings.mcp.output_tokens,
         )
         if settings.permissions.prompt_tool.startswith("mcp__"):
             self.servers.hide(settings.permissions.prompt_tool)
+
+    def _tape(self, config: McpServer) -> Tape:
+        """The recording of a server: without our keys, and without what its own environment and headers hold."""
+        from yume_shim.extensions.mcp.recording import Tape
+        from yume_shim.providers.cassettes.record import safe_line
+
+        own = (*config.env.values(), *config.headers.values())
+
+        def safe(item: Json) -> bytes:
+            return safe_line(item, (*self._secrets, *own))
+
+        return Tape(self._settings.network.record, config.name, safe, self._log)
+
+    def _cassette(self) -> str:
+        """The cassette that servers are played from; "" if they are started."""
+        cassette = self._settings.network.cassette
+        if not cassette:
+            return ""
+        from yume_shim.extensions.mcp.recording import is_recorded
+
+        return cassette if is_recorded(cassette) else ""
 
     def start(self) -> None:
         """Start the servers, except those in the host's process, which `initialize` starts."""
@@ -103,6 +133,10 @@ class McpParts:
         """End all servers."""
         self.servers.close()
         self.lifetime.set()
+
+    def changed(self) -> None:
+        """Servers were added or removed: the host learns it as it learns of other changes."""
+        self._on_change()
 
     def _on_change(self) -> None:
         if self.lifetime.is_set():

@@ -18,8 +18,26 @@ if TYPE_CHECKING:
     from yume_shim.host.event_output import Listener
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event, ModelUsage
-    from yume_shim.types.ports import Clock, Dialect, Ids
+    from yume_shim.types.ports import Clock, Dialect, Emit, Ids
     from yume_shim.types.settings import Settings
+
+
+class OutputLink:
+    """What one of several sessions of a process writes to: the shared writer, its own dialect, and what is called after
+    each of its events was printed."""
+
+    def __init__(self, writer: LineWriter, dialect: Dialect, after: Callable[[Event], None]) -> None:
+        self.writer, self.dialect, self._after = writer, dialect, after
+
+    def follow(self, emit: Emit) -> Emit:
+        """An emitter that calls `after` with every event it has sent."""
+
+        def emit_then(event: Event) -> str:
+            uuid = emit(event)
+            self._after(event)
+            return uuid
+
+        return emit_then
 
 
 class Output:
@@ -35,17 +53,23 @@ class Output:
         flat: bool,
         log: Callable[[str, str], None],
         listeners: Sequence[Listener] = (),
+        link: OutputLink | None = None,
     ) -> None:
+        """`link`: the session shares its stdout with others."""
         self._log = log
         self._transcript = opened.transcript if settings.session.persist else ""
         cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         used = opened.stored.used if opened.stored is not None else ()
         self.host_gone = Latch()
-        self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
-        dialect = make_dialect(settings, ids, cap, used)
-        written = DeltaMerger(self.writer, settings.host.delta_interval, cap) if flat else self.writer
+        if link is not None:
+            self.writer, dialect = link.writer, link.dialect
+        else:
+            self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
+            dialect = make_dialect(settings, ids, cap, used)
+        merges = flat and link is None
+        written = DeltaMerger(self.writer, settings.host.delta_interval, cap) if merges else self.writer
         self.events = EventOutput(clock, ids, dialect, written, listeners, tell=self._tell)
-        self.emit = self.events.emit
+        self.emit = self.events.emit if link is None else link.follow(self.events.emit)
 
     def _gone(self) -> None:
         self.host_gone.set("gone")

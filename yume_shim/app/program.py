@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from yume_shim import CLAUDE_VERSION
+from yume_shim.app.lazy_agents import LazyAgents
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
-from yume_shim.app.start import host_answers, host_approves
+from yume_shim.app.start import host_answers, host_approves, offers_agents
 from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
@@ -22,23 +23,47 @@ from yume_shim.host.imports import one_at_a_time
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
 from yume_shim.types.folders import home_folder
-from yume_shim.types.value import replace
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.start import Startup
     from yume_shim.app.trust_question import TrustQuestion
+    from yume_shim.extensions.agents.agent_list import AgentList
+    from yume_shim.extensions.agents.agent_tool import AgentTool
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.store.jsonl import JsonlStore
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
-    from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput
+    from yume_shim.types.models import ModelSpec, ToolSpec
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher
+    from yume_shim.types.settings import PermissionSettings
+
+    class SharedHost(Protocol):
+        """The host of several sessions: gets the controls of a session when it can take prompts."""
+
+        def attach(self, controls: SessionControls) -> None: ...
+
+        def files(self, channel: HostRequests) -> HostFiles | None: ...
+
 
 STDIN = 0
+
+
+@value
+class SessionControls:
+    """What the host of a session may do with it, from any thread."""
+
+    session: Session
+    gate: Permissions
+    questions: HostRequests
+    emit: Emit
+    find_tool: Callable[[str], ToolSpec | None]
+    stop: Callable[[InterruptReason], None]
 
 
 class Program:
@@ -49,11 +74,13 @@ class Program:
     handlers of host lines on the stdin reader's; both only call parts that are safe from any thread.
     """
 
-    def __init__(self, startup: Startup, signalled: Callable[[], bool]) -> None:
+    def __init__(self, startup: Startup, signalled: Callable[[], bool], host: SharedHost | None = None) -> None:
+        """`host`: the session is one of several of a process, so it reads no lines itself."""
         self._startup, self._settings, self._log = startup, startup.settings, startup.log
         self._output, self._emit = startup.output, startup.output.emit
-        self._signalled = signalled
+        self._signalled, self._host = signalled, host
         settings, opened = startup.settings, startup.opened
+        self._questions = HostRequests(self._emit, startup.ids)
         home = home_folder(settings.env)
         results_folder = os.path.join(opened.transcript.removesuffix(".jsonl"), "tool-results")
         self._tasks = LazyTasks(self._emit, startup.ids.uuid, lambda: self._session.notify)
@@ -65,6 +92,7 @@ class Program:
             host_answers=host_answers(settings, settings.permissions.mode),
             tasks=self._tasks.open,
             secrets=startup.keys.secrets,
+            host_files=host.files(self._questions) if host is not None else None,
         )
         self._gate = Permissions(
             settings,
@@ -75,11 +103,14 @@ class Program:
             shell_cwd=self._tools.shell_folder,
             confiner=self._tools.confiner,
         )
-        self._questions = HostRequests(self._emit, startup.ids)
-        self._toolbox = Toolbox((self._tools,))
+        self._agents = self._open_agents()
+        self._toolbox = Toolbox((self._tools, self._agents))
+        if startup.agent is not None:
+            self._toolbox = self._toolbox.limited_to(startup.agent.tools, startup.agent.disallowed_tools)
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
         self._mcp = LazyMcp(self._make_mcp)
         if settings.mcp.servers:
+            one_at_a_time()  # their threads import
             self._mcp.open()
         self._trust_question = self._open_trust_question()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
@@ -112,12 +143,16 @@ class Program:
             save_rules=self._save_rules,
             checkpoints=self._tools.checkpoints,
             tasks=self._tasks.get,
+            open_tasks=self._tasks.open,
             open_child=self._open_child,
+            watch=self._make_watcher if self._settings.host.watch_streams else None,
         )
         models, opened = startup.models, startup.opened
         session = Session(services, startup.spec, opened.session_id, models.switch_to, self._describe, models.fallback)
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
+        if startup.agent is not None:
+            session.run_as(startup.agent)
         return session
 
     def run(self) -> None:
@@ -140,6 +175,8 @@ class Program:
             if startup.flat:  # a flat host has read the text of a block before the block is complete
                 self._store.write_open_text()
             self._output.events.store_in(self._store, self._store.feed_delta if startup.flat else None)
+        if self._startup.flat and self._host is None:  # a Claude form finishes its turn without a reader
+            self._output.writer.watch_reader()
         try:
             one_at_a_time()
             if self._settings.host.input_format == "lines":
@@ -190,6 +227,11 @@ class Program:
 
     def _read_lines(self) -> None:
         """JSON lines: start the reader, whose thread handles each line."""
+        if self._host is not None:
+            self._host.attach(
+                SessionControls(self._session, self._gate, self._questions, self._emit, self._toolbox.find, self._stop)
+            )
+            return
         from yume_shim.app.control_requests import ControlRequests
         from yume_shim.app.host_commands import HostCommands
         from yume_shim.host.control import ControlResponder
@@ -204,6 +246,7 @@ class Program:
             self._mcp,
             self._hooks,
             self._tasks,
+            self._agents,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
@@ -249,6 +292,7 @@ class Program:
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         info = self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
+        info = replace(info, agents=self._agents.names())
         commands = self._mcp.commands()
         if not commands:
             return info
@@ -262,11 +306,17 @@ class Program:
 
     def _open_trust_question(self) -> TrustQuestion | None:
         """The question about the folder, if something waits for its answer."""
-        if not self._settings.hooks.sources_if_trusted and not self._settings.mcp.servers_if_trusted:
+        settings = self._settings
+        granted = settings.permissions.allow_if_trusted or settings.permissions.variables_if_trusted
+        if not settings.hooks.sources_if_trusted and not settings.mcp.servers_if_trusted and not granted:
             return None
         from yume_shim.app.trust_question import TrustQuestion
 
-        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp)
+        def grant(trusted: PermissionSettings) -> None:
+            self._gate.trust_rules(trusted.allow_if_trusted)
+            self._tools.add_variables(trusted.variables_if_trusted)
+
+        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp, grant)
 
     def _open_asker(self) -> Asker:
         """Who answers permission questions: a tool of an MCP server, or the host."""
@@ -280,20 +330,40 @@ class Program:
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services
 
-        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session.session_id)
+        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session)
 
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts
 
         names = self._toolbox.names if self._startup.flat else None
-        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names)
+        secrets = self._startup.keys.secrets
+        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, secrets)
         self._toolbox.add(made.servers)
         return made
+
+    def _make_watcher(self, cancel: Cancel) -> StreamWatcher:
+        from yume_shim.app.watchers import watcher_maker
+
+        return watcher_maker(self._tools, self._gate)(cancel)
+
+    def _open_agents(self) -> LazyAgents:
+        settings = self._settings
+        background = not self._startup.flat and not settings.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")
+
+        def make(agents: AgentList) -> AgentTool:
+            from yume_shim.app.agents import agent_tool
+
+            return agent_tool(self._startup, agents, background=background)
+
+        def warn(text: str) -> None:
+            self._log("warning", text)
+
+        return LazyAgents(settings.agents, make, warn, offered=offers_agents(settings), background=background)
 
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child
 
-        return open_child(child, self._output.events, self._store)
+        return open_child(child, self._output.events, self._store, forwards=self._agents.forwards)
 
     def _report_other_model(self) -> None:
         """Announce that a resumed session continues with another model than before."""

@@ -16,6 +16,7 @@ from yume_shim.host.latch import Latch
 from yume_shim.host.log import Log
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
+from yume_shim.types.agents import AGENT_TOOL, TASK_TOOL
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
 from yume_shim.types.settings import Rules
@@ -25,7 +26,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.app.output import OutputLink
     from yume_shim.host.event_output import Listener
+    from yume_shim.host.signals import Signals
+    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
@@ -76,6 +80,7 @@ def run(
         program.run()
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
+    signals.settle()
     gone, compacted = startup.output.writer.gone, not program.compact_failed()
     return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
 
@@ -87,7 +92,14 @@ class Startup:
     transcripts.
     """
 
-    def __init__(self, settings: Settings, flat: bool, listeners: Sequence[Listener] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        flat: bool,
+        listeners: Sequence[Listener] = (),
+        link: Callable[[Startup], OutputLink] | None = None,
+    ) -> None:
+        """`link` makes the way out of a session that shares its stdout with others."""
         self.settings, self.flat = settings, flat
         self.left_out = settings.left_out
         """What init lines name as not used; the host's answer about the folder changes it."""
@@ -103,7 +115,8 @@ class Startup:
         )
         self.keys = EndpointKeys(settings)
         self.models = ModelResolver(settings, self.keys)
-        self.spec = self.models.first(self.opened.stored)
+        self.agent = self._main_agent() if settings.agents.main else None
+        self.spec = self._agent_model() or self.models.first(self.opened.stored)
         credential = self.keys.known(self.spec.endpoint)
         if credential is None and flat:
             raise self.keys.missing(self.spec.endpoint)
@@ -114,7 +127,37 @@ class Startup:
         for warning in (f"{unpriced}: {COUNTS_AS_ZERO}" if unpriced else "", *self._unknown_names()):
             if warning:
                 self.log("warning", warning)
-        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
+        self.output = Output(
+            settings,
+            self.opened,
+            self.clock,
+            self.ids,
+            flat=flat,
+            log=self.log,
+            listeners=listeners,
+            link=link(self) if link is not None else None,
+        )
+
+    def _main_agent(self) -> AgentDefinition | None:
+        from yume_shim.app.agents import main_agent
+
+        return main_agent(self.settings, self.keys.note, flat=self.flat)
+
+    def _agent_model(self) -> ModelSpec | None:
+        """The model of the agent that the main loop runs as. One that a flag names overrides it, and a resumed session
+        keeps its own."""
+        agent, settings = self.agent, self.settings
+        if agent is None or not agent.model or settings.model.chosen_by_flag or self.opened.stored is not None:
+            return None
+        try:
+            found = self.models.switch_to(agent.model)
+        except BadInvocation as error:
+            self.keys.note(f"agent {agent.name}: {agent.model}: {error.message}")
+            return None
+        if agent.same_provider and found.endpoint.base_url != self.models.first(None).endpoint.base_url:
+            self.keys.note(f"agent {agent.name}: an untrusted folder may not choose another provider")
+            return None
+        return found
 
     def _unpriced(self) -> str:
         """What is wrong if no price of the model is known; "" if one is. Needs the price table, so only a start with a
@@ -140,7 +183,11 @@ class Startup:
         specs = chosen_specs(
             settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings, mode)
         )
-        tools = tuple(spec.name for spec in specs)
+        tools = (*(spec.name for spec in specs), *((AGENT_TOOL,) if offers_agents(settings) else ()))
+        if self.agent is not None:
+            from yume_shim.app.agents import offered_to
+
+            tools = offered_to(self.agent, specs, agents=offers_agents(settings))
         return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
 
     def describe(
@@ -198,17 +245,24 @@ class EarlySignals:
 
     def __init__(self) -> None:
         self._latch = Latch()
+        self._signals: Signals | None = None
 
     @property
     def received(self) -> str:
         """The name of the signal; "" = none yet."""
-        return self._latch.value
+        return self._latch.value or (self._signals.first if self._signals is not None else "")
 
     def start(self, shutdown: float) -> None:
         """Install the handlers; `shutdown` is the number of seconds that an orderly end may take."""
         from yume_shim.host.signals import Signals
 
-        Signals(self.receive, shutdown).install()
+        self._signals = Signals(self.receive, shutdown)
+        self._signals.install()
+
+    def settle(self) -> None:
+        """Make sure that `received` knows of every signal that has arrived."""
+        if self._signals is not None:
+            self._signals.settle()
 
     def receive(self, name: str) -> None:
         """Record a signal; runs on the thread of signals. Only the first one counts."""
@@ -252,6 +306,14 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     if isinstance(error, NoConversation) and settings is not None and settings.host.output_format == "stream-json":
         refusal_output(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
     return CLAUDE_REFUSED
+
+
+def offers_agents(settings: Settings) -> bool:
+    """Is the tool Agent offered?"""
+    names, denied = settings.tools.names, settings.permissions.rules.deny
+    if AGENT_TOOL in denied or TASK_TOOL in denied:
+        return False
+    return names is None or "default" in names or AGENT_TOOL in names or TASK_TOOL in names
 
 
 def host_answers(settings: Settings, mode: str) -> bool:

@@ -99,7 +99,12 @@ FLAGS: tuple[Flag, ...] = (
     _value("--max-thinking-tokens", "n", "Reasoning budget, for models that have one"),
     _value("--betas", "name", "Extra beta headers", "accepted", kind="variadic"),
     _value("--cassette", "dir", "Folder with the recording that the replay provider plays", ours=True),
-    _value("--record", "dir", "Record the provider's responses into a cassette folder, without secrets", ours=True),
+    _value(
+        "--record",
+        "dir",
+        "Record the responses of the provider and of MCP servers into a cassette folder, without secrets",
+        ours=True,
+    ),
     _value("--config", "file", "Configuration file (default ~/.yume/config.toml)", ours=True),
     # --- retries and time
     _value("--max-retries", "n", "Retries after the first attempt", ours=True),
@@ -164,10 +169,10 @@ FLAGS: tuple[Flag, ...] = (
     # --- extensions
     _value("--mcp-config", "files-or-json", "MCP servers to start: files, or JSON", kind="variadic"),
     _switch("--strict-mcp-config", "Only the servers of --mcp-config"),
-    _value("--agents", "json-or-file", "Custom subagents: checked, not offered yet", "accepted"),
-    _value("--agent", "name", "Run as this agent: checked, not supported yet", "accepted"),
+    _value("--agents", "json-or-file", "Agents besides those of files: JSON, or a file with it"),
+    _value("--agent", "name", "Run as this agent: its system prompt, tools and model"),
     _switch("--include-hook-events", "stream-json: add lines about hooks"),
-    _switch("--forward-subagent-text", "stream-json: include subagents' text", "accepted"),
+    _switch("--forward-subagent-text", "stream-json: include agents' text, and agents of agents"),
     _switch("--disable-slash-commands", "Send slash commands to the model as text"),
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),

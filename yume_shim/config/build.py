@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.config.agent_settings import agent_settings
 from yume_shim.config.host_settings import host_settings, log_settings, session_settings
 from yume_shim.config.instruction_settings import instruction_settings
 from yume_shim.config.key_settings import credential_settings
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 def build_settings(sources: SettingSources) -> Settings:
     """Resolve everything; raises BadInvocation."""
     host = host_settings(sources)
-    _check_agents(sources)
     return Settings(
         cwd=sources.cwd,
         env=sources.env,
@@ -42,15 +42,9 @@ def build_settings(sources: SettingSources) -> Settings:
         session=session_settings(sources),
         mcp=_mcp_settings(sources),
         hooks=_hook_settings(sources),
+        agents=agent_settings(sources),
         left_out=tuple(sources.left_out),  # the last: the other groups add to it
     )
-
-
-def _check_agents(sources: SettingSources) -> None:
-    if sources.on("agents") or sources.on("agent"):
-        from yume_shim.config.extensions import check_agents
-
-        check_agents(sources.text("agents"), sources.text("agent"), sources.cwd)
 
 
 def _hook_settings(sources: SettingSources) -> HookSettings:
@@ -64,7 +58,8 @@ def _hook_settings(sources: SettingSources) -> HookSettings:
 def _mcp_settings(sources: SettingSources) -> McpSettings:
     """The default, without loading anything, where no server can be configured."""
     places = (os.path.join(sources.cwd, ".mcp.json"), claude_state_file(sources.env))
-    if not sources.on("mcp-config") and not any(map(os.path.exists, places)):
+    ruled = any("deniedMcpServers" in layer.data or "allowedMcpServers" in layer.data for layer in sources.layers)
+    if not ruled and not sources.on("mcp-config") and not any(map(os.path.exists, places)):
         return McpSettings()
     from yume_shim.config.mcp_settings import mcp_settings
 

@@ -48,7 +48,23 @@ def hook_settings(sources: SettingSources) -> HookSettings:
         names = " and ".join(left_out)
         unless = sources.trust.unless
         sources.log("warning", f"this folder is not trusted: hooks of its {names} settings are not run{unless}")
-    return HookSettings(tuple(found), tuple(asked), closed, sources.on("include-hook-events"))
+    return HookSettings(
+        sources=tuple(found),
+        sources_if_trusted=tuple(asked),
+        fail_closed=closed,
+        show_all=sources.on("include-hook-events"),
+        http_urls=_texts(sources, "allowedHttpHookUrls"),
+        http_variables=_texts(sources, "httpHookAllowedEnvVars"),
+    )
+
+
+def _texts(sources: SettingSources, key: str) -> tuple[str, ...] | None:
+    """A list of trusted layers, joined; if managed settings have it, theirs alone. None = nobody has it."""
+    having = [layer for layer in sources.layers if layer.trusted and isinstance(layer.data.get(key), list)]
+    managed = [layer for layer in having if layer.name == MANAGED]
+    if not having:
+        return None
+    return tuple(text for layer in managed or having for text in layer.data[key] if isinstance(text, str))
 
 
 def _switched_off(layer: Layer, sources: SettingSources) -> bool:

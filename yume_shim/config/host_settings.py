@@ -38,6 +38,7 @@ def host_settings(sources: SettingSources) -> HostSettings:
         tool_deltas=sources.on("tool-use-deltas"),
         delta_interval=(sources.whole("delta-interval", "YUME_DELTA_INTERVAL") or 0) / 1000,
         merge_waiting=not sources.flat,
+        watch_streams=_watch_streams(sources),
     )
 
 
@@ -115,3 +116,11 @@ def _resume(sources: SettingSources) -> str:
     if sources.on("resume") and not given:
         raise BadInvocation("Error: --resume needs a session ID or a session title in a non-interactive session.")
     return given or ""
+
+
+def _watch_streams(sources: SettingSources) -> bool:
+    """On in flat and off in the Claude forms, unless it is set."""
+    given = sources.env.get("YUME_STREAM_WATCHERS", "")
+    if given:
+        return sources.is_true("YUME_STREAM_WATCHERS")
+    return sources.config.get("stream_watchers", sources.flat) is True

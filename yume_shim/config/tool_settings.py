@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.config.setting_sources import strings
-from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED
+from yume_shim.config.setting_sources import strings, variables_of
+from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED, PROJECT_LAYERS
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import SAVED_RULES, home_folder, yume_folder
@@ -33,7 +33,7 @@ CLAUDE_CONCURRENCY = 8
 """Read-only calls that may run side by side in the Claude formats; the flat dialect runs one after another."""
 MANAGED_RULES_ONLY = "allowManagedPermissionRulesOnly"
 """Only managed settings may allow calls. Ask and deny rules of others hold: they cannot weaken a policy."""
-COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
+COMMAND_TOOLS = ("Bash", "TaskOutput", "TaskStop")
 
 
 def tool_settings(sources: SettingSources) -> ToolSettings:
@@ -75,6 +75,12 @@ def _sandbox(sources: SettingSources) -> str:
 # ---------------------------------------------------------------- permissions
 
 
+def _never_prompts(sources: SettingSources) -> bool:
+    """`denyInsteadOfPrompting`: true in any file that is not a project's counts."""
+    own = (layer for layer in sources.layers if layer.name not in PROJECT_LAYERS)
+    return any(_table(layer).get("denyInsteadOfPrompting") is True for layer in own)
+
+
 def permission_settings(sources: SettingSources) -> PermissionSettings:
     """Raises BadInvocation."""
     no_bypass = any(_table(layer).get("disableBypassPermissionsMode") == "disable" for layer in sources.layers)
@@ -85,8 +91,10 @@ def permission_settings(sources: SettingSources) -> PermissionSettings:
         allow_bypass=wants_bypass and not no_bypass,
         no_bypass=no_bypass,
         prompt_tool=sources.text("permission-prompt-tool") or "",
-        never_ask=sources.text("permission-prompts") == "none",
+        never_ask=sources.text("permission-prompts") == "none" or _never_prompts(sources),
         rules=_rules(sources),
+        allow_if_trusted=_allowed_if_trusted(sources),
+        variables_if_trusted={name: text for each in sources.if_trusted() for name, text in variables_of(each).items()},
         managed=_managed_rules(sources),
         saved=_saved_rules(sources),
         managed_only=sources.managed(MANAGED_RULES_ONLY),
@@ -172,6 +180,12 @@ def _saved_rules(sources: SettingSources) -> tuple[str, ...]:
     from yume_shim.config.saved_rules import read_saved_rules
 
     return read_saved_rules(sources.env, sources.cwd, sources.log)
+
+
+def _allowed_if_trusted(sources: SettingSources) -> tuple[str, ...]:
+    if sources.managed(MANAGED_RULES_ONLY) or sources.report.damaged:
+        return ()
+    return tuple(rule for layer in sources.if_trusted() for rule in strings(_table(layer).get("allow")))
 
 
 def _managed_rules(sources: SettingSources) -> Rules:

@@ -80,13 +80,17 @@ def build_system(
     small: bool = False,
     coding: bool = True,
     dynamic: bool = True,
+    with_facts: bool = False,
 ) -> tuple[str, ...]:
-    """The system prompt in parts. `system_prompt` replaces all of our text, including the facts ("" = no prompt);
-    `append` comes last in either case. Not `coding`: an output style replaces our rules for work and answers. Not
-    `dynamic`: the facts go elsewhere, so that the prompt is the same on every machine."""
+    """The system prompt in parts. `system_prompt` replaces all of our text ("" = no prompt), the facts only if not
+    `with_facts` (an agent has its own prompt and must know where it is); `append` comes last in either case. Not
+    `coding`: an output style replaces our rules for work and answers. Not `dynamic`: the facts go elsewhere, so that
+    the prompt is the same on every machine."""
     parts: list[str] = []
     if system_prompt is not None:
         parts.append(system_prompt)
+        if with_facts and dynamic:
+            parts.append(surroundings(facts))
     else:
         if small:
             parts.append(SMALL)

@@ -46,12 +46,14 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -99,6 +101,8 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Literal
+
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
@@ -140,7 +144,7 @@ class FlatDialect:
         else:
             lines = self._render(tagged)
         if parent is not None:
-            set_parent(lines, parent)
+            set_parent(lines, parent, "" if tagged.child is None else tagged.child.agent_id)
         return lines
 
     def _render(self, tagged: Tagged) -> list[Json]:
@@ -160,7 +164,9 @@ class FlatDialect:
             case ResponseDropped():
                 return self._dropped(event, parent)
             case ToolStarted():
-                return [ToolUseLine(id=event.call.id, name=event.call.name, input=event.call.input)]
+                call = event.call
+                truncated: Literal[True] | None = True if call.stopped else None
+                return [ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=truncated)]
             case ToolFinished():
                 self._answers.pop(event.call.id, None)  # the call's subagent has ended with it
                 return [tool_result_line(event, self._room)]
@@ -200,9 +206,15 @@ class FlatDialect:
                 call_id = self._asks.pop(event.ask_id, "")
                 return [withdrawn_line(call_id)] if call_id else []
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
+                if isinstance(event, TaskNotification):
+                    self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
                 from yume_shim.dialects.task_lines import flat_task_line
 
                 return [flat_task_line(event, tagged.at)]
+            case LimitsReported():
+                from yume_shim.dialects.limit_lines import flat_limits_line
+
+                return [flat_limits_line(event, tagged.at)]
             case HookStarted() | HookEnded() | HookNotice():
                 from yume_shim.dialects.hook_lines import flat_hook_line
 
@@ -230,6 +242,7 @@ class FlatDialect:
                 | EntriesWritten()
                 | ResumeFailed()
                 | CommandsChanged()
+                | FileAsked()
             ):
                 return []
 

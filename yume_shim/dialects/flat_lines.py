@@ -92,7 +92,11 @@ def system_line(event: SystemEvent) -> Json:
                 message=event.failure.message,
             )
         case ToolProgress():
+            said = event.report
             return ProgressLine(
+                progress=None if said is None else said.progress,
+                total=None if said is None else said.total,
+                message=(said.message or None) if said is not None else None,
                 tool_use_id=event.call.id,
                 tool_name=event.call.name,
                 elapsed_ms=event.elapsed_ms,
@@ -171,8 +175,10 @@ def result_line(event: TurnEnded, session_id: str, prompt_id: str) -> Json:
     """`result`."""
     from yume_shim.dialects.results import (
         ENDINGS,
+        agent_usage,
         cost_estimated,
         cost_unknown,
+        deferred_call,
         denial_list,
         error_list,
         model_usage,
@@ -194,8 +200,10 @@ def result_line(event: TurnEnded, session_id: str, prompt_id: str) -> Json:
         permission_denials=denial_list(event.denials),
         stop_reason=event.stop_reason,
         modelUsage=model_usage(event.model_usage),
+        agentUsage=agent_usage(event.agent_usage),
         cost_unknown=cost_unknown(event),
         cost_estimated=cost_estimated(event),
+        deferred_tool_use=deferred_call(event),
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,
         prompt_id=prompt_id or None,

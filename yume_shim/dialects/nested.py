@@ -47,12 +47,14 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -145,7 +147,7 @@ class NestedDialect:
                 return self._answers.take_closing() + self._render(tagged)
 
     def _render(self, tagged: Tagged) -> list[Json]:
-        if tagged.parent_call_id is not None and _is_of_turn(tagged.event):
+        if tagged.parent_call_id is not None and (_is_of_turn(tagged.event) or self._hides(tagged)):
             return []
         event = tagged.event
         match event:
@@ -202,8 +204,14 @@ class NestedDialect:
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
                 from yume_shim.dialects.task_lines import nested_task_line
 
+                if isinstance(event, TaskNotification):
+                    self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
                 return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
-            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
+            case LimitsReported():
+                from yume_shim.dialects.limit_lines import nested_limits_line
+
+                return [nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
             case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured():
                 return []  # for flat hosts
@@ -243,7 +251,7 @@ class NestedDialect:
         """A question or an answer to the host."""
         match event:
             case ApprovalAsked():
-                return ask_line(event)
+                return ask_line(event, None if tagged.child is None else tagged.child.agent_id)
             case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
                 return question_line(event)
             case ApprovalWithdrawn() | QuestionWithdrawn():
@@ -305,10 +313,18 @@ class NestedDialect:
             case StateChanged():
                 return [state_line(event, session, uuid)]
             case Retrying() | CallDenied() | Notice() | InputRejected() | CommandRefused():
-                return [system_line(event, tagged.parent_call_id, session, uuid)]
+                agent_id = None if tagged.child is None else tagged.child.agent_id
+                return [system_line(event, tagged.parent_call_id, session, uuid, agent_id)]
             case ToolProgress():
                 beat = self._beats[event.call.id] = self._beats.get(event.call.id, -1) + 1
                 return [progress_line(event, beat, session, uuid)]
+
+    def _hides(self, tagged: Tagged) -> bool:
+        if tagged.child is None:
+            return False
+        from yume_shim.dialects.child_lines import is_hidden
+
+        return is_hidden(tagged.event, tagged.child)
 
     def _shows_request(self, event: RequestStarted, parent: str | None) -> bool:
         if parent is not None:

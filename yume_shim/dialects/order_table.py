@@ -18,9 +18,10 @@ R10 The session changes its id between turns only.
 R11 The history is compacted between turns or between the requests of one: `Compacting`, possibly retries,
     `CompactEnded`; `Compacted` follows it, in the turn that it was made for. A local command reports in its turn.
 R12 Prompts, notices, changes of mode or model and the answers to the host may come at any time.
-R13 A subagent's events carry its call as their parent and lie between the start and the finish of that call. They
-    follow R3 to R7, R9 and R11 among themselves, for each subagent alone. A subagent has no turn: it emits no
-    `TurnStarted`, `Interrupted`, `TurnFailed` or `TurnEnded`, and no response is open when its call finishes.
+R13 A subagent's events carry its call as their parent and lie between the start and the finish of that call; those
+    of one in the background between its `TaskStarted` and its `TaskNotification`. They follow R3 to R7, R9 and R11
+    among themselves, for each subagent alone. A subagent has no turn: it emits no `TurnStarted`, `Interrupted`,
+    `TurnFailed` or `TurnEnded`, and no response is open when its call, or its task, ends.
 
 For each state, the table gives the events that are legal and the state that follows. `order.py` counts what the table
 cannot express: indexes and call ids.
@@ -44,12 +45,14 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -124,6 +127,7 @@ ANY_TIME: frozenset[type] = frozenset(
         TaskNotification,
         TasksChanged,
         Notice,
+        LimitsReported,
         ModeChanged,
         ModelChanged,
         InputRejected,
@@ -135,6 +139,7 @@ ANY_TIME: frozenset[type] = frozenset(
         ServerMessage,
         ElicitationAsked,
         TrustAsked,
+        FileAsked,
         ServersChanged,
         CommandsChanged,
         HookAsked,

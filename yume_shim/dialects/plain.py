@@ -44,7 +44,7 @@ class TextDialect:
 def closing_text(event: TurnEnded) -> str:
     """The outcome of a turn as one text."""
     match event.outcome:
-        case "success" | "hook_stopped" | "stop_prevented" | "prompt_blocked":
+        case "success" | "hook_stopped" | "stop_prevented" | "tool_deferred" | "prompt_blocked":
             return event.text
         case "provider_error" | "auth_error":
             return error_text(event.failure) if event.failure is not None else event.text

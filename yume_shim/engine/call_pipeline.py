@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.outputs import Answer
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()
@@ -67,6 +67,7 @@ class CallPipeline:
         services: EngineServices,
         cancel: Cancel,
         spawn: Spawn | None = None,
+        launch: Launch | None = None,
         *,
         asker: str = CLAUDE,
         used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
@@ -74,12 +75,15 @@ class CallPipeline:
         """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
         that a call has used."""
         self._asker, self._used = asker, used
-        self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
+        self._services, self._toolbox, self._cancel = services, services.toolbox, cancel
+        self._spawn, self._launch = spawn, launch
         self.notes: list[str] = []
         self.instructions: list[str] = []
         """Instructions about files that calls have used; they follow all results."""
         self.stopped: str | None = None
         """Why hooks end the turn after these calls; None = they do not."""
+        self.deferred: ToolCall | None = None
+        """The call that a hook has left to the host: the turn ends after these calls."""
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
 
@@ -98,7 +102,7 @@ class CallPipeline:
         try:
             prepared = self._toolbox.prepare(call)
             before = self._before(prepared)
-            if before.input is not None and before.input != prepared.call.input:
+            if before.input is not None and before.input not in (prepared.call.input, prepared.shown_input):
                 prepared = self._prepare_again(prepared.call, before.input)
             prepared, decision = self._decide(prepared, before)
             return JudgedCall(call, prepared, decision)
@@ -193,12 +197,27 @@ class CallPipeline:
                 raise
             except Exception as error:
                 return failed_result(call, self._unexpected(call, error))
+        if decision.deferred:
+            self.deferred = self.deferred or call
+            return failed_result(call, ToolFailed(decision.message))
         self._services.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
+        if decision.interrupts:
+            raise HostStopped(call)
         return denied_result(call, decision.message)
 
+    def batch_ended(self, results: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        hooks = self._services.hooks()
+        if hooks is not None:
+            verdict = hooks.batch_ended(results, self._cancel)
+            self._note(verdict.notes)
+            self._stop(verdict.stop)
+
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        call = prepared.call
+        call, hooks = prepared.call, self._services.hooks()
         self._report_state("requires_action")
+        if hooks is not None:
+            hooks.host_asked(prepared)
         answer = self._ask_host(prepared, decision)
         self._report_state("running")
         if answer.verdict != "allow":
@@ -210,10 +229,10 @@ class CallPipeline:
 
     def _ask_host(self, prepared: PreparedCall, decision: Decision) -> Answer:
         """Ask and wait. A host that wants details reads what the call would change, and that the call still waits."""
-        services, call = self._services, prepared.call
+        services, call = self._services, replace(prepared.call, input=prepared.shown_input)
         if not services.settings.host.details:
             return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
-        decision = with_rules(decision, lambda: services.gate.exact_rule_for(call, prepared.spec))
+        decision = with_rules(decision, lambda: services.gate.exact_rule_for(prepared.call, prepared.spec))
         patch = services.preview(prepared, self._cancel) if services.preview is not None else None
         with Heartbeat(services, prepared, waiting=True):
             return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit, patch=patch)
@@ -254,7 +273,7 @@ class CallPipeline:
             self._services.emit(ModeChanged(gate.mode()))
 
     def _with_input(self, prepared: PreparedCall, given: Json | None) -> PreparedCall:
-        if given is None or given == prepared.call.input:
+        if given is None or given in (prepared.call.input, prepared.shown_input):
             return prepared
         return replace(self._prepare_again(prepared.call, given), confinement=prepared.confinement)
 
@@ -267,14 +286,16 @@ class CallPipeline:
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
         self.begun.add(prepared.call.id)
-        with Heartbeat(self._services, prepared):
+        with Heartbeat(self._services, prepared) as heartbeat:
             context = ToolContext(
                 prepared.call.id,
                 self._cancel,
                 spawn=self._spawn,
+                launch=self._launch,
                 confinement=prepared.confinement,
                 show_output=self._live(prepared.call),
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
+                report=heartbeat.report,
             )
             return self._toolbox.run(prepared, context)
 

@@ -7,7 +7,7 @@ import threading
 from yume_shim.engine.call_pipeline import CallPipeline, failed_result
 from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
-from yume_shim.types.errors import Cancelled, HostStopped
+from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolQueued, ToolStarted
 from yume_shim.types.outputs import CLAUDE
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.events import InterruptReason
     from yume_shim.types.models import Stop
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
 
 JOIN_SECONDS = 5.0
 """How long a stopped side-by-side call may take to give up its thread."""
@@ -37,6 +37,7 @@ class CallRunner:
         services: EngineServices,
         cancel: Cancel,
         spawn: Spawn | None = None,
+        launch: Launch | None = None,
         *,
         asker: str = CLAUDE,
         used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
@@ -44,7 +45,7 @@ class CallRunner:
         """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
         that a call has used."""
         self._services, self._cancel = services, cancel
-        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker, used=used)
+        self._pipeline = CallPipeline(services, cancel, spawn, launch, asker=asker, used=used)
         self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()
@@ -59,6 +60,11 @@ class CallRunner:
         if self._services.settings.host.details:
             for call in rest[1:]:
                 self._services.emit(ToolQueued(call))
+        if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
+            self._run_calls(rest[:-1], done)
+            self._start(rest[-1])
+            self._finish(failed_result(rest[-1], ToolFailed(rest[-1].stopped)), done)
+            return
         cut = self.repeats.cut(rest, stop)
         if cut is not None:
             self._run_calls(rest[:-1], done)
@@ -84,6 +90,15 @@ class CallRunner:
     def stopped(self) -> str | None:
         """Why hooks end the turn; None = they do not."""
         return self._pipeline.stopped
+
+    @property
+    def deferred(self) -> ToolCall | None:
+        """The call that a hook has left to the host."""
+        return self._pipeline.deferred
+
+    def batch_ended(self, done: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        self._pipeline.batch_ended(done)
 
     def take_notes(self) -> list[str]:
         """Remove and return the notes that hooks added for the model, and the instructions about files that were

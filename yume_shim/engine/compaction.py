@@ -202,7 +202,7 @@ class Compactor:
 
     def _book(self, usage: Usage) -> None:
         if usage != Usage():
-            self._conversation.tally.add(self.spec, usage)
+            self._conversation.tally.add(self.spec, usage, self._services.agent_id, self._services.agent_type)
 
     def _emit(self, event: Event) -> str:
         """Pass on retries and notices only: the host does not see the answer."""

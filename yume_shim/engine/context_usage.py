@@ -17,7 +17,7 @@ _COLOURS = {"system": "promptBorder", "tools": "inactive", "memory": "claude", "
 def context_usage(conversation: Conversation) -> dict[str, Any]:
     """Figures by part. What the provider counted last is the total; the parts are estimates."""
     services, spec = conversation.services, conversation.models.current()
-    offer = services.toolbox.offer(spec, services.settings.env)
+    offer = services.toolbox.offer(services.learned(spec), services.settings.env)
     tools = services.toolbox.specs() if offer is None else offer.specs
     if conversation.small:
         from yume_shim.engine.instructions import offered

@@ -42,11 +42,13 @@ class Conversation:
         session_id: str,
         fallback: Callable[[str], ModelSpec] | None = None,
         parent: Conversation | None = None,
+        chain: tuple[str, ...] | None = None,
     ) -> None:
-        """`parent` is set for a child: it has its own history and shares the parent's tally and budget."""
+        """`parent` is set for a child: it has its own history and shares the parent's tally and budget. `chain`: the
+        models that take over; None = those of the settings."""
         self.services = services
         self.session_id = session_id
-        self.models = ModelChoice(services, spec, fallback)
+        self.models = ModelChoice(services, spec, fallback, chain)
         self.options = HostOptions(services.settings)
         self._parent = parent
         self._reset()
@@ -96,6 +98,8 @@ class Conversation:
         self.beginning: object = None
         """System prompt, memory note and tools of the last request."""
         self.dropped_tokens = 0
+        self.pending_notes: tuple[str, ...] = ()
+        """Texts of hooks for the model that go up with the next prompt."""
         self.notices_given: set[str] = set()
         """Notices that are sent only once, and have been."""
 

@@ -45,7 +45,8 @@ class HookSeams:
             return PromptVerdict()
         text = "\n".join(block.text for prompt in prompts for block in prompt.blocks if isinstance(block, Text))
         verdict = hooks.prompt(text, cancel)
-        return replace(verdict, notes=(*notes, *verdict.notes))
+        left, self._conversation.pending_notes = self._conversation.pending_notes, ()
+        return replace(verdict, notes=(*notes, *left, *verdict.notes))
 
     def end(self) -> None:
         """Run the hooks of the session's end, if it has begun, for a limited time."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from yume_shim.types.effort import Effort
     from yume_shim.types.settings import Settings
 
 
@@ -30,6 +31,10 @@ class Options:
     output_style: str = "default"
     exclude_dynamic: bool = False
     """Facts about the machine are not in the system prompt."""
+    keeps_facts: bool = False
+    """A system prompt of an agent is followed by what every model is told about its surroundings."""
+    effort: Effort | None = None
+    """None = the settings'."""
 
 
 class HostOptions:

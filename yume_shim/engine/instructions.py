@@ -82,6 +82,7 @@ def _system(services: EngineServices, options: Options, around: Facts, *, small:
         small=small,
         coding=coding,
         dynamic=not options.exclude_dynamic,
+        with_facts=options.keeps_facts,
     )
 
 

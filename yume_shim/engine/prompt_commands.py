@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import Text
+from yume_shim.types.errors import ToolFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +20,20 @@ def command_texts(services: EngineServices, prompts: Sequence[UserInput], cancel
     for prompt in prompts:
         name, arguments = split_command(prompt)
         text = services.expand(name, arguments, cancel) if name and services.expand is not None else None
-        found += [] if text is None else [text]
+        if text is not None:
+            found += [text, *_ask_hooks(services, name, arguments, cancel)]
     return tuple(found)
+
+
+def _ask_hooks(services: EngineServices, name: str, arguments: str, cancel: Cancel) -> tuple[str, ...]:
+    """What hooks add to the command; raises ToolFailed if they stop it."""
+    hooks = services.hooks()
+    if hooks is None:
+        return ()
+    verdict = hooks.expanding("mcp_prompt" if name.startswith("mcp__") else "slash_command", name, arguments, cancel)
+    if verdict.blocked is not None:
+        raise ToolFailed(verdict.blocked)
+    return verdict.notes
 
 
 def split_command(prompt: UserInput) -> tuple[str, str]:

@@ -37,6 +37,8 @@ GUESS_SHARE = 0.02
 """Not if less than this part of the limit was estimated, and the rest counted by the provider."""
 MIN_WINDOW = 1_024
 """A refusal that names a smaller window is not believed."""
+MIN_TOOLS = 8
+"""The same for a number of tools: our own must still fit."""
 FRAME_ADVICE = (
     "the system prompt and the tools take about {frame} of {window} tokens: offer fewer tools (--tools), or give the "
     "server a larger context"
@@ -86,7 +88,11 @@ class Requests:
         self._use(self._services.learned(self._spec))
         return self._request(self._make_room())
 
-    def after_overflow(self, failure: Failure) -> Request | None:
+    def after_refusal(self, failure: Failure) -> Request | None:
+        """The request to send after one was refused for its size; None if nothing can be done. Raises Stopped."""
+        return self._after_overflow(failure) or self._after_tool_limit(failure)
+
+    def _after_overflow(self, failure: Failure) -> Request | None:
         """The request to send after one was refused as too long; None if nothing can be done. Raises Stopped."""
         settings = self._services.settings
         if failure.kind != "context_length":
@@ -102,6 +108,18 @@ class Requests:
                 return self._request(self.size())
         self._tried = "summary"
         return self._request(self.size()) if self._compact(full=True) else None
+
+    def _after_tool_limit(self, failure: Failure) -> Request | None:
+        """The request to send after one was refused for its number of tools: the others are deferred from now on. None
+        if the refusal is about something else, or fewer tools were offered already."""
+        most = 0 if failure.limits is None else failure.limits.max_tools
+        endpoint = self._spec.endpoint
+        if most < MIN_TOOLS or (endpoint.quirks.max_tools and endpoint.quirks.max_tools <= most):
+            return None
+        if len(self._tools()) <= most:
+            return None
+        self._use(replace(self._spec, endpoint=replace(endpoint, quirks=replace(endpoint.quirks, max_tools=most))))
+        return self._request(self._make_room())
 
     def explained(self, failure: Failure) -> Failure:
         """The failure, with advice if system prompt and tools alone fill most of the window that it names."""
@@ -321,6 +339,7 @@ class Requests:
 
     def _build(self, messages: tuple[Message, ...], max_tokens: int, reasoning_stale_before: int) -> Request:
         settings, conversation = self._services.settings, self._conversation
+        options = conversation.options.get()
         if reasoning_stale_before and self._spec.thinking == BOUND_REASONING:
             from yume_shim.context.stale_reasoning import without_reasoning
 
@@ -341,9 +360,9 @@ class Requests:
             system=conversation.system,
             tools=self._sent_tools,
             max_tokens=max_tokens,
-            effort=settings.model.effort,
+            effort=options.effort or settings.model.effort,
             thinking=settings.model.thinking,
-            thinking_budget=conversation.options.get().thinking_budget,
+            thinking_budget=options.thinking_budget,
             thinking_display=settings.model.thinking_display,
             session_id=conversation.session_id,
         )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.calls import PreparedCall
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.errors import Failure
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import Cost, ModelSpec, Request, Usage
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Hooks,
         Ids,
         Provider,
+        StreamWatcher,
     )
     from yume_shim.types.settings import Settings
 
@@ -94,5 +95,15 @@ class EngineServices:
     """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
+    watch: Callable[[Cancel], StreamWatcher] | None = None
+    """A watcher for the next answer; None = answers are not watched."""
+    open_tasks: Callable[[], BackgroundTasks] | None = None
+    """The registry of tasks, made for the first one; None = tasks are not reported here."""
     agent_id: str = ""
     """The child that these services belong to; "" = the session itself."""
+    agent_type: str = ""
+    """Its kind."""
+    agent_types: tuple[str, ...] | None = None
+    """The agents that this child may start; None = all."""
+    in_background: bool = False
+    """This child, or one above it, runs in the background."""

@@ -13,7 +13,6 @@ from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, S
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
-    ModelChanged,
     PromptWithdrawn,
     SessionEnding,
     SessionInfo,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.task_turns import TaskWait
+    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
@@ -100,6 +100,11 @@ class Session:
         """The session as it is now."""
         info = self._describe(self.spec, self._conversation.session_id)
         return replace(info, output_style=self._conversation.options.get().output_style)
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation, for questions beside it (`side_question.py`)."""
+        return self._conversation
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
@@ -174,10 +179,9 @@ class Session:
 
     def use_model(self, text: str) -> ModelSpec:
         """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        spec = self._resolve(text)
-        self._conversation.models.choose(spec)
-        self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
-        return spec
+        from yume_shim.engine.model_switch import switch_model
+
+        return switch_model(self._services, self._conversation, self._resolve(text), text)
 
     def use_thinking_budget(self, tokens: int | None) -> None:
         """Change the reasoning budget from the next request on."""
@@ -186,6 +190,14 @@ class Session:
     def apply_initialize(self, **given: Any) -> None:
         """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
         self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
+
+    def run_as(self, agent: AgentDefinition) -> None:
+        """Be this agent: its system prompt, unless the settings have one, and its effort. Called before `run`."""
+        options = self._conversation.options
+        if options.get().system_prompt is None:
+            options.change(system_prompt=agent.prompt, keeps_facts=True)
+        if agent.effort is not None:
+            options.change(effort=agent.effort)
 
     def output_styles(self) -> list[str]:
         """The output styles that a user can choose."""

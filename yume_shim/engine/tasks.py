@@ -45,6 +45,7 @@ class Task:
         self.stopped_by = ""
         """Who stopped it, as words for the model; "" = nobody."""
         self.over = threading.Event()
+        self.listeners: list[Callable[[], None]] = []
 
     def progress(self, description: str, last_tool: str, usage: TaskUsage) -> None:
         """Report what an agent is doing."""
@@ -57,6 +58,10 @@ class Task:
     def end(self, end: TaskEnd) -> None:
         """Report the end; a second one is ignored."""
         self._registry.end(self, end)
+
+    def then(self, call: Callable[[], None]) -> None:
+        """Call this when it has ended, at once if it has."""
+        self._registry.when_over(self, call)
 
     def wait(self, seconds: float) -> bool:
         """Wait for the end; False if the time is up first."""
@@ -142,7 +147,18 @@ class Tasks:
                     self._emit_list()
             if task.backgrounded and not self._closed:  # within the lock: who sees no running task finds its notice
                 self._deliver(TaskNotice(task.facts, end, urgent=not task.stopped_by))
+            listeners, task.listeners = task.listeners, []
         task.over.set()
+        for call in listeners:
+            call()
+
+    def when_over(self, task: Task, call: Callable[[], None]) -> None:
+        """Call this when the task has ended, at once if it has."""
+        with self._lock:
+            if task.ended is None:
+                task.listeners.append(call)
+                return
+        call()
 
     def report(self) -> None:
         """Print the list of background tasks."""

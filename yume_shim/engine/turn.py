@@ -54,6 +54,8 @@ class Turn:
         end = loop.run()
         if end.failure is not None:
             services.emit(TurnFailed(end.failure))
+            if (hooks := services.hooks()) is not None and end.outcome in ("provider_error", "auth_error"):
+                hooks.failed(end.failure, loop.text, self._cancel)
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
@@ -68,6 +70,7 @@ class Turn:
             usage=loop.usage,
             total_cost_usd=conversation.tally.total_usd(),
             model_usage=conversation.tally.by_model(),
+            agent_usage=conversation.tally.by_agent(),
             denials=tuple(loop.denials),
             stop_reason=loop.stop_reason,
             failure=end.failure,
@@ -76,6 +79,7 @@ class Turn:
             structured_output=loop.structured_output,
             user_uuids=user_uuids,
             info=self._info,
+            deferred=loop.deferred,
             origin=origin,
         )
         services.emit(ended)

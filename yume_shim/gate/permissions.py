@@ -112,6 +112,22 @@ class Permissions:
             )
         self._mode = known
 
+    def for_agent(self, mode: str) -> Permissions:
+        """The gate of an agent that asks for a mode of its own: the same rules and folders, and that mode if the
+        session is in mode default. Every other mode of the session counts for its agents too."""
+        if self._mode != "default" or not mode:
+            return self
+        import copy
+
+        self._book, self._hidden()  # both gates share them
+        made = copy.copy(self)
+        try:
+            made.set_mode(mode)
+        except BadLine as error:
+            self._log("warning", f"an agent keeps the session's permission mode: {error.message}")
+            return self
+        return made
+
     def _known(self, mode: str) -> str | None:
         """The mode without its alias; None if there is no such mode here."""
         mode = MODE_ALIASES.get(mode, mode)
@@ -206,22 +222,36 @@ class Permissions:
         message = wording.denied_unasked(spec.name, decision.message)
         return replace(decision, verdict="deny", message=message, reason_type="mode", suggestions=())
 
-    def _subject(self, call: ToolCall, spec: ToolSpec) -> FileCall | CommandCall | OtherCall:
+    def _subject(
+        self, call: ToolCall, spec: ToolSpec, book: RuleBook | None = None
+    ) -> FileCall | CommandCall | OtherCall:
         from yume_shim.gate.inputs import text_at
 
+        book = book or self._book
         command = text_at(call, spec.command_field)
         if spec.kind == "shell" and command is not None:
             from yume_shim.gate.command_calls import CommandCall
 
             base = self._shell_cwd() if self._shell_cwd is not None else ""
-            return CommandCall(command, spec, self._space, self._book, base)
+            return CommandCall(command, spec, self._space, book, base)
         if _judged_by_path(spec):
             from yume_shim.gate.file_calls import FileCall
 
-            return FileCall(call, spec, self._space, self._book)
+            return FileCall(call, spec, self._space, book)
         from yume_shim.gate.other_calls import OtherCall
 
-        return OtherCall(call, spec, self._book)
+        return OtherCall(call, spec, book)
+
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        """Whether this rule, taken as a deny rule, covers the call; None if the text is no rule."""
+        from yume_shim.gate.rulebook import RuleBook
+        from yume_shim.gate.rules import parse_rule
+        from yume_shim.types.settings import Rules
+
+        if parse_rule(rule) is None:
+            return None
+        book = RuleBook(Rules(deny=(rule,)), self._space, self._log)
+        return self._subject(call, spec, book).denied() is not None
 
     def hides(self, path: str) -> bool:
         """Whether a `Read` deny rule hides this path from the model, whoever reads it."""
@@ -233,6 +263,13 @@ class Permissions:
 
     def directories(self) -> tuple[str, ...]:
         return self._space.extra
+
+    def trust_rules(self, allow: tuple[str, ...]) -> None:
+        """Add allow rules of the settings: the host trusts the folder now."""
+        with self._lock:
+            self._rules = replace(self._rules, allow=(*self._rules.allow, *allow))
+            if self._rulebook is not None:
+                self._rulebook.add_written(allow)
 
     def apply(self, updates: tuple[Json, ...]) -> None:
         """Apply permission updates to this session, whatever their destination."""

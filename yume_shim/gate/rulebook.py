@@ -66,6 +66,14 @@ class RuleBook:
             if rule is not None:
                 self.add("allow", rule)
 
+    def add_written(self, allow: tuple[str, ...]) -> None:
+        """Add allow rules of the settings."""
+        rules = [rule for text in allow if (rule := parse_rule(text)) is not None]
+        self._entries["allow"] = [
+            *self._entries["allow"],
+            *(self._bind("allow", rule, remembered=False) for rule in rules),
+        ]
+
     def remove(self, behaviour: Behaviour, rule: Rule) -> None:
         """Remove a rule, wherever it came from."""
         self._entries[behaviour] = [entry for entry in self._entries[behaviour] if entry.rule != rule]

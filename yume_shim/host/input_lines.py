@@ -55,7 +55,7 @@ def parse_line(line: bytes, dialect: InputDialect) -> Command:
     if not stripped or (stripped == b"$" and dialect == "flat"):
         return Nothing()
     try:
-        return _command_of(_parse(stripped), dialect)
+        return _command_of(parse_json(stripped), dialect)
     except BadLine as bad:
         raise BadLine(bad.message, quote_line(stripped)) from None
 
@@ -66,7 +66,8 @@ def quote_line(line: bytes) -> str:
     return text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
 
 
-def _parse(line: bytes) -> Any:
+def parse_json(line: bytes) -> Any:
+    """The JSON value in this line, which is not nested too deep. Raises BadLine."""
     try:
         parsed = codec.loads(line)
     except ValueError as error:

@@ -77,6 +77,12 @@ class LineWriter:
                 self._poll = poll
         return bool(poll.poll(seconds * 1000))
 
+    def watch_reader(self) -> None:
+        """From now on notice that the host no longer reads, also while nothing is written."""
+        from yume_shim.host.reader_watch import watch_reader
+
+        watch_reader(self._fd, self._reader_gone)
+
     def drain(self, timeout: float) -> bool:
         """Wait until no other thread is inside a write; False if one still is."""
         free = self._lock.acquire(timeout=timeout)
@@ -106,6 +112,12 @@ class LineWriter:
         return escape_separators(codec.dumps(obj), self._wide) + b"\n"
 
     # ------------------------------------------------------------ bytes
+
+    def _reader_gone(self) -> None:
+        """Runs on the watching thread. Not under the lock: a write to a reader that has gone ends at once."""
+        known, self.gone = self.gone, True
+        if not known and self._on_gone is not None:
+            self._on_gone()
 
     def _send(self, data: bytes) -> None:
         with self._lock:

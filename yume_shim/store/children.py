@@ -18,7 +18,7 @@ from yume_shim.text.codec import dumps
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import SessionInfo
 
 

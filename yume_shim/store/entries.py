@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from yume_shim.store.answer_lines import Price
     from yume_shim.types.blocks import AssistantBlock, Json
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
 

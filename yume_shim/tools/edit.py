@@ -57,6 +57,10 @@ def edit_file(
         like, stale = text_files.Decoded(""), False
     else:
         data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
+        if state.host_files is not None:
+            from yume_shim.tools.files.host_text import current_data
+
+            data = current_data(data, target.path, state.host_files, context.cancel)
         if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ToolFailed(f"This tool cannot edit binary files: {shown}")
         like, stale = text_files.decode(data), state.ledger.changed(target.path, facts, data)

@@ -44,7 +44,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     new = text_files.plain(given["new_source"])
     name, kind, after = _edited(book, mode, given.get("cell_id", ""), new, given.get("cell_type", ""))
     context.cancel.check()
-    save(state, target, text_files.encode(after, like), shown, context)
+    save(state, target, text_files.encode(after, like), shown, context, by_host=False)
     structured: Json = {
         "new_source": new,
         "cell_type": kind,

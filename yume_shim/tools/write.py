@@ -32,6 +32,10 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     original, like = None, text_files.Decoded("")
     if target.facts.st_size <= text_files.MAX_TEXT_BYTES:
         data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
+        if state.host_files is not None:
+            from yume_shim.tools.files.host_text import current_data
+
+            data = current_data(data, target.path, state.host_files, context.cancel)
         refuse_changed(state, target.path, facts, data)
         like = text_files.decode(data)
         original = text_files.plain(like.text)
@@ -54,13 +58,28 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
         )
 
 
-def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str, context: ToolContext) -> None:
-    """Write the file and note in the ledger that the model knows its content; not in a dry run."""
+def save(
+    state: ToolState,
+    target: atomic_write.Target,
+    data: bytes,
+    shown: str,
+    context: ToolContext,
+    *,
+    by_host: bool = True,
+) -> None:
+    """Write the file and note in the ledger that the model knows its content; not in a dry run. `by_host`: a host that
+    writes files itself does it."""
     if context.dry:
         return
     if state.checkpoints is not None:
         state.checkpoints.keep(target.path)
-    facts = atomic_write.write_file(target, data, shown)
+    facts = None
+    if state.host_files is not None and by_host:
+        from yume_shim.tools.files.host_text import write_through
+
+        facts = write_through(target, data, shown, state.host_files, context.cancel)
+    if facts is None:
+        facts = atomic_write.write_file(target, data, shown)
     state.ledger.note(target.path, facts, data)
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.models import Usage
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from yume_shim.types.blocks import Message
+    from yume_shim.types.effort import Effort
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import Outcome
     from yume_shim.types.models import ModelSpec
-
-
-@value
-class Child:
-    """A child loop (a subagent). `call_id` is the call that started it: its events carry that as `parent_call_id`.
-    `parent_agent_id` is set if another child made that call."""
-
-    agent_id: str
-    call_id: str
-    agent_type: str = ""
-    description: str = ""
-    parent_agent_id: str = ""
+    from yume_shim.types.ports import Cancel, ToolSource
 
 
 @value
@@ -37,10 +32,34 @@ class ChildRequest:
     """None = the parent's."""
     tools: tuple[str, ...] | None = None
     """Names of the tools it may use; None = all of the parent's."""
+    without_tools: tuple[str, ...] = ()
+    """Names of tools that it may not use."""
+    agent_types: tuple[str, ...] | None = None
+    """The agents that it may start itself; None = all."""
     model: ModelSpec | None = None
     """None = the parent's model."""
+    same_provider: bool = False
+    """`model` counts only if it is at the parent's provider."""
+    fallback_models: tuple[str, ...] | None = None
+    """The models that take over when its model fails; None = those of the session."""
     max_turns: int | None = None
     """Model requests it may make; None = no limit of its own."""
+    effort: Effort | None = None
+    """None = the session's."""
+    permission_mode: str = ""
+    """The mode that it asks for; the gate decides whether it gets it. "" = the parent's."""
+    hooks: Mapping[str, Any] = NOTHING
+    """Hooks of its own, by event; they run besides those of the session."""
+    notes: tuple[str, ...] = ()
+    """Texts for its model that follow the prompt (skills)."""
+    open_tools: Callable[[Cancel], ToolSource | None] | None = None
+    """Starts tools that live as long as the child (servers of its definition). Never raises."""
+    close_tools: Callable[[], None] | None = None
+    """Ends them again."""
+    history: tuple[Message, ...] = ()
+    """What it said and read before: a message to an agent that has ended continues it."""
+    agent_id: str = ""
+    """The id of the agent that is continued; "" = a new one."""
 
 
 @value
@@ -56,3 +75,19 @@ class ChildResult:
     duration_ms: int
     failure: Failure | None = None
     limit: str = ""
+    last_usage: Usage = Usage()
+    """Of its last answer."""
+    tools_used: tuple[str, ...] = ()
+    """Their names, in the order of their first use."""
+    model: str = ""
+    transcript: str = ""
+    """The file that records it; "" = none."""
+
+
+@value
+class ChildLaunched:
+    """A child that runs in the background."""
+
+    agent_id: str
+    model: str
+    transcript: str = ""

@@ -18,12 +18,15 @@ from yume_shim.types.host_events import Pong as Pong
 from yume_shim.types.host_events import ResumeFailed as ResumeFailed
 from yume_shim.types.host_events import StartFailed as StartFailed
 from yume_shim.types.live_events import ContextMeasured as ContextMeasured
+from yume_shim.types.live_events import ProgressReport as ProgressReport
 from yume_shim.types.live_events import TodosChanged as TodosChanged
 from yume_shim.types.live_events import ToolOutputAdded as ToolOutputAdded
+from yume_shim.types.live_events import ToolProgress as ToolProgress
 from yume_shim.types.live_events import ToolQueued as ToolQueued
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
+from yume_shim.types.model_events import LimitsReported as LimitsReported
 from yume_shim.types.model_events import ModelEvent as ModelEvent
 from yume_shim.types.model_events import Notice as Notice
 from yume_shim.types.model_events import ResponseEnded as ResponseEnded
@@ -35,6 +38,7 @@ from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
 from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
+from yume_shim.types.side_events import FileAsked as FileAsked
 from yume_shim.types.side_events import HookAsked as HookAsked
 from yume_shim.types.side_events import HookEnded as HookEnded
 from yume_shim.types.side_events import HookNotice as HookNotice
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.child import Child
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
@@ -73,13 +78,14 @@ if TYPE_CHECKING:
         "structured_output_retries",
         "hook_stopped",
         "stop_prevented",
+        "tool_deferred",
         "prompt_blocked",
     ]
     InterruptReason = Literal["user", "signal", "shutdown", "priority"]
     Phase = Literal["idle", "streaming", "tools"]
 
 
-SUCCESSES = ("success", "hook_stopped", "stop_prevented", "prompt_blocked")
+SUCCESSES = ("success", "hook_stopped", "stop_prevented", "tool_deferred", "prompt_blocked")
 """Outcomes that are no errors."""
 
 
@@ -192,16 +198,6 @@ class ToolStarted:
     """A call starts. Its `input` is complete, with schema defaults."""
 
     call: ToolCall
-
-
-@value
-class ToolProgress:
-    """A call has been running or waiting for a while."""
-
-    call: ToolCall
-    elapsed_ms: int
-    waiting: bool = False
-    """It waits for the host's approval."""
 
 
 @value
@@ -327,6 +323,18 @@ class ModelUsage:
 
 
 @value
+class AgentUsage:
+    """What one agent has used of one model so far. Without an id: all agents over a limit together."""
+
+    agent_id: str
+    agent_type: str
+    model: str
+    provider: str
+    usage: Usage
+    cost_usd: float
+
+
+@value
 class TurnEnded:
     """A turn has ended. Emitted exactly once per turn, whatever happened."""
 
@@ -338,6 +346,7 @@ class TurnEnded:
     usage: Usage
     total_cost_usd: float
     model_usage: tuple[ModelUsage, ...] = ()
+    agent_usage: tuple[AgentUsage, ...] = ()
     denials: tuple[Denial, ...] = ()
     stop_reason: str | None = None
     failure: Failure | None = None
@@ -352,6 +361,8 @@ class TurnEnded:
     """The parts of a text that came in several (output limit, pause); `text` is all of them."""
     local_command: str = ""
     """The local command (`compact`, `clear`) that ran in place of a model's turn."""
+    deferred: ToolCall | None = None
+    """The call that a hook has left to the host."""
     origin: TaskOrigin | None = None
     """Set if the turn had no prompt of the host."""
 
@@ -401,6 +412,7 @@ EngineEvent = (
     | ServerMessage
     | ElicitationAsked
     | TrustAsked
+    | FileAsked
     | ServersChanged
     | CommandsChanged
     | HookAsked
@@ -421,3 +433,5 @@ class Tagged:
     uuid: str
     at: float
     parent_call_id: str | None = None
+    child: Child | None = None
+    """That subagent."""

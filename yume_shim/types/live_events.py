@@ -1,5 +1,6 @@
-"""Events for hosts that draw what happens while it happens: waiting calls, live output, how full the context is, the
-to-do list. Only the flat dialect shows them. Part of `types/events.py`, from which other modules import them."""
+"""Events for hosts that draw what happens while it happens: waiting calls, progress, live output, how full the context
+is, the to-do list. Most of them only the flat dialect shows. Part of `types/events.py`, from which other modules import
+them."""
 
 from __future__ import annotations
 
@@ -16,6 +17,27 @@ class ToolQueued:
     """A call of the answer waits until the calls before it have ended."""
 
     call: ToolCall
+
+
+@value
+class ProgressReport:
+    """How far a tool is, in units of its own."""
+
+    progress: float
+    total: float | None = None
+    message: str = ""
+
+
+@value
+class ToolProgress:
+    """A call has been running or waiting for a while, or reports how far it is."""
+
+    call: ToolCall
+    elapsed_ms: int
+    report: ProgressReport | None = None
+    """What the tool itself says; None = nothing but that it still runs."""
+    waiting: bool = False
+    """It waits for the host's approval."""
 
 
 @value

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Document, Image, Json, Text
     from yume_shim.types.confinement import Confinement
+    from yume_shim.types.events import ProgressReport
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.permission_records import PermissionUpdate
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
 
 
 @value
@@ -43,6 +44,8 @@ class ToolContext:
     """The real path that the gate decided on. The tool must open exactly that."""
     spawn: Spawn | None = None
     """Starts a child loop; None where no child may be started."""
+    launch: Launch | None = None
+    """Starts a child loop in the background; None where that is not possible."""
     confinement: Confinement | None = None
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
     show_output: Callable[[str, int], None] | None = None
@@ -51,6 +54,8 @@ class ToolContext:
     """Change nothing: only what the call would change is asked for."""
     verdict_on: Callable[[Json], str] | None = None
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
+    report: Callable[[ProgressReport], None] | None = None
+    """Tells the host how far the call is; reports that come too fast are dropped."""
 
 
 CLAUDE = "Claude"
@@ -76,6 +81,10 @@ class Decision:
     """Of a hook that allows the call: permission updates in the Claude shape, as the host's in `Answer`."""
     input: Json | None = None
     """Of a hook that allows the call: the input to run it with."""
+    deferred: bool = False
+    """Of a hook that denies the call: it is left to the host, and the turn ends."""
+    interrupts: bool = False
+    """Of a hook that denies the call: the turn is stopped, as when the host denies with `interrupt`."""
 
 
 @value

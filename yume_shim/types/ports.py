@@ -7,16 +7,19 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
-from yume_shim.types.children import ChildRequest, ChildResult
+from yume_shim.types.calls import (
+    PreparedCall,
+)
+from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
 from yume_shim.types.file_patch import FilePatch
+from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
-from yume_shim.types.memory import MemoryFile
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskUsage
+from yume_shim.types.watching import StreamStop
 
 Emit = Callable[[Event], str]
 """Sends an event out (store, dialect, stdout) and returns the uuid it was given. Safe from any thread."""
@@ -132,61 +135,16 @@ class ToolSource(Protocol):
         ...
 
 
-class Hooks(Protocol):
-    """Hooks at the seams of the engine. Methods about calls and `stopping` may raise Cancelled; the others never
-    raise."""
+class HostFiles(Protocol):
+    """Files through the host, which may hold unsaved text of them. Paths are resolved and judged. Safe from any
+    thread; both may raise Cancelled."""
 
-    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
-        """After validation and before the gate decides."""
+    def read(self, path: str, cancel: Cancel) -> str | None:
+        """The text as the host has it; None if it cannot say: then the file is read from disk."""
         ...
 
-    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
-        """After the tool ran; a failure is an output with `is_error`."""
-        ...
-
-    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
-        """Before the host is asked, or a call is denied because there is none; None = no opinion."""
-        ...
-
-    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
-        """Before the first prompt (startup, resume), after `/clear`, after a compaction; returns text for the model."""
-        ...
-
-    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
-        """Before a prompt runs."""
-        ...
-
-    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
-        """After a file of standing instructions was loaded."""
-        ...
-
-    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        """When the model is done with its answer `text`, in a turn or in a child; `active`: hooks have sent it back to
-        work already."""
-        ...
-
-    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
-        """Before a compaction; the reason why it must not happen, or None."""
-        ...
-
-    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
-        """After a compaction; returns text for the model."""
-        ...
-
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
-        """The same hooks for a child: for its calls, its start, and its end (`stopping`)."""
-        ...
-
-    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
-        """Before a child's first request, on the hooks of `for_agent`; returns text for the child's model."""
-        ...
-
-    def turn_ended(self) -> None:
-        """After each turn: what hooks have left running is ended."""
-        ...
-
-    def session_ended(self, reason: str, cancel: Cancel) -> None:
-        """After the last turn, and before `/clear`."""
+    def write(self, path: str, text: str, cancel: Cancel) -> bool:
+        """Have the host write the file; False if it does not: then the file is written to disk."""
         ...
 
 
@@ -200,6 +158,23 @@ class FileCheckpoints(Protocol):
     def rewind(self, prompt: str, *, dry_run: bool) -> Json:
         """Restore files as they were before that prompt; raises ToolFailed."""
         ...
+
+
+class CallCheck(Protocol):
+    """Says whether a call can succeed, from the first fields of its input."""
+
+    needs: tuple[str, ...]
+    """The fields that it looks at."""
+
+    def __call__(self, fields: Json, cancel: Cancel) -> str:
+        """Why the call cannot succeed; "" = it may. Reads what it needs once, if reading is permitted; never raises."""
+        ...
+
+
+class StreamWatcher(Protocol):
+    """Sees the events of one answer while it streams, and may stop it. The work per event is bounded."""
+
+    def see(self, event: ModelEvent) -> StreamStop | None: ...
 
 
 class Task(Protocol):
@@ -236,6 +211,10 @@ class Task(Protocol):
 
     def wait(self, seconds: float) -> bool:
         """Wait for its end; False if the time is up first."""
+        ...
+
+    def then(self, call: Callable[[], None]) -> None:
+        """Call this when it has ended, at once if it has."""
         ...
 
 
@@ -285,8 +264,17 @@ class Spawn(Protocol):
     def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult: ...
 
 
+class Launch(Protocol):
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it."""
+
+    def __call__(self, request: ChildRequest, call_id: str) -> ChildLaunched: ...
+
+
 class ChildOutput(Protocol):
     """Where the events of one child go: they carry the call id of their parent and go to a separate transcript."""
+
+    transcript: str
+    """The file that records it; "" = none."""
 
     def emit(self, event: Event) -> str: ...
 
@@ -317,8 +305,16 @@ class Gate(Protocol):
         Raises BadLine."""
         ...
 
+    def for_agent(self, mode: str) -> Gate:
+        """The gate of an agent whose definition names a mode: the same rules, its own mode where that is allowed."""
+        ...
+
     def directories(self) -> tuple[str, ...]:
         """The additional directories, for init."""
+        ...
+
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        """Whether this permission rule, taken as a deny rule, covers the call; None if the text is no rule."""
         ...
 
     def hides(self, path: str) -> bool:

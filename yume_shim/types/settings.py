@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.instruction_settings import PROMPT_SIZES as PROMPT_SIZES
+from yume_shim.types.instruction_settings import InstructionSettings as InstructionSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -11,11 +14,11 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.effort import Effort
+    from yume_shim.types.mcp_admission import McpAdmission
     from yume_shim.types.models import ThinkingMode
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]
-    PromptSize = Literal["auto", "small", "full"]
 
 SETTING_SOURCES = ("user", "project", "local")
 """The settings.json files, weakest first."""
@@ -28,8 +31,6 @@ AUTO_MODE = "auto"
 FLAT_MODES = ("interactive", "deny")
 """Permission modes of the flat dialect only."""
 MODE_ALIASES = {"manual": "default"}
-PROMPT_SIZES: tuple[PromptSize, ...] = ("auto", "small", "full")
-"""The short system prompt and few tools: for models with a small window, always, or never."""
 SANDBOXES = {"workspace": True, "workspace-nonet": False}
 """Sandboxes of Bash: name -> may it use the network?"""
 FLAT_LINE_BYTES = 98_304
@@ -103,6 +104,8 @@ class HostSettings:
     """Flat: show the arguments of calls as they stream (`--tool-use-deltas`)."""
     delta_interval: float = 0.0
     """Flat: seconds for which pieces of text are collected into one line (`--delta-interval`, milliseconds)."""
+    watch_streams: bool = False
+    """Answers that repeat themselves and edits that cannot match are stopped while they stream."""
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -203,34 +206,6 @@ class CredentialSettings:
 
 
 @value
-class InstructionSettings:
-    """What the model is instructed to do, and the shape its answer must have."""
-
-    system_prompt: str | None = None
-    append_system_prompt: str = ""
-    memory: bool = True
-    """Read CLAUDE.md files (`--bare` does not)."""
-    memory_names: tuple[str, ...] = ()
-    """Further file names that are read like CLAUDE.md (`memory_files` in the config file)."""
-    memory_excludes: tuple[str, ...] = ()
-    """Patterns of files that are not read (`claudeMdExcludes`)."""
-    memory_of_added: bool = False
-    """Read those of additional folders, too (CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD)."""
-    managed_folder: str = ""
-    """The administrator's folder, whose CLAUDE.md counts for everyone."""
-    output_style: str = "default"
-    style_folders: tuple[tuple[str, str], ...] = ()
-    """(prefix of the names, folder) of further style files, such as those of plugins."""
-    exclude_dynamic: bool = False
-    """Facts about the machine stand before the first prompt instead of in the system prompt
-    (`--exclude-dynamic-system-prompt-sections`)."""
-    prompt_size: PromptSize = "auto"
-    """The short system prompt and few tools: for models with a small window, always, or never."""
-    json_schema: Mapping[str, Any] | None = None
-    """The answer must fit this JSON Schema (`--json-schema`)."""
-
-
-@value
 class LimitSettings:
     """What a session may use up: turns, money, time."""
 
@@ -321,6 +296,9 @@ class PermissionSettings:
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()
+    allow_if_trusted: tuple[str, ...] = ()
+    variables_if_trusted: Mapping[str, str] = NOTHING
+    """More allow rules, and variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
     saved: tuple[str, ...] = ()
@@ -367,6 +345,8 @@ class McpServer:
     """A command that prints more headers as a JSON object."""
     waited_for: bool = False
     """The first turn waits for it as long as a connection may take; for others it waits a short time."""
+    problem: str = ""
+    """What is wrong with its description: it is not started, and its status is `failed` with this reason."""
 
     def __repr__(self) -> str:
         return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
@@ -377,12 +357,14 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """More sources, used if the host trusts the folder."""
+    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
     fail_closed: bool = False
     """A guard that fails refuses the call (`hooks.failClosed`)."""
     show_all: bool = False
     """Report hooks of all events (`--include-hook-events`)."""
+    http_urls: tuple[str, ...] | None = None
+    http_variables: tuple[str, ...] | None = None
+    """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
 
 
 @value
@@ -392,6 +374,8 @@ class McpSettings:
     servers: tuple[McpServer, ...] = ()
     servers_if_trusted: tuple[McpServer, ...] = ()
     """More servers, started if the host trusts the folder."""
+    admission: McpAdmission | None = None
+    """Servers that the host adds later must be admitted, too; None = all are."""
     connect_s: float = 30.0
     """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
     call_s: float = 600.0
@@ -443,5 +427,6 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
+    agents: AgentSettings = AgentSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

@@ -92,6 +92,16 @@ class TrustAsked:
 
 
 @value
+class FileAsked:
+    """A file tool reads or writes through the host, which may have unsaved text of the file. `path` is resolved and
+    judged; `text` None = read it."""
+
+    ask_id: str
+    path: str
+    text: str | None = None
+
+
+@value
 class HookAsked:
     """A hook of the host is called. `call_id` is the tool call it is about, or a fresh id."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, TableGate, answer, info, says
 from yume_shim.app.control_requests import ControlRequests
+from yume_shim.app.lazy_agents import LazyAgents
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.lazy_tasks import LazyTasks
@@ -15,6 +16,7 @@ from yume_shim.app.models import EndpointKeys
 from yume_shim.app.providers import Providers
 from yume_shim.engine.session import Session
 from yume_shim.host.control import ControlResponder
+from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import ControlAsk, EndOfInput, UserInput
 from yume_shim.types.errors import BadInvocation, BadLine
@@ -25,6 +27,7 @@ from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from yume_shim.app.mcp import McpParts
+    from yume_shim.extensions.agents.agent_tool import AgentTool
     from yume_shim.extensions.hooks.runner import HookServices
 
 PROFILES = {
@@ -57,6 +60,10 @@ def no_hooks() -> HookServices:
     raise AssertionError("these requests register no hook")
 
 
+def no_agents(_: object) -> AgentTool:
+    raise AssertionError("no agent is started here")
+
+
 class Host:
     """Asks, and reads the answers."""
 
@@ -77,6 +84,7 @@ class Host:
         self.keys = EndpointKeys(services.settings)
         providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
         self.tasks = LazyTasks(self.bench.emit, services.ids.uuid, lambda: self.session.notify)
+        self.agents = LazyAgents(AgentSettings(), no_agents, print, offered=True, background=True)
         requests = ControlRequests(
             *(
                 self.session,
@@ -87,6 +95,7 @@ class Host:
                 self.mcp,
                 self.hooks,
                 self.tasks,
+                self.agents,
                 models,
                 "2.1.325",
             ),

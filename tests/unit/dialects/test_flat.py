@@ -35,6 +35,7 @@ from yume_shim.types.events import (
     Notice,
     PartialKept,
     Pong,
+    ProgressReport,
     PromptTaken,
     RequestStarted,
     ResponseDropped,
@@ -263,6 +264,19 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
                 "tool_use_id": "call_1",
                 "tool_name": "Bash",
                 "elapsed_ms": 30_000,
+            }
+        ],
+    ),
+    "progress of the tool itself": (
+        ToolProgress(CALL, 1_400, ProgressReport(0.5)),
+        [
+            {
+                "type": "system",
+                "subtype": "progress",
+                "tool_use_id": "call_1",
+                "tool_name": "Bash",
+                "elapsed_ms": 1_400,
+                "progress": 0.5,
             }
         ],
     ),

@@ -239,7 +239,8 @@ def test_a_child_has_its_own_history_prompt_and_tools(tmp_path: Path) -> None:
     world.run()
     first, child, again, last = world.bench.provider.requests
     assert [spec.name for spec in first.tools] == ["Agent", "Look"]
-    assert (child.system, [spec.name for spec in child.tools]) == (("You look.",), ["Look"])
+    assert (child.system[0], child.system[1].split("\n")[0]) == ("You look.", "# Where you are")
+    assert [spec.name for spec in child.tools] == ["Look"]
     assert child.messages == (Message("user", (Text("look around"),)),)
     assert again.messages[:1] == child.messages
     assert last.messages[-1] == Message("user", (ToolResult("p1", "success: All seen.", is_error=False),))
@@ -342,15 +343,15 @@ def test_the_nesting_of_children_is_limited(tmp_path: Path) -> None:
     world = World(tmp_path, flat(), *deeper, *back)
     world.run()
     finished = [tagged.event for tagged in world.tagged if isinstance(tagged.event, ToolFinished)]
-    assert "agents may be nested 3 deep at most" in str(finished[0].result.content)
+    assert "No such tool available: Agent" in str(finished[0].result.content)
     assert [result.text for result in world.results] == ["back 0", "back 1", "back 2"]
     assert len(world.child_lines()) == MAX_DEPTH
 
 
 def test_an_engine_without_an_output_for_children_starts_none() -> None:
-    from yume_shim.engine.children import run_child
+    from yume_shim.engine.children import Children
 
     bench = Bench(ScriptedProvider())
     parent = Conversation(bench.services, SPEC, "s-1")
     with pytest.raises(ToolFailed, match="No agent can be started here"):
-        run_child(bench.services, parent, ChildRequest("x"), "p1", CancelSignal(), spec=SPEC, depth=1, denials=[])
+        Children(bench.services, parent, SPEC, 0, []).run(ChildRequest("x"), "p1", CancelSignal())

@@ -258,7 +258,7 @@ def test_an_end_that_the_model_has_read_is_not_told() -> None:
 def test_a_task_that_the_host_stopped_is_told_with_the_next_prompt() -> None:
     world = World(answer(says("Started.")), answer(says("I see.")))
     task = world.registry.begin(FACTS)
-    world.registry.launch(task, lambda each: (each.cancel.wait(20) and raises(Cancelled())(each)) or finished())
+    world.registry.launch(task, until_stopped)
     world.registry.stop("a1")
     world.say("next")
     world.run()

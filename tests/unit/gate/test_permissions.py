@@ -574,3 +574,30 @@ def test_a_disabled_bypass_cannot_be_switched_on(space: Path, mode: str) -> None
     with pytest.raises(BadLine, match="the settings disable it"):
         guard.set_mode(mode)
     assert guard.mode() == "default"
+
+
+@pytest.mark.parametrize("judged_before", [False, True])
+def test_rules_of_a_folder_count_from_the_moment_it_is_trusted(space: Path, judged_before: bool) -> None:
+    guard = gate(space, "default")
+    if judged_before:
+        assert decide(guard, "Bash", command="make all").verdict == "ask"
+    guard.trust_rules(("Bash(make *)", "not ( a rule"))
+    assert decide(guard, "Bash", command="make all").verdict == "allow"
+    assert decide(guard, "Bash", command="rm all").verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "covers"),
+    [
+        ("Bash(git *)", True),
+        ("Bash", True),
+        ("Bash(ls *)", False),
+        ("Read", False),
+        ("Bash((", None),
+        ("", None),
+    ],
+)
+def test_whether_a_rule_covers_a_call(space: Path, rule: str, covers: bool | None) -> None:
+    """What a hook's `if` asks: a part of a command is enough, as for a deny rule."""
+    call = ToolCall("c1", "Bash", {"command": "cd sub && git push"})
+    assert gate(space, "bypassPermissions").covers(rule, call, SPECS["Bash"]) is covers

@@ -10,22 +10,26 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.dialects.records.live_records import Patch, ResultImage
-    from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Origin
+    from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Limit, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
 
 class FlatLine(Record):
-    """The last field of every line: the call whose subagent caused it, left out for the main conversation."""
+    """The last fields of every line: the call whose agent caused it, and that agent; left out for the main
+    conversation."""
 
     parent_tool_use_id: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
-def set_parent(lines: Iterable[Json], parent: str) -> None:
-    """Mark lines as those of a subagent."""
+def set_parent(lines: Iterable[Json], parent: str, agent_id: str) -> None:
+    """Mark lines as those of an agent."""
     for line in lines:
         line["parent_tool_use_id"] = parent
+        if agent_id:
+            line["agent_id"] = agent_id
 
 
 # ---------------------------------------------------------------- the answer
@@ -98,13 +102,14 @@ class UsageLine(UsageFields, FlatLine):
 
 @record
 class ToolUseLine(FlatLine):
-    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's
-    `usage`."""
+    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`.
+    `input_truncated`: the call was stopped while the model wrote it; `input` has the fields that were complete."""
 
     type: Literal["tool_use"] = "tool_use"
     id: str
     name: str
     input: Json
+    input_truncated: Literal[True] | None = ABSENT
 
 
 @record
@@ -122,7 +127,8 @@ class ToolResultLine(FlatLine):
 
 @record
 class ProgressLine(FlatLine):
-    """A tool is still running, or its call waits for an approval; sent at a fixed interval."""
+    """A tool is still running, or its call waits for an approval; sent at a fixed interval, and with `progress` when
+    the tool says how far it is."""
 
     type: Literal["system"] = "system"
     subtype: Literal["progress"] = "progress"
@@ -130,6 +136,9 @@ class ProgressLine(FlatLine):
     tool_name: str
     elapsed_ms: int
     waiting_for: Literal["approval"] | None = ABSENT
+    progress: float | None = ABSENT
+    total: float | None = ABSENT
+    message: str | None = ABSENT
 
 
 @record
@@ -186,8 +195,9 @@ class InitLine(FlatLine):
 
 @record
 class McpLine(FlatLine):
-    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session,
-    `commands` the prompts of servers: a prompt `/NAME words` runs one."""
+    """The MCP servers changed: one connected, failed, or changed its tools. `servers` are
+    `{name, status, source, error?}`, `tools` all tools of the session, `commands` the prompts of servers: a prompt
+    `/NAME words` runs one."""
 
     type: Literal["system"] = "system"
     subtype: Literal["mcp"] = "mcp"
@@ -326,6 +336,15 @@ class InterruptLine(FlatLine):
 
 
 @record
+class RateLimitsLine(FlatLine):
+    """Rate limits that the provider has told, the most used one first; sent when they have changed by a good part."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["rate_limits"] = "rate_limits"
+    limits: list[Limit]
+
+
+@record
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
     estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the
@@ -345,8 +364,10 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
+    deferred_tool_use: DeferredCall | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
     prompt_id: str | None = ABSENT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.dialects.records import (
+    acp_records,
     flat_records,
     live_records,
     nested_records,
@@ -52,6 +53,7 @@ FLAT: tuple[type[Record], ...] = (
     flat_records.RetryLine,
     flat_records.ErrorLine,
     flat_records.InterruptLine,
+    flat_records.RateLimitsLine,
     flat_records.ResultLine,
     flat_records.MessageStopLine,
     shared_records.ControlResponse,
@@ -88,8 +90,21 @@ NESTED: tuple[type[Record], ...] = (
     nested_records.CommandLifecycleLine,
     nested_records.ConversationResetLine,
     nested_records.ToolProgressLine,
+    nested_records.RateLimitLine,
     nested_records.TranscriptMirrorLine,
     shared_records.ControlResponse,
     shared_records.Pong,
 )
 RECORDS = {"flat": FLAT, "nested": NESTED}
+ACP: tuple[type[Record], ...] = (
+    acp_records.SessionUpdate,
+    acp_records.CancelRequest,
+    acp_records.PermissionRequest,
+    acp_records.ReadFileRequest,
+    acp_records.WriteFileRequest,
+    acp_records.ElicitationRequest,
+    acp_records.SessionState,
+    acp_records.PromptAnswer,
+    acp_records.PromptFailure,
+)
+"""What `yume-shim acp` prints besides: the protocol of others, so no schema of ours is made of it."""

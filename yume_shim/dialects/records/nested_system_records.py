@@ -107,6 +107,7 @@ class PermissionDeniedLine(ChildSystemLine):
     message: str
     decision_reason_type: str | None = ABSENT
     decision_reason: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
 @record

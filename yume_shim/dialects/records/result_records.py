@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 
 @record
+class DeferredCall(Record):
+    """The call that a hook has left to the host: it has not run."""
+
+    id: str
+    name: str
+    input: Json
+
+
+@record
 class PermissionDenial(Record):
     """A call of the turn that was refused."""
 
@@ -44,6 +53,22 @@ class ModelFigures(Record):
     canonicalModel: str
     provider: str | None = ABSENT
     costBasis: Literal["unknown", "list_price"] | None = ABSENT
+
+
+@record
+class AgentFigures(Record):
+    """Tokens and cost of one agent at one model, in this process. `agent_id` is absent for the sum of the agents that
+    are too many to be listed."""
+
+    agent_id: str | None = ABSENT
+    agent_type: str | None = ABSENT
+    model: str
+    provider: str
+    inputTokens: int
+    outputTokens: int
+    cacheReadInputTokens: int
+    cacheCreationInputTokens: int
+    costUSD: float
 
 
 @record
@@ -90,6 +115,7 @@ class TurnFigures(Record):
     total_cost_usd: float
     usage: ResultUsage
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     permission_denials: list[PermissionDenial]
     result_index: int
     cost_unknown: Literal[True] | None = ABSENT
@@ -120,6 +146,7 @@ class ResultEnd(Record):
     terminal_reason: str | None = ABSENT
     origin: Origin | None = ABSENT
     local_command: str | None = ABSENT
+    deferred_tool_use: DeferredCall | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
     user_message_uuid: str | None = ABSENT

@@ -45,6 +45,19 @@ class Pong(Record):
 
 
 @record
+class Limit(Record):
+    """One rate limit. `kind`: what is counted (`requests`, `tokens`, `five_hour` …). `utilization` is the used share, 0
+    to 1; `resets_at` in seconds since 1970."""
+
+    kind: str
+    status: Literal["allowed", "allowed_warning", "rejected"]
+    limit: int | None = ABSENT
+    remaining: int | None = ABSENT
+    utilization: float | None = ABSENT
+    resets_at: int | None = ABSENT
+
+
+@record
 class Origin(Record):
     """Why a turn began without a prompt of the host: the task `task_id` has ended."""
 

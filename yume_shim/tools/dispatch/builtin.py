@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import BackgroundTasks, Cancel, Confiner, FileCheckpoints
+    from yume_shim.types.ports import BackgroundTasks, Cancel, Confiner, FileCheckpoints, HostFiles
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -43,10 +43,12 @@ def open_builtin_tools(
     search: Search | None = None,
     tasks: Callable[[], BackgroundTasks] | None = None,
     secrets: Sequence[str] = (),
+    host_files: HostFiles | None = None,
 ) -> BuiltinTools:
     """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
-    `tasks` opens the registry of background commands. `secrets` are removed from saved outputs."""
+    `tasks` opens the registry of background commands. `secrets` are removed from saved outputs.
+    `host_files`: text files are read and written through the host."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -62,6 +64,7 @@ def open_builtin_tools(
         secrets if settings.credentials.redact_output else None,
     )
     state.tasks = tasks
+    state.host_files = host_files
     if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(
@@ -105,13 +108,13 @@ class BuiltinTools:
         """Ends processes that outlive this program."""
         return self._state.orphan_watcher
 
-    def save_output(self, call_id: str, data: bytes) -> str:
-        """Save an output that is too long to show, without keys if it is text; returns its path. Raises OSError."""
+    def save_output(self, call_id: str, data: bytes, ending: str) -> str:
+        """Save an output that cannot be shown, without keys if it is text; returns its path. Raises OSError."""
         try:
             data = self._state.scratch.redact(data.decode("utf-8")).encode("utf-8")
         except UnicodeDecodeError:
             pass  # a binary file
-        handle, path = self._state.scratch.new_file(call_id, ".txt")
+        handle, path = self._state.scratch.new_file(call_id, ending)
         with open(handle, "wb") as file:
             file.write(data)
         return path
@@ -208,6 +211,12 @@ class BuiltinTools:
     def checkpoints(self) -> FileCheckpoints | None:
         """Set where the host wants to rewind files."""
         return self._state.checkpoints
+
+    def edit_problem(self, path: str, old: str, judged: str, cancel: Cancel) -> str:
+        """Why an Edit of this text must fail; "" = it may succeed."""
+        from yume_shim.tools.edit_check import edit_problem
+
+        return edit_problem(path, old, self._state, judged, cancel)
 
     def closing(self) -> None:
         """The session ends: commands that are stopped from now on get little time."""

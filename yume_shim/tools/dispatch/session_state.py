@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.shell.wall import Wall
     from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
-    from yume_shim.types.ports import BackgroundTasks, Cancel
+    from yume_shim.types.ports import BackgroundTasks, Cancel, HostFiles
 
     Log = Callable[[str, str], None]
     Search = Callable[[Json, Cancel], str]
@@ -117,6 +117,8 @@ class ToolState:
         """The session ends: commands get little time to end by themselves."""
         self.checkpoints: Checkpoints | None = None
         """Set if the host wants to rewind files."""
+        self.host_files: HostFiles | None = None
+        """Set if text files are read and written through the host."""
 
     def resolve(self, path: str) -> str:
         """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths

@@ -54,6 +54,8 @@ class BackgroundCommand:
         self.shown_bytes = 0
         """Bytes of the output file."""
         self.killed = False
+        self.begun = b""
+        """What it had printed when it was moved into the background."""
 
     def status(self) -> str:
         """running, completed or killed."""
@@ -141,6 +143,16 @@ class ShellSession:
             sink.feed(b"")
             made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE, confinement))
             self.background[name] = made
+            return made
+
+    def adopt(self, name: str, command: str, running: ProcessGroup) -> BackgroundCommand | None:
+        """Let a command that was started in the foreground go on in the background, under `name` or a new one; None if
+        too many do."""
+        with self._lock:
+            if sum(not shell.running.ended.is_set() for shell in self.background.values()) >= MAX_BACKGROUND:
+                return None
+            made = BackgroundCommand(name or self.new_id(), command, running)
+            self.background[made.id] = made
             return made
 
     def new_id(self) -> str:

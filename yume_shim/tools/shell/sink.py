@@ -75,6 +75,19 @@ class Sink:
             if self._handle >= 0:
                 self._save(data)
 
+    def save_from_start(self) -> bytes:
+        """Write everything to a file from now on, also what is only in memory. Returns the first part."""
+        with self._lock:
+            head = bytes(self._head)
+            if self._handle < 0 and not self.lost and not self._closed:
+                try:
+                    self._handle, self.path = self._open_file()
+                except OSError as error:
+                    self.lost = error.strerror or str(error)
+                else:
+                    self._save(head)
+            return head
+
     def finish(self) -> bytes:
         """Ignore further output. Returns the first part; `path` names the file if there is one."""
         with self._lock:

@@ -1,0 +1,57 @@
+"""Joins agents with the rest of the program: models, servers, skills; and finds the agent of the main loop."""
+
+from __future__ import annotations
+
+from yume_shim.engine.toolbox import ToolLimit
+from yume_shim.extensions.agents.agent_tool import AgentServices, AgentTool
+from yume_shim.types.agent_offer import agent_spec
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from yume_shim.app.start import Startup
+    from yume_shim.extensions.agents.agent_list import AgentList
+    from yume_shim.types.agents import AgentDefinition
+    from yume_shim.types.models import ToolSpec
+    from yume_shim.types.settings import Settings
+
+MODEL_VARIABLE = "CLAUDE_CODE_SUBAGENT_MODEL"
+
+
+def agent_tool(startup: Startup, agents: AgentList, *, background: bool) -> AgentTool:
+    """The tool, with what it needs from the rest of the program."""
+    return AgentTool(
+        AgentServices(
+            agents=agents,
+            resolve=startup.models.switch_to,
+            log=startup.log,
+            background=background,
+            model=startup.settings.env.get(MODEL_VARIABLE, ""),
+        )
+    )
+
+
+def offered_to(agent: AgentDefinition, specs: Sequence[ToolSpec], *, agents: bool) -> tuple[str, ...]:
+    """The names of these tools that the agent may use, and of the tool Agent."""
+    limit = ToolLimit(agent.tools, agent.disallowed_tools)
+    offered = (*specs, *((agent_spec("", background=False),) if agents else ()))
+    return tuple(spec.name for spec in offered if limit.allows(spec))
+
+
+def main_agent(settings: Settings, note: Callable[[str], None], *, flat: bool) -> AgentDefinition | None:
+    """The agent that the main loop runs as. Raises BadInvocation if a flag names one that does not exist; with lines of
+    the Claude CLI's form as input the session runs without it, as there."""
+    from yume_shim.extensions.agents.agent_list import AgentList
+
+    agents = AgentList(settings.agents, note)
+    name = settings.agents.main
+    found = agents.get(name)
+    if found is not None:
+        return found
+    message = f"agent '{name}' not found. Available agents: {', '.join(agents.names())}"
+    if settings.agents.main_required and (flat or settings.host.input_format != "lines"):
+        raise BadInvocation(f"Error: {message}")
+    note(message)
+    return None
