@@ -2,7 +2,7 @@
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
-docs/protocol/flat.md from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
+docs/protocol/ from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
 yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
 the protected names from yume_shim/types/protected_names.py.
 """
@@ -15,7 +15,7 @@ import os
 import sys
 
 import _venv
-import flat_tables
+import protocol_pages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ def main() -> int:
             "families": families(),
             "thresholds": thresholds(),
         },
-        os.path.join("docs", "protocol", "flat.md"): {
-            "lines out": flat_tables.lines_out(),
-            "objects": flat_tables.objects(),
-        },
+        **{os.path.join("docs", "protocol", name): found for name, found in protocol_pages.sections().items()},
         os.path.join("docs", "settings.md"): {"settings": settings(), "keys of settings.json": settings_keys()},
         os.path.join("docs", "hooks.md"): {"hook events": hook_events()},
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},

@@ -28,6 +28,7 @@ MAY_IMPORT_HEAVY = {
         "cli/commands.py",
         "cli/session_commands.py",
         "cli/models_command.py",
+        "cli/protocol_commands.py",
         "cli/mcp_command.py",
     ),
 }

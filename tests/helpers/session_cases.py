@@ -266,11 +266,13 @@ def _blank(data: bytes, known: Mapping[str, str]) -> bytes:
 
 
 def _transcripts(home: Path) -> dict[str, bytes]:
-    """session.jsonl, then session-2.jsonl … where one process wrote several."""
-    found = sorted((home / ".claude" / "projects").glob("*/*.jsonl"))
+    """session.jsonl, then session-2.jsonl … where one process wrote several; session-agent-1.jsonl … of its agents."""
+    projects = home / ".claude" / "projects"
+    found = sorted(projects.glob("*/*.jsonl"))
+    agents = sorted(projects.glob("*/*/subagents/agent-*.jsonl"))
     return {
         f"session{f'-{place}' if place > 1 else ''}.jsonl": path.read_bytes() for place, path in enumerate(found, 1)
-    }
+    } | {f"session-agent-{place}.jsonl": path.read_bytes() for place, path in enumerate(agents, 1)}
 
 
 def _write_tree(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -158,3 +158,21 @@ def test_hooks(world: HostWorld, modules: Path) -> None:
     assert seen["results"][0][0] is True
     assert "no touching" in str(seen["results"][0][1])
     assert not (world.cwd / "made.txt").exists()
+
+
+def test_an_agent_of_the_options(world: HostWorld, modules: Path) -> None:
+    (world.cwd / "kettle.txt").write_text("sencha\n", "utf-8")
+    given = {"description": "look", "prompt": "Look.", "subagent_type": "scout", "run_in_background": False}
+    world.serve(
+        [call("Agent", **given)],
+        [say("I look."), call("Read", file_path="kettle.txt")],
+        [say("Sencha.")],
+        [say("The scout found sencha.")],
+    )
+    seen = tell("agents", world, modules)
+    names = ["Explore", "general-purpose", "Plan", "scout"]
+    assert (seen["known"], seen["init"]) == (names, names)
+    assert seen["tasks"] == ["task_started", "task_progress", "task_updated", "task_notification"]
+    assert seen["texts"] == ["I look.", "Sencha.", "The scout found sencha."]
+    assert (seen["calls"], seen["parents"]) == (["Agent", "Read"], 5)
+    assert [row["agent_type"] for row in seen["result"]["agentUsage"]] == ["scout"]

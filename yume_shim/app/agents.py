@@ -11,7 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.app.agent_servers import AgentServers
+    from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.start import Startup
+    from yume_shim.engine.session import Session
     from yume_shim.extensions.agents.agent_list import AgentList
     from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.models import ToolSpec
@@ -20,8 +23,14 @@ if TYPE_CHECKING:
 MODEL_VARIABLE = "CLAUDE_CODE_SUBAGENT_MODEL"
 
 
-def agent_tool(startup: Startup, agents: AgentList, *, background: bool) -> AgentTool:
+def agent_tool(startup: Startup, agents: AgentList, mcp: LazyMcp, *, background: bool) -> AgentTool:
     """The tool, with what it needs from the rest of the program."""
+
+    def open_servers(agent: AgentDefinition) -> AgentServers:
+        from yume_shim.app.agent_servers import AgentServers
+
+        return AgentServers(agent, mcp.open(), startup.log)
+
     return AgentTool(
         AgentServices(
             agents=agents,
@@ -29,6 +38,8 @@ def agent_tool(startup: Startup, agents: AgentList, *, background: bool) -> Agen
             log=startup.log,
             background=background,
             model=startup.settings.env.get(MODEL_VARIABLE, ""),
+            runs_hooks=startup.settings.agents.hooks,
+            open_servers=open_servers,
         )
     )
 
@@ -38,6 +49,13 @@ def offered_to(agent: AgentDefinition, specs: Sequence[ToolSpec], *, agents: boo
     limit = ToolLimit(agent.tools, agent.disallowed_tools)
     offered = (*specs, *((agent_spec("", background=False),) if agents else ()))
     return tuple(spec.name for spec in offered if limit.allows(spec))
+
+
+def run_as(session: Session, agent: AgentDefinition, settings: Settings) -> None:
+    """Make the session run as this agent: its effort, and its system prompt unless a flag gives one."""
+    if settings.instructions.system_prompt is None:
+        session.apply_initialize(system_prompt=agent.prompt, keeps_facts=True)
+    session.apply_initialize(effort=agent.effort)
 
 
 def main_agent(settings: Settings, note: Callable[[str], None], *, flat: bool) -> AgentDefinition | None:

@@ -59,7 +59,16 @@ class LazyHooks:
                 self._sources += sources
                 self._load()
 
+    def with_own(self, table: Mapping[str, Any], agent_type: str) -> Hooks:
+        """The hooks as they are now, and those of an agent's definition. The end of an agent is `Stop` for them."""
+        own = {"SubagentStop" if event == "Stop" else event: groups for event, groups in table.items()}
+        with self._lock:
+            return self._made_hooks(((f"agent {agent_type}", own),))
+
     def _load(self) -> None:
+        self._hooks = self._made_hooks()
+
+    def _made_hooks(self, more: tuple[tuple[str, Mapping[str, Any]], ...] = ()) -> Hooks:
         from yume_shim.extensions.hooks.event_table import why_not_fired
         from yume_shim.extensions.hooks.reading import hooks_of_host, hooks_of_settings
         from yume_shim.extensions.hooks.runner import HookRunner
@@ -68,7 +77,7 @@ class LazyHooks:
         from yume_shim.types.value import replace
 
         services = self._made = self._made or self._services()
-        found = [hook for name, data in self._sources for hook in hooks_of_settings(data, name)]
+        found = [hook for name, data in (*self._sources, *more) for hook in hooks_of_settings(data, name)]
         found += hooks_of_host(self._host_table) if self._host_table is not None else ()
         if self._host_problem:
             found.append(Hook("PreToolUse", source="host", problem=f"the hooks of the host: {self._host_problem}"))
@@ -79,4 +88,4 @@ class LazyHooks:
                 services.log("warning", f"hooks of the event {hook.event!r} are not run: {why}")
             elif hook.problem:
                 services.log("warning", f"a {hook.event} hook is not run: {hook.problem}")
-        self._hooks = SessionHooks(HookRunner(found, services))
+        return SessionHooks(HookRunner(found, services))

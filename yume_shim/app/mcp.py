@@ -55,26 +55,24 @@ class McpParts:
         self._telling = threading.Lock()
         self._told: tuple[Json, ...] | None = None
         """The commands that the host knows; None = it has not asked for them."""
-        self.servers = McpServers(
-            settings.mcp.servers,
-            McpServices(
-                cwd=settings.cwd,
-                env=tools.environment,
-                roots=lambda: (settings.cwd, *gate.directories()),
-                host=host,
-                watcher=tools.orphan_watcher,
-                log=log,
-                changed=self._on_change,
-                elicit=self._elicit,
-                save=tools.save_output,
-                connect_s=settings.mcp.connect_s,
-                call_s=settings.mcp.call_s,
-                lifetime=self.lifetime,
-                record=self._tape if settings.network.record else None,
-                replayed=self._cassette(),
-            ),
-            settings.mcp.output_tokens,
+        self.services = McpServices(
+            cwd=settings.cwd,
+            env=tools.environment,
+            roots=lambda: (settings.cwd, *gate.directories()),
+            host=host,
+            watcher=tools.orphan_watcher,
+            log=log,
+            changed=self._on_change,
+            elicit=self._elicit,
+            save=tools.save_output,
+            connect_s=settings.mcp.connect_s,
+            call_s=settings.mcp.call_s,
+            lifetime=self.lifetime,
+            record=self._tape if settings.network.record else None,
+            replayed=self._cassette(),
         )
+        self.max_tokens = settings.mcp.output_tokens
+        self.servers = McpServers(settings.mcp.servers, self.services, self.max_tokens)
         if settings.permissions.prompt_tool.startswith("mcp__"):
             self.servers.hide(settings.permissions.prompt_tool)
 

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from yume_shim.app.mcp import McpParts
+    from yume_shim.app.model_requests import ModelParts
+    from yume_shim.app.session_requests import SessionParts
     from yume_shim.app.start import Startup
     from yume_shim.app.trust_question import TrustQuestion
     from yume_shim.extensions.agents.agent_list import AgentList
     from yume_shim.extensions.agents.agent_tool import AgentTool
     from yume_shim.extensions.hooks.runner import HookServices
+    from yume_shim.host.control import ControlResponder
     from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
@@ -115,6 +118,7 @@ class Program:
         self._trust_question = self._open_trust_question()
         self._providers = Providers(settings, startup.keys, startup.ids, startup.clock, startup.log)
         self._store: JsonlStore | None = None
+        self._responder: ControlResponder | None = None
         self._session = self._open_session()
         self._output.host_gone.then(self._on_host_gone)
 
@@ -137,6 +141,7 @@ class Program:
             await_tools=self._await_tools,
             expand=self._mcp.expand,
             hooks=self._hooks.get,
+            own_hooks=self._hooks.with_own,
             learned=self._providers.learned,
             count=self._providers.count,
             preview=self._tools.preview,
@@ -152,7 +157,9 @@ class Program:
         if opened.stored is not None:
             session.restore(opened.stored.history, opened.stored.used, opened.stored.counted)
         if startup.agent is not None:
-            session.run_as(startup.agent)
+            from yume_shim.app.agents import run_as
+
+            run_as(session, startup.agent, self._settings)
         return session
 
     def run(self) -> None:
@@ -178,12 +185,18 @@ class Program:
         if self._startup.flat and self._host is None:  # a Claude form finishes its turn without a reader
             self._output.writer.watch_reader()
         try:
+            if self._settings.session.name:
+                from yume_shim.types.events import TitleChanged
+
+                self._emit(TitleChanged(self._settings.session.name))
             one_at_a_time()
             if self._settings.host.input_format == "lines":
                 self._read_lines()
             else:
                 self._read_prompt()
             self._session.run()
+            if self._responder is not None:
+                self._responder.finish(lambda: self._session.leaving)
         finally:
             self._questions.close()
             self._tools.closing()
@@ -250,17 +263,39 @@ class Program:
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
             end_session=lambda: self._stop("shutdown"),
+            session_parts=self._session_parts,
+            model_parts=self._model_parts,
         )
+        self._responder = responder = ControlResponder(self._emit, requests.handlers(), self._log)
         commands = HostCommands(
             self._session,
             self._questions,
             self._gate,
-            ControlResponder(self._emit, requests.handlers(), self._log),
+            responder,
             self._emit,
             flat=self._startup.flat,
             replay=self._settings.host.replay_user_messages,
         )
         LineReader(STDIN, commands.take_line, commands.end, commands.take_long).start()
+
+    def _session_parts(self) -> SessionParts:
+        from yume_shim.app.session_requests import SessionParts
+
+        folder = os.path.dirname(self._startup.opened.transcript)
+        return SessionParts(self._session, self._settings, self._emit, self._startup.ids, folder)
+
+    def _model_parts(self) -> ModelParts:
+        from yume_shim.app.model_requests import ModelParts
+
+        startup = self._startup
+        return ModelParts(
+            startup.models.catalog,
+            startup.keys,
+            self._settings,
+            lambda: self._session.spec,
+            startup.clock.now,
+            self._log,
+        )
 
     # ------------------------------------------------------------ reactions, on any thread
 
@@ -353,7 +388,7 @@ class Program:
         def make(agents: AgentList) -> AgentTool:
             from yume_shim.app.agents import agent_tool
 
-            return agent_tool(self._startup, agents, background=background)
+            return agent_tool(self._startup, agents, self._mcp, background=background)
 
         def warn(text: str) -> None:
             self._log("warning", text)

@@ -165,6 +165,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--continue -c", "Continue the newest session of this folder"),
     _switch("--fork-session", "With resume or continue: write to a new session"),
     _value("--resume-session-at", "uuid", "With resume: continue after that message"),
+    _value("--name -n", "text", "Title of the session, for lists"),
     _switch("--session-mirror", "stream-json: add transcript_mirror lines with every transcript entry"),
     # --- extensions
     _value("--mcp-config", "files-or-json", "MCP servers to start: files, or JSON", kind="variadic"),
@@ -182,7 +183,6 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--version -v", "Print the version"),
     _switch("--help -h", "Print this help"),
     # --- accepted without effect
-    _value("--name -n", "text", "Display title", "accepted"),
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
     _value("--plugin-dir", "dir", "Plugins", "accepted", kind="repeat"),
@@ -216,4 +216,4 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("doctor", "mcp", "models", "sessions")
+SUBCOMMANDS = ("check-stream", "doctor", "mcp", "models", "schema", "sessions")

@@ -27,8 +27,13 @@ def agent_settings(sources: SettingSources) -> AgentSettings:
         folders=_folders(sources),
         main=named if named is not None else _of_files(sources),
         main_required=named is not None,
+        hooks=not sources.managed("allowManagedHooksOnly") and not _hooks_off(sources),
         forward_text=sources.on("forward-subagent-text"),
     )
+
+
+def _hooks_off(sources: SettingSources) -> bool:
+    return any(layer.trusted and layer.data.get("disableAllHooks") is True for layer in sources.layers)
 
 
 def _given(text: str | None, cwd: str) -> Mapping[str, Any]:

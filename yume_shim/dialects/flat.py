@@ -16,15 +16,16 @@ from yume_shim.dialects.flat_lines import (
     result_line,
     system_line,
     tool_result_line,
+    tool_use_line,
     turn_started_line,
     usage_line,
+    withdrawal_line,
 )
 from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     InterruptLine,
     MessageStopLine,
     ThinkingEndLine,
-    ToolUseLine,
     set_parent,
     text_line,
     thinking_line,
@@ -84,6 +85,7 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     TodosChanged,
     ToolFinished,
     ToolOutputAdded,
@@ -101,8 +103,6 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
@@ -163,10 +163,8 @@ class FlatDialect:
                 return [usage_line(event.usage if event.usage_given else replace(event.usage, estimated=True))]
             case ResponseDropped():
                 return self._dropped(event, parent)
-            case ToolStarted():
-                call = event.call
-                truncated: Literal[True] | None = True if call.stopped else None
-                return [ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=truncated)]
+            case ToolStarted(call):
+                return [tool_use_line(call)]
             case ToolFinished():
                 self._answers.pop(event.call.id, None)  # the call's subagent has ended with it
                 return [tool_result_line(event, self._room)]
@@ -185,6 +183,8 @@ class FlatDialect:
                 | Compacted()
                 | StartFailed()
                 | ServersChanged()
+                | TitleChanged()
+                | PromptTaken(joined=True)
             ):
                 return [system_line(event)]
             case TurnStarted():
@@ -206,11 +206,7 @@ class FlatDialect:
                 call_id = self._asks.pop(event.ask_id, "")
                 return [withdrawn_line(call_id)] if call_id else []
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                if isinstance(event, TaskNotification):
-                    self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
-                from yume_shim.dialects.task_lines import flat_task_line
-
-                return [flat_task_line(event, tagged.at)]
+                return [self._task_line(event, tagged.at)]
             case LimitsReported():
                 from yume_shim.dialects.limit_lines import flat_limits_line
 
@@ -220,9 +216,7 @@ class FlatDialect:
 
                 return [flat_hook_line(event)]
             case QuestionWithdrawn():
-                from yume_shim.dialects.records.nested_records import ControlCancel
-
-                return [ControlCancel(request_id=event.ask_id)]
+                return [withdrawal_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
             case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
@@ -245,6 +239,15 @@ class FlatDialect:
                 | FileAsked()
             ):
                 return []
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, at: float
+    ) -> Json:
+        from yume_shim.dialects.task_lines import flat_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
+        return flat_task_line(event, at)
 
     def _turn_line(self, event: SessionReady | Interrupted | TurnEnded) -> list[Json]:
         """The session's own lines: its start, a stop, the end of a turn."""

@@ -13,11 +13,14 @@ from yume_shim.dialects.records.flat_records import (
     PermissionDeniedLine,
     PermissionModeLine,
     ProgressLine,
+    PromptJoinedLine,
     ResultLine,
     RetryLine,
     SessionIdLine,
+    SessionTitleLine,
     StartErrorLine,
     ToolResultLine,
+    ToolUseLine,
     TurnStartedLine,
     UsageLine,
     WarningLine,
@@ -29,19 +32,21 @@ from yume_shim.types.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    PromptTaken,
     Retrying,
     ServersChanged,
     SessionChanged,
     StartFailed,
+    TitleChanged,
     ToolProgress,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.dialects.records.live_records import Patch
-    from yume_shim.types.blocks import Json, ToolResult
+    from yume_shim.types.blocks import Json, ToolCall, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import ApprovalAsked, SessionInfo, ToolFinished, TurnEnded
+    from yume_shim.types.events import ApprovalAsked, QuestionWithdrawn, SessionInfo, ToolFinished, TurnEnded
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import Usage
     from yume_shim.types.permission_records import PermissionUpdate
@@ -58,6 +63,8 @@ if TYPE_CHECKING:
         | Notice
         | Compacted
         | StartFailed
+        | TitleChanged
+        | PromptTaken
     )
     """Events that are one `system` line."""
 
@@ -119,6 +126,10 @@ def system_line(event: SystemEvent) -> Json:
             return McpLine(servers=list(event.servers), tools=list(event.tools), commands=commands)
         case StartFailed():
             return StartErrorLine(message=event.message, code=event.code)
+        case TitleChanged():
+            return SessionTitleLine(title=event.title)
+        case PromptTaken():
+            return PromptJoinedLine(uuid=event.uuid)
 
 
 def approval_line(event: ApprovalAsked, room: int) -> Json:
@@ -220,6 +231,13 @@ def turn_started_line(prompt_id: str, origin: TaskOrigin | None) -> Json:
     return TurnStartedLine(prompt_id=prompt_id, origin=origin_of(origin))
 
 
+def withdrawal_line(event: QuestionWithdrawn) -> Json:
+    """`control_cancel_request`."""
+    from yume_shim.dialects.records.nested_records import ControlCancel
+
+    return ControlCancel(request_id=event.ask_id)
+
+
 def usage_line(usage: Usage) -> Json:
     """`usage`."""
     return UsageLine(**_token_counts(usage))
@@ -237,6 +255,11 @@ def _token_counts(usage: Usage) -> FlatUsage:
 
 
 # ---------------------------------------------------------------- tool results
+
+
+def tool_use_line(call: ToolCall) -> Json:
+    """`tool_use`."""
+    return ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=True if call.stopped else None)
 
 
 def tool_result_line(event: ToolFinished, room: int) -> Json:

@@ -85,6 +85,7 @@ from yume_shim.types.events import (
     TasksChanged,
     TaskStarted,
     TaskUpdated,
+    TitleChanged,
     TodosChanged,
     ToolFinished,
     ToolOutputAdded,
@@ -199,14 +200,10 @@ class NestedDialect:
                 | Pong()
             ):
                 return [self._host_line(event, tagged)]
-            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged():
                 return [self._extension_line(event, tagged)]
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
-                from yume_shim.dialects.task_lines import nested_task_line
-
-                if isinstance(event, TaskNotification):
-                    self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
-                return [nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
+                return [self._task_line(event, tagged)]
             case LimitsReported():
                 from yume_shim.dialects.limit_lines import nested_limits_line
 
@@ -231,6 +228,15 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, tagged: Tagged
+    ) -> Json:
+        from yume_shim.dialects.task_lines import nested_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
+        return nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)
 
     def _host_line(
         self,
@@ -269,8 +275,14 @@ class NestedDialect:
             case Pong():
                 return PongLine()
 
-    def _extension_line(self, event: HookStarted | HookEnded | HookNotice | CommandsChanged, tagged: Tagged) -> Json:
+    def _extension_line(
+        self, event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged, tagged: Tagged
+    ) -> Json:
         session = self._messages.session_id
+        if isinstance(event, TitleChanged):
+            from yume_shim.dialects.records.nested_system_records import SessionTitleLine
+
+            return SessionTitleLine(title=event.title, session_id=session, uuid=tagged.uuid)
         if isinstance(event, CommandsChanged):
             from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
 

@@ -65,17 +65,18 @@ class ChildReports:
     def ended(self, result: ChildResult) -> None:
         """The child has ended on the thread of its call."""
         if self.task is not None:
-            stopped = result.outcome == "cancelled"
-            self.task.end(TaskEnd("killed", self._child.description) if stopped else end_of(result, self._child))
+            self.task.end(end_of(result, self._child))
 
     def stopped(self) -> None:
         """The child was stopped before its loop ran."""
         if self.task is not None:
-            self.task.end(TaskEnd("killed", self._child.description))
+            self.task.end(TaskEnd("killed", self._child.description, self._output.transcript))
 
 
 def end_of(result: ChildResult, child: Child) -> TaskEnd:
-    """How the task of a child ended that was not stopped."""
+    """How the task of a child ended."""
+    if result.outcome == "cancelled":
+        return TaskEnd("killed", child.description, result.transcript)
     from yume_shim.types.child_texts import failure_text, report_text
 
     failed = failure_text(result)

@@ -79,24 +79,28 @@ class Children:
             raise Cancelled if cancel.is_set() else HostStopped(None)
         return result
 
-    def launch(self, request: ChildRequest, call_id: str) -> ChildLaunched:
+    def launch(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched:
         """Implements `types.ports.Launch`: run a child in the background."""
         run = self._open(request, call_id, background=True)
         task = run.reports.task
         if task is None or self._services.open_tasks is None:
             run.close()
             raise ToolFailed("No agent can run in the background here.")
+        tasks = self._services.open_tasks()
+        if cancel.is_set():  # the interrupt came before the task was registered, so it was not stopped with the others
+            tasks.mark_seen(run.child.agent_id)
+            run.reports.stopped()
+            run.close()
+            raise Cancelled
         launched = ChildLaunched(run.child.agent_id, run.spec.id, run.transcript)
 
         def work(task: Task) -> TaskEnd:
             own_cancel = CancelSignal()
             with task.cancel.guard(own_cancel.set):
                 result = run.finish(own_cancel)
-            if result.outcome == "cancelled":
-                raise Cancelled
             return end_of(result, run.child)
 
-        self._services.open_tasks().launch(task, work)
+        tasks.launch(task, work)
         return launched
 
     def _open(self, request: ChildRequest, call_id: str, *, background: bool) -> _Run:
@@ -110,6 +114,7 @@ class Children:
             running = sum(task.ended is None and task.facts.depth > 0 for task in services.open_tasks().all())
             if running >= MAX_RUNNING:
                 raise ToolFailed(f"{running} agents run already, and no more may: wait until one has ended.")
+        spec = self._model(request)
         agent_id = request.agent_id or "a" + services.ids.uuid().replace("-", "")[-16:]
         child = Child(
             agent_id,
@@ -117,10 +122,11 @@ class Children:
             request.agent_type,
             request.description,
             services.agent_id,
+            provider=spec.endpoint.name,
             depth=self._depth,
             background=background or services.in_background,
         )
-        return _Run(services, self._parent, child, request, self._model(request), self._denials)
+        return _Run(services, self._parent, child, request, spec, self._denials)
 
     def _model(self, request: ChildRequest) -> ModelSpec:
         if request.model is None:
@@ -159,14 +165,14 @@ class _Run:
             agent_types=request.agent_types,
             in_background=child.background,
             gate=services.gate.for_agent(request.permission_mode) if request.permission_mode else services.gate,
-            hooks=_hooks_for(services.hooks, child, request),
+            hooks=_hooks_for(services, child, request),
         )
 
     def finish(self, cancel: CancelSignal) -> ChildResult:
         """Run the loop; returns how it ended."""
         request, services = self._request, self._services
         try:
-            source = None if request.open_tools is None else request.open_tools(cancel)
+            source = None if request.own_tools is None else request.own_tools.open(cancel)
             toolbox = services.toolbox if source is None else services.toolbox.with_source(source)
             services = replace(services, toolbox=_limited(toolbox, request, self.child.depth))
             conversation = self._conversation(services)
@@ -188,8 +194,8 @@ class _Run:
     def close(self) -> None:
         """End what lives as long as the child, and its transcript."""
         try:
-            if self._request.close_tools is not None:
-                self._request.close_tools()
+            if self._request.own_tools is not None:
+                self._request.own_tools.close()
         finally:
             self._output.close()
 
@@ -250,11 +256,15 @@ def _limited(toolbox: Toolbox, request: ChildRequest, depth: int) -> Toolbox:
     return toolbox.limited_to(request.tools, without)
 
 
-def _hooks_for(hooks: Callable[[], Hooks | None], child: Child, request: ChildRequest) -> Callable[[], Hooks | None]:
-    """The hooks as they are at each moment, with the child's name in what they are given."""
+def _hooks_for(services: EngineServices, child: Child, request: ChildRequest) -> Callable[[], Hooks | None]:
+    """The hooks as they are at each moment, with the child's name in what they are given; a child with hooks of its own
+    keeps those of its start."""
+    if request.hooks and services.own_hooks is not None:
+        all_hooks = services.own_hooks(request.hooks, child.agent_type).for_agent(child.agent_id, child.agent_type)
+        return lambda: all_hooks
 
     def get() -> Hooks | None:
-        found = hooks()
+        found = services.hooks()
         return None if found is None else found.for_agent(child.agent_id, child.agent_type)
 
     return get

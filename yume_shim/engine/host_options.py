@@ -1,5 +1,4 @@
-"""What the host may change by control request for later requests: prompts, style, output schema, thinking
-budget.
+"""What the host may change by control request for later requests: prompts, style, output schema, reasoning.
 
 Threads: the stdin reader's thread sets them, the session's thread reads them; the lock is here.
 """
@@ -34,7 +33,7 @@ class Options:
     keeps_facts: bool = False
     """A system prompt of an agent is followed by what every model is told about its surroundings."""
     effort: Effort | None = None
-    """None = the settings'."""
+    """None = the model's own."""
 
 
 class HostOptions:
@@ -49,6 +48,7 @@ class HostOptions:
             settings.model.thinking_budget,
             settings.instructions.output_style,
             settings.instructions.exclude_dynamic,
+            effort=settings.model.effort,
         )
 
     def get(self) -> Options:

@@ -79,7 +79,7 @@ class Loop:
         interrupted: Callable[[Phase], str],
         reason: Callable[[], InterruptReason] = lambda: "user",
         max_turns: int | None = None,
-        inject: Callable[[], Sequence[UserInput]] | None = None,
+        inject: Callable[[bool], Sequence[UserInput]] | None = None,
         depth: int = 0,
     ) -> None:
         """`reason` says why the cancel signal was set. `depth` is 0 for a prompt, 1 for its children, and so on."""
@@ -202,6 +202,8 @@ class Loop:
                 self._structured.nudged = True
                 self._requests.forced_tool = self._structured.spec.name
                 self._note(self._structured.nudge)
+            elif late := self._late_prompts():
+                self._feed_back([], late)
             elif (stop := self._ask_stop_hooks(sent_back)) is not None and stop.feedback:
                 sent_back += 1
                 self._note(stop.feedback, counts=stop.counts)
@@ -209,6 +211,12 @@ class Loop:
                 self._warn_about(answer)
                 prevented = stop is not None and stop.prevented and not self._depth  # a child ends as any other
                 return LoopEnd("stop_prevented" if prevented else "success")
+
+    def _late_prompts(self) -> Sequence[UserInput]:
+        """Prompts that the host sent to join this turn, and that the model has not read although it has finished."""
+        if self._inject is None or (self._max_turns and self.requests >= self._max_turns):
+            return ()
+        return self._inject(True)
 
     def _ask_stop_hooks(self, sent_back: int) -> StopVerdict | None:
         """What hooks say to the end of this turn or child; None if they are not asked (any more)."""
@@ -314,14 +322,15 @@ class Loop:
                     self._call_runner.close_stopped(call, done, self._reason())
             self._feed_back(done, ())
             raise
-        self._feed_back(done, self._inject() if self._inject is not None else ())
+        self._feed_back(done, self._inject(False) if self._inject is not None else ())
 
     def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
         blocks: list[Block] = [entry.result for entry in done]
         blocks += [Text(note) for note in self._call_runner.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
-            self._call_runner.repeats.start_over()
+            if self._runner is not None:
+                self._runner.repeats.start_over()
         self._fed_back += len(done)
         self.tool_calls += len(done)
         if blocks:
@@ -331,9 +340,9 @@ class Loop:
         """Implements `types.ports.Spawn` for the tools of this loop."""
         return self._children().run(request, call_id, cancel)
 
-    def _launch_child(self, request: ChildRequest, call_id: str) -> ChildLaunched:
+    def _launch_child(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched:
         """Implements `types.ports.Launch`."""
-        return self._children().launch(request, call_id)
+        return self._children().launch(request, call_id, cancel)
 
     def _children(self) -> Children:
         from yume_shim.engine.children import Children

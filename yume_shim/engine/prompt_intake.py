@@ -50,16 +50,18 @@ class PromptIntake:
                 self._services.checkpoints.begin(uuid)
         return Message("user", tuple(blocks))
 
-    def announce_injected(self, prompts: Sequence[UserInput]) -> None:
-        """Announce prompts that are sent with results of tools."""
+    def announce_injected(self, prompts: Sequence[UserInput], *, joined: bool = False) -> None:
+        """Announce prompts that are sent with results of tools. `joined`: the host sent them for that."""
         for prompt in prompts:
-            self._taken(prompt)
+            self._taken(prompt, joined=joined)
 
-    def _taken(self, prompt: UserInput, *, repeated: bool = False) -> str:
+    def _taken(self, prompt: UserInput, *, repeated: bool = False, joined: bool = False) -> str:
         replay = self._services.settings.host.replay_user_messages and prompt.origin is None
         message = Message("user", prompt.blocks)
         return self._services.emit(
-            PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=repeated, origin=prompt.origin)
+            PromptTaken(
+                message, prompt.content, prompt.uuid, replay, joined=joined, repeated=repeated, origin=prompt.origin
+            )
         )
 
     def attach(self, prompts: Sequence[UserInput], cancel: Cancel) -> None:

@@ -354,13 +354,14 @@ class Requests:
             first = messages[0]
             messages = (replace(first, blocks=(Text(conversation.preamble), *first.blocks)), *messages[1:])
         self._sent_tools = self._tools()
+        options = conversation.options.get()
         return Request(
             model=self._spec,
             messages=messages,
             system=conversation.system,
             tools=self._sent_tools,
             max_tokens=max_tokens,
-            effort=options.effort or settings.model.effort,
+            effort=options.effort,
             thinking=settings.model.thinking,
             thinking_budget=options.thinking_budget,
             thinking_display=settings.model.thinking_display,

@@ -6,7 +6,8 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from yume_shim.engine.toolbox import Toolbox
     from yume_shim.types.calls import PreparedCall
@@ -90,6 +91,8 @@ class EngineServices:
     """What a call would change in a file; None if that is not known. Never raises but Cancelled."""
     save_rules: Callable[[str, tuple[str, ...]], None] | None = None
     """Keeps allow rules for the user ("user") or this folder ("project"). Raises OSError."""
+    own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
+    """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None
     tasks: Callable[[], BackgroundTasks | None] = _no_tasks
     """The tasks of the session; None = there has been none."""

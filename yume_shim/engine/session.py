@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from yume_shim.engine.adjustable_session import AdjustableSession
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
@@ -32,17 +33,18 @@ if TYPE_CHECKING:
     from yume_shim.engine.local_commands import LocalCommand, LocalCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.task_turns import TaskWait
-    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.tasks import TaskNotice, TaskOrigin
 
+MAX_STEERING = 100
+"""Prompts that may wait to join a turn."""
 NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
-class Session:
+class Session(AdjustableSession):
     """Owns the conversation and the queue of commands.
 
     `run` and the private methods after it belong to the session's thread. Every public method before it may be called
@@ -71,6 +73,8 @@ class Session:
         """The stop signal of the work that runs or runs next; None if there is none."""
         self._reason: InterruptReason = "user"
         self._running = False
+        self._steering: list[UserInput] = []
+        """Prompts that are to join the running turn."""
         self._leaving = False
         self._seams: HookSeams | None = None
         self._task_wait: TaskWait | None = None
@@ -95,6 +99,11 @@ class Session:
     def session_id(self) -> str:
         """The id of the session: `/clear` changes it."""
         return self._conversation.session_id
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the session is being ended before its input has ended."""
+        return self._leaving
 
     def info(self) -> SessionInfo:
         """The session as it is now."""
@@ -124,14 +133,27 @@ class Session:
         return True
 
     def interrupt(self, reason: InterruptReason) -> bool:
-        """Stop the turn that runs, or the one that is about to start. False if there is none."""
+        """Stop the turn that runs, or the one that is about to start; False if there is none. A user's interrupt also
+        stops the agents in the background, as in the Claude CLI."""
         with self._lock:
             cancel = self._cancel
-            if cancel is None or cancel.is_set():
-                return cancel is not None
-            self._reason = reason
-        cancel.set()
-        return True
+            if cancel is not None and not cancel.is_set():
+                self._reason = reason
+        if cancel is not None:
+            cancel.set()
+        tasks = self._services.tasks() if reason == "user" else None
+        if tasks is not None:
+            tasks.stop_all(kind="local_agent", wait=False)
+        return cancel is not None
+
+    def steer(self, prompt: UserInput) -> bool:
+        """Have a prompt join the running turn; False if none runs, or too many wait. It needs a uuid. If the turn ends
+        before the model reads it, it gets a turn of its own."""
+        with self._lock:
+            if not self._running or self._leaving or len(self._steering) >= MAX_STEERING:
+                return False
+            self._steering.append(prompt)
+            return True
 
     def waiting_uuids(self) -> tuple[str, ...]:
         """The uuids of the prompts that wait."""
@@ -166,13 +188,6 @@ class Session:
             raise ToolFailed(NO_CHECKPOINTS)
         return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
-    def context_usage(self) -> dict[str, Any]:
-        """How full the context is."""
-        from yume_shim.engine.context_usage import context_usage
-
-        self._conversation.prepare()
-        return context_usage(self._conversation)
-
     def check_model(self, text: str) -> None:
         """Raises BadInvocation if the session could not change to this model."""
         self._resolve(text)
@@ -182,28 +197,6 @@ class Session:
         from yume_shim.engine.model_switch import switch_model
 
         return switch_model(self._services, self._conversation, self._resolve(text), text)
-
-    def use_thinking_budget(self, tokens: int | None) -> None:
-        """Change the reasoning budget from the next request on."""
-        self._conversation.options.change(thinking_budget=tokens)
-
-    def apply_initialize(self, **given: Any) -> None:
-        """Apply what an SDK sends with `initialize` instead of by flags: fields of Options; None = not given."""
-        self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
-
-    def run_as(self, agent: AgentDefinition) -> None:
-        """Be this agent: its system prompt, unless the settings have one, and its effort. Called before `run`."""
-        options = self._conversation.options
-        if options.get().system_prompt is None:
-            options.change(system_prompt=agent.prompt, keeps_facts=True)
-        if agent.effort is not None:
-            options.change(effort=agent.effort)
-
-    def output_styles(self) -> list[str]:
-        """The output styles that a user can choose."""
-        from yume_shim.engine.instructions import style_names
-
-        return style_names(self._services)
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
@@ -356,6 +349,7 @@ class Session:
             self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
+        self._begin_work()
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
         origin = fresh[-1].origin
@@ -410,6 +404,8 @@ class Session:
     def _end_work(self) -> None:
         """Mark the work as done: an interrupt from now on stops the next prompt, if one waits."""
         with self._lock:
+            while self._steering:  # the turn ended first
+                self._inbox.put_first(self._steering.pop())
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
@@ -439,12 +435,18 @@ class Session:
         self._end_work()
         self._report_state("idle")
 
-    def _injected(self) -> Sequence[UserInput]:
-        """Take and announce the prompts and notices that arrived while tools ran: they are sent with the results, as
-        the Claude CLI does."""
+    def _injected(self, finished: bool) -> Sequence[UserInput]:
+        """Take and announce what joins the turn: prompts of `steer`, notices, and in the Claude forms the prompts that
+        arrived while tools ran; they are sent with the results. `finished`: the model has made no call."""
+        with self._lock:
+            steering, self._steering = self._steering, []
+        steering = [prompt for prompt in steering if self._intake.register(prompt)]
+        self._intake.announce_injected(steering, joined=True)
+        if finished:
+            return steering
         waiting = self._unseen(self._inbox.take_notices())
         if self._services.settings.host.merge_waiting:
             prompts = self._inbox.take_waiting(self._is_plain, later=False)
             waiting += [prompt for prompt in prompts if self._intake.register(prompt)]
         self._intake.announce_injected(waiting)
-        return waiting
+        return [*steering, *waiting]

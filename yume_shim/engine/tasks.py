@@ -212,15 +212,15 @@ class Tasks:
         task.wait(STOP_WAIT_S)
         return True
 
-    def stop_all(self, why: str = HOST_STOPPED, kind: str = "") -> None:
-        """End all that run in the background, or those of one kind."""
+    def stop_all(self, why: str = HOST_STOPPED, kind: str = "", *, wait: bool = True) -> None:
+        """End all that run in the background, or those of one kind; `wait` a little until they have ended."""
         chosen = [task for task in self.running() if not kind or task.facts.kind == kind]
         with self._lock:
             for task in chosen:
                 task.stopped_by = task.stopped_by or why
         for task in chosen:
             task.cancel.set()
-        for task in chosen:
+        for task in chosen if wait else ():
             task.wait(STOP_WAIT_S)
 
     def close(self) -> None:

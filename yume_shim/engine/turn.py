@@ -23,8 +23,8 @@ SHOWN = ("stop_prevented", "provider_error", "auth_error")
 
 
 class Turn:
-    """Runs once, on the session's thread. `inject` returns prompts that arrived meanwhile, `reason` says why the cancel
-    signal was set."""
+    """Runs once, on the session's thread. `inject` returns the prompts that join the turn (True: the model has finished
+    otherwise), `reason` says why the cancel signal was set."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Turn:
         conversation: Conversation,
         info: SessionInfo,
         cancel: Cancel,
-        inject: Callable[[], Sequence[UserInput]],
+        inject: Callable[[bool], Sequence[UserInput]],
         reason: Callable[[], InterruptReason],
     ) -> None:
         self._services, self._conversation, self._info = services, conversation, info

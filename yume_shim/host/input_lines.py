@@ -144,6 +144,19 @@ def _user(line: Json) -> Command:
     )
 
 
+def steering_prompt(body: Json, fresh_uuid: Callable[[], str]) -> UserInput:
+    """The prompt of a `steer` request. Raises BadLine."""
+    if not body.get("content"):
+        raise BadLine('steer needs its prompt: {"subtype":"steer","content":"…"}', code="invalid_value")
+    content = body["content"]
+    try:
+        blocks = user_blocks(content)
+    except BadLine as bad:
+        raise BadLine(bad.message, code="invalid_value") from None
+    shown = tuple(content) if isinstance(content, list) else content
+    return UserInput(blocks=blocks, content=shown, uuid=_text(body, "uuid") or fresh_uuid(), expand=False)
+
+
 def _assistant(line: Json) -> Command:
     message = line.get("message")
     if not isinstance(message, dict):

@@ -81,5 +81,7 @@ class AgentSettings:
     """The agent that the main loop runs as; "" = none."""
     main_required: bool = False
     """A flag named it: it must exist."""
+    hooks: bool = True
+    """Hooks of definitions run; settings may switch all hooks off, or admit only managed ones."""
     forward_text: bool = False
     """The Claude forms print the text of agents that run in the foreground, and agents of agents."""

@@ -19,6 +19,8 @@ class Child:
     agent_type: str = ""
     description: str = ""
     parent_agent_id: str = ""
+    provider: str = ""
+    """Where its model is; "" = the session's provider."""
     depth: int = 1
     background: bool = False
     """It runs beside the conversation: the call has ended before."""

@@ -8,7 +8,7 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from yume_shim.types.blocks import Message
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import Outcome
     from yume_shim.types.models import ModelSpec
-    from yume_shim.types.ports import Cancel, ToolSource
+    from yume_shim.types.ports import ChildTools
 
 
 @value
@@ -52,10 +52,8 @@ class ChildRequest:
     """Hooks of its own, by event; they run besides those of the session."""
     notes: tuple[str, ...] = ()
     """Texts for its model that follow the prompt (skills)."""
-    open_tools: Callable[[Cancel], ToolSource | None] | None = None
-    """Starts tools that live as long as the child (servers of its definition). Never raises."""
-    close_tools: Callable[[], None] | None = None
-    """Ends them again."""
+    own_tools: ChildTools | None = None
+    """Tools that live as long as the child."""
     history: tuple[Message, ...] = ()
     """What it said and read before: a message to an agent that has ended continues it."""
     agent_id: str = ""

@@ -53,6 +53,7 @@ from yume_shim.types.side_events import TaskProgress as TaskProgress
 from yume_shim.types.side_events import TasksChanged as TasksChanged
 from yume_shim.types.side_events import TaskStarted as TaskStarted
 from yume_shim.types.side_events import TaskUpdated as TaskUpdated
+from yume_shim.types.side_events import TitleChanged as TitleChanged
 from yume_shim.types.side_events import TrustAsked as TrustAsked
 from yume_shim.types.value import value
 
@@ -128,6 +129,8 @@ class PromptTaken:
     content: str | tuple[Json, ...]
     uuid: str = ""
     replay: bool = False
+    joined: bool = False
+    """The host sent it to join the running turn (`steer`)."""
     repeated: bool = False
     """Its uuid was seen before, or it is a local command (`/compact`): it is echoed, but not kept as a prompt."""
     origin: TaskOrigin | None = None
@@ -415,6 +418,7 @@ EngineEvent = (
     | FileAsked
     | ServersChanged
     | CommandsChanged
+    | TitleChanged
     | HookAsked
     | QuestionWithdrawn
     | HookStarted

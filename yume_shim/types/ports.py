@@ -252,8 +252,8 @@ class BackgroundTasks(Protocol):
         """End one and wait a little for its end; False if none of that id runs. `why` is told to the model."""
         ...
 
-    def stop_all(self, why: str = ..., kind: str = "") -> None:
-        """End all that run in the background, or those of one kind."""
+    def stop_all(self, why: str = ..., kind: str = "", *, wait: bool = True) -> None:
+        """End all that run in the background, or those of one kind; `wait` a little until they have ended."""
         ...
 
 
@@ -265,9 +265,20 @@ class Spawn(Protocol):
 
 
 class Launch(Protocol):
-    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it."""
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it, Cancelled when the call was
+    interrupted."""
 
-    def __call__(self, request: ChildRequest, call_id: str) -> ChildLaunched: ...
+    def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched: ...
+
+
+class ChildTools(Protocol):
+    """Tools that live as long as one child: the servers of its definition."""
+
+    def open(self, cancel: Cancel) -> ToolSource | None:
+        """Start them, before the child's first request; None = there are none. Never raises."""
+        ...
+
+    def close(self) -> None: ...
 
 
 class ChildOutput(Protocol):

@@ -60,7 +60,8 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle` is the longest silence inside a stream, `total` the longest single response."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at the
+    end."""
 
     connect: float = 30.0
     first_byte: float = 300.0
@@ -71,7 +72,6 @@ class Timeouts:
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
     background: float = 600.0
-    """How long the end of input waits for background tasks."""
 
 
 # ---------------------------------------------------------------- groups
@@ -104,8 +104,7 @@ class HostSettings:
     """Flat: show the arguments of calls as they stream (`--tool-use-deltas`)."""
     delta_interval: float = 0.0
     """Flat: seconds for which pieces of text are collected into one line (`--delta-interval`, milliseconds)."""
-    watch_streams: bool = False
-    """Answers that repeat themselves and edits that cannot match are stopped while they stream."""
+    watch_streams: bool = False  # stop answers that repeat themselves, and edits that cannot match
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -358,10 +357,8 @@ class HookSettings:
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
-    fail_closed: bool = False
-    """A guard that fails refuses the call (`hooks.failClosed`)."""
-    show_all: bool = False
-    """Report hooks of all events (`--include-hook-events`)."""
+    fail_closed: bool = False  # a guard that fails refuses the call (`hooks.failClosed`)
+    show_all: bool = False  # report hooks of all events (`--include-hook-events`)
     http_urls: tuple[str, ...] | None = None
     http_variables: tuple[str, ...] | None = None
     """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
@@ -400,6 +397,8 @@ class SessionSettings:
     """Resume after the message with this uuid; later messages are dropped."""
     fork: bool = False
     """Leave the old transcript unchanged and continue under a new id."""
+    name: str = ""
+    """The title that the session gets (`--name`)."""
 
 
 @value

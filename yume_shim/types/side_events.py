@@ -162,6 +162,13 @@ class ServersChanged:
 
 
 @value
+class TitleChanged:
+    """The session has this title now: by `--name`, by the host, or made by the model."""
+
+    title: str
+
+
+@value
 class CommandsChanged:
     """All slash commands as they are now, after the host was given another list."""
 

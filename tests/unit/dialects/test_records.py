@@ -12,7 +12,7 @@ import pytest
 import yume_shim.dialects
 from tests.helpers.record_check import complaints, hints, reachable
 from yume_shim.dialects.records import acp_records, flat_records, nested_records, stream_records
-from yume_shim.dialects.records.index import ACP, RECORDS
+from yume_shim.dialects.records.index import ACP, INPUT, QUESTIONS, RECORDS, REQUESTS
 from yume_shim.types.record import describe
 
 if TYPE_CHECKING:
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
     from yume_shim.types.record import Record
 
-LINES = [(name, record) for name, records in RECORDS.items() for record in records]
+LINES = [(name, record) for name, records in {**RECORDS, "input": INPUT}.items() for record in records]
+ANSWERS = [answer for answer in REQUESTS.values() if answer is not None]
+REPLIES = [reply for replies in QUESTIONS.values() for reply in replies]
 ROOM = Path(yume_shim.dialects.__path__[0])
 PROGRAM = ROOM.parent
 RECORD_MODULES = [
+    "yume_shim.types.answer_records",
     "yume_shim.types.message_records",
     "yume_shim.types.permission_records",
     *(f"yume_shim.dialects.records.{path.stem}" for path in sorted(ROOM.glob("records/*_records.py"))),
@@ -68,7 +71,8 @@ def test_a_record_can_be_read_by_a_generator(record: type[Record]) -> None:
 
 def test_every_record_is_part_of_a_line() -> None:
     names = {f"{describe(record).module}.{describe(record).name}" for record in ALL}
-    assert names - reachable([*(record for _, record in LINES), *ACP]) == INSIDE_FREE_FORM | MERGED_INTO_LINES
+    lines = [record for _, record in LINES]
+    assert names - reachable([*lines, *ANSWERS, *REPLIES, *ACP]) == INSIDE_FREE_FORM | MERGED_INTO_LINES
 
 
 def test_no_two_lines_of_a_dialect_look_the_same() -> None:

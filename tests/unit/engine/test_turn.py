@@ -66,7 +66,7 @@ def run(
     conversation.options.change(system_prompt="be brief")
     conversation.prepare()
     conversation.history.append(Message("user", (Text("hi"),)))
-    turn = Turn(bench.services, conversation, info(), cancel or CancelSignal(), lambda: (), lambda: reason)
+    turn = Turn(bench.services, conversation, info(), cancel or CancelSignal(), lambda _: (), lambda: reason)
     ended = turn.run()
     assert bench.of(TurnEnded) == [ended]
     assert bench.events[-1] is ended
@@ -612,7 +612,7 @@ def test_what_is_left_out_of_the_history_is_reported_once() -> None:
         Message("user", (Text("go"),)),
     ]
     for _ in range(2):
-        Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+        Turn(bench.services, conversation, info(), CancelSignal(), lambda _: (), lambda: "user").run()
         conversation.history.append(Message("user", (Text("more"),)))
     [notice] = bench.of(Notice)
     assert "tool results without a call left out: 1" in notice.text
@@ -625,7 +625,7 @@ def test_an_orphan_is_reported_on_stderr_once() -> None:
     conversation = Conversation(bench.services, SPEC, "s-1")
     conversation.history.append(Message("user", (ToolResult("nobody", "lost"), Text("hi"))))
     for _ in range(2):
-        Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+        Turn(bench.services, conversation, info(), CancelSignal(), lambda _: (), lambda: "user").run()
         conversation.history.append(Message("user", (Text("more"),)))
     told = [message for level, message in bench.logged if level == "warning"]
     assert told == ["history: tool results without a call left out: 1"]

@@ -252,6 +252,25 @@ class SessionIdLine(FlatLine):
 
 
 @record
+class SessionTitleLine(FlatLine):
+    """The session has this title now: by `--name`, by the host's `rename_session`, or made by the model."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_title"] = "session_title"
+    title: str
+
+
+@record
+class PromptJoinedLine(FlatLine):
+    """A prompt of `steer` joined the running turn: the model reads it with the next request. `uuid` is the one in the
+    answer to `steer`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["prompt_joined"] = "prompt_joined"
+    uuid: str
+
+
+@record
 class PermissionModeLine(FlatLine):
     """The permission mode is now this one: the host set it, its answer to a question did, or a tool."""
 

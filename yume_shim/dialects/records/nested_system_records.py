@@ -170,6 +170,15 @@ class CommandsChangedLine(SystemLine):
 
 
 @record
+class SessionTitleLine(SystemLine):
+    """The session has this title now: by `--name`, by the host's `rename_session`, or made by the model."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_title_changed"] = "session_title_changed"
+    title: str
+
+
+@record
 class CompactBoundaryLine(SystemLine):
     """The history was compacted: the model no longer sees the messages before this line. `logical_parent_uuid` is the
     last of them."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from yume_shim.extensions.agents.reports import launched, report
 from yume_shim.types.agents import DEFAULT_AGENT
 from yume_shim.types.child_texts import failure_text
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
     from yume_shim.types.effort import Effort
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import Cancel, ToolSource
+    from yume_shim.types.ports import ChildTools
 
 CLAUDE_NAMES = ("sonnet", "opus", "haiku", "fable")
 """Model names that definitions written for the Claude CLI use. Without a key for them the parent's model is used."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @value
@@ -37,10 +41,10 @@ class AgentServices:
     """Agents run in the background unless a call or a definition says otherwise."""
     model: str = ""
     """The model of all agents ($CLAUDE_CODE_SUBAGENT_MODEL); "" = their own."""
-    open_servers: (
-        Callable[[AgentDefinition], tuple[Callable[[Cancel], ToolSource | None], Callable[[], None]]] | None
-    ) = None
-    """How the servers of a definition are started and ended."""
+    runs_hooks: bool = True
+    """Hooks of definitions run."""
+    open_servers: Callable[[AgentDefinition], ChildTools] | None = None
+    """The servers of a definition."""
     skill_text: Callable[[str], str | None] | None = None
     """The text of a skill; None = there is no such skill."""
 
@@ -59,7 +63,7 @@ class AgentTool:
         request = self.request_for(agent, prompt, str(given.get("model") or ""), given.get("effort"))
         request = replace(request, description=description)
         if context.launch is not None and self._in_background(agent, given.get("run_in_background")):
-            return launched(context.launch(request, call.id), description, prompt)
+            return launched(context.launch(request, call.id, context.cancel), description, prompt)
         if context.spawn is None:
             raise ToolFailed("No agent can be started here.")
         result = context.spawn(request, call.id, context.cancel)
@@ -72,14 +76,14 @@ class AgentTool:
     ) -> ChildRequest:
         """The request for a child that runs as this agent. Raises ToolFailed."""
         services = self._services
-        opens = None
+        own_tools = None
         if agent.mcp_servers and services.open_servers is not None:
-            opens = services.open_servers(agent)
+            own_tools = services.open_servers(agent)
         return ChildRequest(
             prompt,
             agent.name,
             system_prompt=agent.prompt,
-            tools=agent.tools,
+            tools=_with_servers(agent),
             without_tools=agent.disallowed_tools,
             agent_types=agent.agent_types,
             model=self._model(agent, model),
@@ -88,10 +92,9 @@ class AgentTool:
             max_turns=agent.max_turns,
             effort=effort or agent.effort,
             permission_mode=agent.permission_mode,
-            hooks=agent.hooks,
+            hooks=agent.hooks if services.runs_hooks else {},
             notes=self._skills(agent),
-            open_tools=None if opens is None else opens[0],
-            close_tools=None if opens is None else opens[1],
+            own_tools=own_tools,
         )
 
     def _find(self, name: str) -> AgentDefinition:
@@ -133,3 +136,11 @@ class AgentTool:
             else:
                 found.append(text)
         return tuple(found)
+
+
+def _with_servers(agent: AgentDefinition) -> tuple[str, ...] | None:
+    """The tools of a definition, with all tools of the servers that it names."""
+    if agent.tools is None:
+        return None
+    names = (entry if isinstance(entry, str) else next(iter(entry)) for entry in agent.mcp_servers)
+    return (*agent.tools, *(f"mcp__{_NOT_IN_NAMES.sub('_', name)}" for name in names))
