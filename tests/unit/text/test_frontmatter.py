@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -92,7 +93,8 @@ def test_a_header_that_is_too_long_is_not_read() -> None:
 
 
 def test_texts_names_and_flags_of_fields() -> None:
-    assert [as_text(field) for field in (None, "a ", 3, True, {}, ["a", "b"])] == ["", "a", "3", "true", "", "[a, b]"]
+    fields: list[Any] = [None, "a ", 3, True, {}, ["a", "b"]]
+    assert [as_text(field) for field in fields] == ["", "a", "3", "true", "", "[a, b]"]
     assert as_names(None) is None
     assert as_names("Bash(git add:*), Read Grep") == ("Bash(git add:*)", "Read", "Grep")
     assert as_names(["Read, Grep", "Bash(ls *)", {"a": 1}, 3]) == ("Read", "Grep", "Bash(ls *)", "3")
