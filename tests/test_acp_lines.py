@@ -115,6 +115,9 @@ def test_bad_messages_get_errors_and_the_session_goes_on(world: HostWorld) -> No
     assert code(wire.ask("session/set_mode", sessionId=session, modeId="fly")) == -32602
     assert code(wire.ask("session/set_mode", sessionId=session, modeId="bypassPermissions")) == -32602
     assert code(wire.ask("session/set_config_option", sessionId=session, configId="size", value="x")) == -32602
+    assert code(wire.ask("session/set_config_option", sessionId=session, configId="effort", value="x")) == -32602
+    changed = wire.ask("session/set_config_option", sessionId=session, configId="effort", value="low")["result"]
+    assert [option["currentValue"] for option in changed["configOptions"]][2] == "low"
     wire.notify("session/cancel", sessionId=session)  # nothing runs
     wire.notify("session/cancel", sessionId="unknown")
     wire.notify("$/cancel_request", requestId=99)
@@ -126,6 +129,17 @@ def test_bad_messages_get_errors_and_the_session_goes_on(world: HostWorld) -> No
     ended = wire.program.end()
     assert (ended.code, ended.stderr) == (0, b"")
     assert all(len(wire.answers(id)) == 1 for id in range(1, wire._count + 1))
+
+
+def test_requests_need_not_wait_for_answers(world: HostWorld) -> None:
+    """Both threads import while the first answers are on their way: that must not lock them."""
+    world.serve()
+    for _ in range(3):
+        wire = Wire(world)
+        hello, opened = wire.send("initialize", protocolVersion=1), wire.send("session/new", cwd=str(world.cwd))
+        assert "result" in wire.answer(opened)
+        assert "result" in wire.answer(hello)
+        assert wire.program.end().code == 0
 
 
 def test_a_line_over_the_limit_is_answered(world: HostWorld) -> None:
@@ -193,6 +207,10 @@ def test_the_end_in_the_middle(world: HostWorld) -> None:
     assert wire.answer(running)["result"] == {"stopReason": "cancelled"}
     assert wire.answer(closed)["result"] == {}
     assert code(wire.ask("session/prompt", sessionId=left, prompt=[{"type": "text", "text": "x"}])) == -32002
+    assert code(wire.ask("session/delete", sessionId=right)) == -32600  # it is open
+    assert wire.ask("session/delete", sessionId=left)["result"] == {}
+    assert code(wire.ask("session/delete", sessionId=left)) == -32002
+    assert left not in [one["sessionId"] for one in wire.ask("session/list")["result"]["sessions"]]
     ended = wire.program.end()
     assert ended.code == 0
     assert wire.answers(other)[0]["result"] == {"stopReason": "cancelled"}

@@ -41,6 +41,7 @@ def test_every_promise_is_kept(seed: int, tmp_path: Path) -> None:
         (CALL + RESULT, b"", 0, "calls"),
         (CALL + CALL + RESULT, b"", 0, "calls"),
         (RESULT[:-1], b"", 0, "torn"),
+        (RESULT, b"", 0, "stream"),
         (b"\xff\n" + RESULT, b"", 0, "json"),
         (b'{"type":"no_such_line"}\n' + RESULT, b"", 0, "record"),
         (b'{"type":"text","content":"' + b"x" * 100_000 + b'"}\n' + RESULT, b"", 0, "cap"),

@@ -83,8 +83,12 @@ CONFIGURED_ONLY = [
     "yume_shim.config.managed_settings",
     "yume_shim.config.mcp_admission",
     "yume_shim.config.mcp_settings",
+    "yume_shim.config.plugin_settings",
+    "yume_shim.config.prompt_settings",
     "yume_shim.config.settings_check",
     "yume_shim.config.trust",
+    "yume_shim.engine.command_table",
+    "yume_shim.engine.slash_commands",
     "yume_shim.extensions",
 ]
 QUESTIONS_ONLY = [

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tests.chaos.session import LIMIT
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.records.index import RECORDS
+from yume_shim.dialects.stream_check import StreamCheck
 from yume_shim.store.load import load
+from yume_shim.text import codec
 from yume_shim.types.errors import StoreFailed
 
 if TYPE_CHECKING:
@@ -39,7 +41,9 @@ def judge(plan: Plan, outcome: Outcome) -> list[str]:
     lines = _lines(plan, outcome, problems)
     end = plan.actions[-1].kind
     silenced = end in ("SIGKILL", "close-stdout") or (not plan.flat and end in ("SIGTERM", "SIGHUP"))
-    _judge_turns(plan, lines, problems, complete=not silenced and outcome.code is not None)
+    complete = not silenced and outcome.code is not None
+    _judge_turns(plan, lines, problems, complete=complete)
+    _judge_stream(plan, lines, problems, complete=complete)
     _judge_code(plan, outcome, problems)
     _judge_transcripts(outcome, problems)
     return problems
@@ -92,6 +96,15 @@ def _judge_turns(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *
         stops = sum(line["type"] == "message_stop" for line in lines)
         if stops != results:
             problems.append(f"result: {results} results, {stops} message_stop lines")
+
+
+def _judge_stream(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *, complete: bool) -> None:
+    """What `yume-shim check-stream --strict` says. A run that was stopped before its start prints nothing."""
+    check = StreamCheck("flat" if plan.flat else "stream-json", strict=True)
+    for number, line in enumerate(lines, 1):
+        problems += [f"stream: line {number}: {problem}" for problem in check.feed(codec.dumps(line) + b"\n")]
+    if complete and lines:
+        problems += [f"stream: {problem}" for problem in check.end()]
 
 
 def _parts(line: dict[str, Any]) -> list[dict[str, Any]]:

@@ -153,6 +153,7 @@ class TableGate:
     def __init__(self, **verdicts: str) -> None:
         self.verdicts = verdicts
         self.updates: list[Any] = []
+        self.granted: list[str] = []
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
         return Decision(self.verdicts.get(spec.name, "allow"), f"{spec.name} needs permission")  # type: ignore[arg-type]
@@ -168,6 +169,12 @@ class TableGate:
 
     def apply(self, updates: tuple[Any, ...]) -> None:
         self.updates.extend(updates)
+
+    def grant(self, rules: tuple[str, ...]) -> None:
+        self.granted.extend(rules)
+
+    def end_grants(self) -> None:
+        self.granted.clear()
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
         return {"exactly": call.id}

@@ -40,8 +40,17 @@ def agent_tool(startup: Startup, agents: AgentList, mcp: LazyMcp, *, background:
             model=startup.settings.env.get(MODEL_VARIABLE, ""),
             runs_hooks=startup.settings.agents.hooks,
             open_servers=open_servers,
+            skill_text=lambda name: _skill_text(startup, name),
         )
     )
+
+
+def _skill_text(startup: Startup, name: str) -> str | None:
+    """The text of a skill for an agent that is given it from the start: as it is written, nothing in it is run."""
+    file = None if startup.library is None else startup.library.find(name)
+    if file is None or not file.for_model:
+        return None
+    return f"Base directory for this skill: {file.folder}\n\n{file.body}" if file.folder else file.body
 
 
 def offered_to(agent: AgentDefinition, specs: Sequence[ToolSpec], *, agents: bool) -> tuple[str, ...]:

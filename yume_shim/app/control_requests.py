@@ -52,6 +52,8 @@ class ControlRequests:
         models: tuple[Json, ...],
         version: str,
         *,
+        list_commands: Callable[[tuple[Json, ...]], tuple[Json, ...]],
+        reload_prompts: Callable[[], None],
         end_session: Callable[[], None],
         session_parts: Callable[[], SessionParts],
         model_parts: Callable[[], ModelParts],
@@ -59,6 +61,7 @@ class ControlRequests:
         self._session, self._gate, self._providers, self._emit = session, gate, providers, emit
         self._settings, self._models, self._version = settings, models, version
         self._end_session = end_session
+        self._all_commands, self._reload_prompts = list_commands, reload_prompts
         self._session_parts, self._model_parts = session_parts, model_parts
         self._mcp, self._hooks, self._tasks, self._agents = mcp, hooks, tasks, agents
         self._initialized = False
@@ -87,6 +90,7 @@ class ControlRequests:
             "set_cwd": self._set_cwd,
             "mcp_status": self._mcp_status,
             "stop_task": self._stop_task,
+            "reload_skills": self._reload_skills,
             **{subtype: self._mcp_request(subtype) for subtype in MCP_REQUESTS},
             **{subtype: self._session_request(subtype) for subtype in SESSION_REQUESTS},
         }
@@ -115,7 +119,8 @@ class ControlRequests:
 
     def _about(self) -> Json:
         parts = self._mcp.parts
-        commands = parts.told_commands() if parts is not None else ()
+        told = parts.told_commands() if parts is not None else ()
+        commands = self._all_commands(told) if self._settings.host.slash_commands else ()
         styles = self._session.output_styles()
         answer = initialize_body(self._session.info(), self._models, self._version, commands, styles)
         answer["agents"] = list(self._agents.described())
@@ -259,6 +264,10 @@ class ControlRequests:
         """An unknown id gets the same answer, as in the Claude CLI."""
         self._session.stop_task(str(body.get("task_id", "")))
         return {}
+
+    def _reload_skills(self, _: Json) -> Json:
+        self._reload_prompts()
+        return {"skills": list(self._session.info().skills)}
 
     def _rewind_files(self, body: Json) -> Json:
         try:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.app.start import LOCAL_COMMANDS
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
-from yume_shim.host.control import described
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import CommandsChanged, ElicitationAsked, ServersChanged
 from yume_shim.types.settings import McpServer
@@ -38,11 +36,14 @@ class McpParts:
         emit: Emit,
         log: Callable[[str, str], None],
         tool_names: Callable[[], tuple[str, ...]] | None,
+        list_commands: Callable[[tuple[Json, ...]], tuple[Json, ...]],
         secrets: Sequence[str] = (),
     ) -> None:
         """`tool_names` returns the names of all tools of the session, for the events about changes; None = changes are
-        not announced: init lines of the Claude forms report the servers at each turn."""
+        not announced: init lines of the Claude forms report the servers at each turn. `list_commands` completes a list
+        of commands for hosts."""
         self._settings, self._host, self._emit, self._log = settings, host, emit, log
+        self._list_commands = list_commands
         self._secrets = secrets  # not copied: it grows when a key is obtained later
         self.lifetime = CancelSignal()
         """Set when the program ends."""
@@ -147,7 +148,7 @@ class McpParts:
             now = self.commands()
             changed, self._told = self._told not in (None, now), self._told if self._told is None else now
             if changed:
-                self._emit(CommandsChanged((*(described(name) for name in LOCAL_COMMANDS), *now)))
+                self._emit(CommandsChanged(self._list_commands(now)))
 
     def _elicit(self, server: str, params: Json, cancel: Cancel) -> Json:
         """Pass a server's question to the host; without a host that answers it is declined."""

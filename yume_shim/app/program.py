@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.host.control import ControlResponder
     from yume_shim.store.jsonl import JsonlStore
+    from yume_shim.types.blocks import Json
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
     from yume_shim.types.models import ModelSpec, ToolSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher, ToolSource
+    from yume_shim.types.prompt_files import PromptFile
     from yume_shim.types.settings import PermissionSettings
 
     class SharedHost(Protocol):
@@ -107,7 +109,7 @@ class Program:
             confiner=self._tools.confiner,
         )
         self._agents = self._open_agents()
-        self._toolbox = Toolbox((self._tools, self._agents))
+        self._toolbox = Toolbox((self._tools, self._agents, *self._skill_sources()))
         if startup.agent is not None:
             self._toolbox = self._toolbox.limited_to(startup.agent.tools, startup.agent.disallowed_tools)
         self._hooks = LazyHooks(settings.hooks, self._hook_services)
@@ -120,6 +122,8 @@ class Program:
         self._store: JsonlStore | None = None
         self._responder: ControlResponder | None = None
         self._session = self._open_session()
+        if startup.library is not None:
+            startup.library.session_id = self._session_id
         self._output.host_gone.then(self._on_host_gone)
 
     def _open_session(self) -> Session:
@@ -140,6 +144,8 @@ class Program:
             advise=startup.models.advise,
             await_tools=self._await_tools,
             expand=self._mcp.expand,
+            prompt_files=startup.library,
+            skill_list=self._skill_list if startup.offers_skills() else None,
             hooks=self._hooks.get,
             own_hooks=self._hooks.with_own,
             learned=self._providers.learned,
@@ -262,6 +268,8 @@ class Program:
             self._agents,
             self._startup.models.catalog.model_list(),
             CLAUDE_VERSION,
+            list_commands=self._list_commands,
+            reload_prompts=self.reload_prompts,
             end_session=lambda: self._stop("shutdown"),
             session_parts=self._session_parts,
             model_parts=self._model_parts,
@@ -338,6 +346,42 @@ class Program:
         if self._trust_question is not None:
             self._trust_question.settle(cancel)
         self._mcp.wait(cancel)
+        self.reload_prompts()
+
+    # ------------------------------------------------------------ commands and skills
+
+    def reload_prompts(self) -> None:
+        """Read commands and skills again if their files have changed, and announce that."""
+        library = self._startup.library
+        if library is not None and library.refresh():
+            from yume_shim.types.events import CommandsChanged
+
+            self._emit(CommandsChanged(self._list_commands(self._mcp.commands())))
+
+    def _list_commands(self, of_servers: tuple[Json, ...]) -> tuple[Json, ...]:
+        from yume_shim.app.command_list import described_commands
+
+        return described_commands(self._startup.library, of_servers)
+
+    def _skill_sources(self) -> tuple[ToolSource, ...]:
+        library = self._startup.library
+        if library is None or not self._startup.offers_skills():
+            return ()
+        from yume_shim.app.prompts import skill_tool
+
+        return (skill_tool(library, self._model_of),)
+
+    def _session_id(self) -> str:
+        return self._session.session_id
+
+    def _model_of(self, file: PromptFile) -> ModelSpec | None:
+        """The model that a skill names. (The session is made after its tools.)"""
+        return self._session.model_of(file)
+
+    def _skill_list(self, window: int) -> str:
+        from yume_shim.app.prompts import skill_list
+
+        return "" if self._startup.library is None else skill_list(self._settings, self._startup.library, window)
 
     def _open_trust_question(self) -> TrustQuestion | None:
         """The question about the folder, if something waits for its answer."""
@@ -371,8 +415,17 @@ class Program:
         from yume_shim.app.mcp import McpParts
 
         names = self._toolbox.names if self._startup.flat else None
-        secrets = self._startup.keys.secrets
-        made = McpParts(self._settings, self._tools, self._gate, self._questions, self._emit, self._log, names, secrets)
+        made = McpParts(
+            self._settings,
+            self._tools,
+            self._gate,
+            self._questions,
+            self._emit,
+            self._log,
+            names,
+            self._list_commands,
+            self._startup.keys.secrets,
+        )
         self._toolbox.add(made.servers)
         return made
 

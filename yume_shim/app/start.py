@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.app.command_list import command_names, skill_names
 from yume_shim.app.models import EndpointKeys, ModelResolver
 from yume_shim.app.output import Output, refusal_output
 from yume_shim.app.resume import NoConversation, open_session
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.app.output import OutputLink
+    from yume_shim.extensions.commands.library import PromptLibrary
     from yume_shim.host.event_output import Listener
     from yume_shim.host.signals import Signals
     from yume_shim.types.agents import AgentDefinition
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
-LOCAL_COMMANDS = ("clear", "compact")
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 FLAT_REFUSED = 2
 PRICE_NEEDED = "give --price IN,OUT (USD per million tokens), or `prices` for the model in the config file"
@@ -127,6 +128,13 @@ class Startup:
         for warning in (f"{unpriced}: {COUNTS_AS_ZERO}" if unpriced else "", *self._unknown_names()):
             if warning:
                 self.log("warning", warning)
+        self.library: PromptLibrary | None = None
+        """Commands and skills of files; None = there are none."""
+        if settings.prompts.prompt_folders:
+            from yume_shim.app.prompts import open_library, ungranted
+
+            self.library = open_library(settings, self.log)
+            self.left_out += ungranted(self.library, self.log)
         self.output = Output(
             settings,
             self.opened,
@@ -183,12 +191,21 @@ class Startup:
         specs = chosen_specs(
             settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings, mode)
         )
-        tools = (*(spec.name for spec in specs), *((AGENT_TOOL,) if offers_agents(settings) else ()))
+        more = (*((AGENT_TOOL,) if offers_agents(settings) else ()), *(("Skill",) if self.offers_skills() else ()))
+        tools = (*(spec.name for spec in specs), *more)
         if self.agent is not None:
             from yume_shim.app.agents import offered_to
 
             tools = offered_to(self.agent, specs, agents=offers_agents(settings))
         return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
+
+    def offers_skills(self) -> bool:
+        """Whether the model gets the Skill tool."""
+        if self.library is None:
+            return False
+        from yume_shim.app.prompts import offers_tool
+
+        return offers_tool(self.settings, self.library)
 
     def describe(
         self,
@@ -212,7 +229,10 @@ class Startup:
             mcp_servers=self._waiting_servers() if mcp_servers is None else mcp_servers,
             left_out=tuple(entry.line() for entry in self.left_out),
             additional_directories=folders,
-            slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
+            slash_commands=command_names(self.library) if self.settings.host.slash_commands else (),
+            skills=skill_names(self.library),
+            plugins=tuple(plugin.line() for plugin in self.settings.plugins.used),
+            plugin_errors=tuple(dict(entry) for entry in self.settings.plugins.errors),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
             output_style=self.settings.instructions.output_style,
         )

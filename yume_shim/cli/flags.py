@@ -174,7 +174,9 @@ FLAGS: tuple[Flag, ...] = (
     _value("--agent", "name", "Run as this agent: its system prompt, tools and model"),
     _switch("--include-hook-events", "stream-json: add lines about hooks"),
     _switch("--forward-subagent-text", "stream-json: include agents' text, and agents of agents"),
-    _switch("--disable-slash-commands", "Send slash commands to the model as text"),
+    _switch("--disable-slash-commands", "No commands and no skills: send slash commands to the model as text"),
+    _value("--plugin-dir", "dir", "Use the plugin in this folder", kind="repeat"),
+    _value("--plugin-dir-no-mcp", "dir", "The same without its MCP servers", kind="repeat"),
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
     _value("--debug-file", "file", "Debug log to a file"),
@@ -185,8 +187,6 @@ FLAGS: tuple[Flag, ...] = (
     # --- accepted without effect
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
-    _value("--plugin-dir", "dir", "Plugins", "accepted", kind="repeat"),
-    _value("--plugin-dir-no-mcp", "dir", "Plugins", "accepted", kind="repeat"),
     _value("--autocompact", "tokens", "Automatic compaction window"),
     _switch("--brief", "Vendor tool", "accepted"),
     _switch("--bare", "Minimal mode: no CLAUDE.md files"),

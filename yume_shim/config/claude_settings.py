@@ -26,7 +26,9 @@ HONOURED: Mapping[str, str] = {
     "deniedMcpServers": "servers that never start, by name, command or address",
     "disableAllHooks": "not from untrusted folders; managed hooks are switched off by managed settings only",
     "disabledMcpjsonServers": "servers of `.mcp.json` that do not start",
+    "disableSkillShellExecution": "shell commands in commands and skills are not run; any file may say so",
     "effortLevel": "`--effort` overrides it; not from untrusted folders",
+    "enabledPlugins": "installed plugins that are used; an untrusted folder can only switch some off",
     "env": "not from untrusted folders; a project's never redirects requests or changes keys",
     "fallbackModel": "flags override it; never from a project's files",
     "hooks": "see docs/hooks.md; `hooks.failClosed` is ours",
@@ -38,13 +40,14 @@ HONOURED: Mapping[str, str] = {
         "`denyInsteadOfPrompting` (never from a project's files); untrusted folders only ask, deny and disable"
     ),
     "sandbox": "see docs/security.md",
+    "skillOverrides": "how single skills are offered; an untrusted folder can only narrow it",
 }
 NO_TERMINAL = "there is no terminal interface here"
 NOT_YET = "not supported yet"
 VENDOR = "it is about an account or a service of Anthropic"
 CLOUD = "cloud credentials come from the environment and the cloud's own files"
 UPDATES = "this program does not update itself"
-NO_PLUGINS = "there are no plugins here"
+NO_MARKETPLACES = "plugins are not installed or updated here: the Claude CLI does that"
 _IGNORED: Mapping[str, tuple[str, ...]] = {
     NO_TERMINAL: (
         *("autoScrollEnabled", "awaySummaryEnabled", "companyAnnouncements", "editorMode", "externalEditorContext"),
@@ -71,17 +74,17 @@ _IGNORED: Mapping[str, tuple[str, ...]] = {
     ),
     CLOUD: ("awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh"),
     UPDATES: ("autoUpdatesChannel", "minimumVersion", "requiredMinimumVersion", "requiredMaximumVersion"),
-    NO_PLUGINS: (
-        *("blockedMarketplaces", "enabledPlugins", "extraKnownMarketplaces", "pluginConfigs", "pluginTrustMessage"),
+    NO_MARKETPLACES: (
+        *("blockedMarketplaces", "extraKnownMarketplaces", "pluginConfigs", "pluginTrustMessage"),
         *("strictKnownMarketplaces", "strictPluginOnlyCustomization", "additionalMarketplaces", "allowedMarketplaces"),
         *("appendPlugins", "disableCommandPluginSources", "disableSideloadFlags", "pluginSuggestionMarketplaces"),
         "prependPlugins",
     ),
     NOT_YET: (
         *("advisorModel", "availableModels", "claudeMd"),
-        *("disableSkillShellExecution", "disableWorkflows", "enforceAvailableModels", "language"),
+        *("disableWorkflows", "enforceAvailableModels", "language"),
         *("maxSkillDescriptionChars", "modelOverrides", "plansDirectory", "skillListingBudgetFraction"),
-        *("skillOverrides", "workflows", "worktree", "allowedProviders", "availableModelsMatch", "bashOutputMaxChars"),
+        *("workflows", "worktree", "allowedProviders", "availableModelsMatch", "bashOutputMaxChars"),
         *("deniedModels", "disableBundledSkills", "fileCheckpointingEnabled", "managedMcpServers", "maxEffortLevel"),
         *("modelPricing", "modelSettings", "policyHelper", "processWrapper", "promptCacheTtl", "proxyAuthHelper"),
         *("skillListingMaxDescChars", "subagentPromptCacheTtl", "taskOutputMaxChars", "todoFeatureEnabled"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from yume_shim.config.setting_sources import SettingSources
     from yume_shim.types.mcp_admission import McpAdmission
+    from yume_shim.types.plugins import Plugin
 
 KINDS = ("stdio", "http", "sse", "sdk")
 KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http"}
@@ -35,7 +36,7 @@ MAX_NAMED = 20
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-def mcp_settings(sources: SettingSources) -> McpSettings:
+def mcp_settings(sources: SettingSources, plugins: tuple[Plugin, ...] = ()) -> McpSettings:
     """The group of settings; raises BadInvocation for a wrong `--mcp-config`."""
     found: dict[str, McpServer] = {}
     asked: dict[str, McpServer] = {}
@@ -44,6 +45,9 @@ def mcp_settings(sources: SettingSources) -> McpSettings:
             found[name] = _server_or_problem(name, table, "dynamic", sources, waited_for=True)
     if not sources.on("strict-mcp-config") and not sources.on("restricted"):
         _add_files(found, asked, sources)
+        for plugin in plugins:
+            servers = {f"plugin:{plugin.name}:{name}": table for name, table in plugin.mcp_servers.items()}
+            _add(found, servers, "plugin", sources)
     admission = admission_of(sources)
     _keep_admitted(found, admission, sources)
     _keep_admitted(asked, admission, sources)

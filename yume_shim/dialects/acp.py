@@ -55,11 +55,13 @@ from yume_shim.types.events import (
     ResponseStarted,
     ServersChanged,
     SessionReady,
+    TitleChanged,
     ToolFinished,
     ToolStarted,
     TurnEnded,
 )
 from yume_shim.types.shapes import timestamp
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,26 +104,30 @@ class AcpDialect:
         elicits: bool = False,
     ) -> None:
         self._session_id, self._cwd = session_id, cwd
-        self._models, self._bypass = models, bypass
+        self._choices = acp_state.Choices(models=tuple(models), bypass=bypass)
         self._titled, self._elicits = titled, elicits
         self._ready = False
-        self._mode, self._model = "default", ""
         self._commands: tuple[str, ...] = ()
         self._message = ""
         self._used = 0
 
     def start(self, info: SessionInfo) -> None:
         """Take the facts of a session that was opened."""
-        self._mode, self._model = info.permission_mode, f"{info.provider}/{info.model}"
+        model = f"{info.provider}/{info.model}"
+        self._choices = replace(self._choices, mode=info.permission_mode, model=model)
         self._commands = info.slash_commands
 
     def state(self) -> Json:
         """`modes` and `configOptions` as they are now, for answers."""
-        return acp_state.session_state(self._mode, self._model, self._models, bypass=self._bypass)
+        return acp_state.session_state(self._choices)
 
     def options(self) -> list[ConfigOption]:
         """`configOptions` as they are now."""
-        return acp_state.config_options(self._mode, self._model, self._models, bypass=self._bypass)
+        return acp_state.config_options(self._choices)
+
+    def choose_effort(self, effort: str) -> None:
+        """The client chose this effort: there is no event for it."""
+        self._choices = replace(self._choices, effort=effort)
 
     def feed(self, tagged: Tagged) -> list[Json]:
         """The messages of one event, usually one or none."""
@@ -287,13 +293,16 @@ class AcpDialect:
                 return [CommandsUpdate(availableCommands=acp_state.command_list((*self._commands, *event.commands)))]
             case CommandsChanged():
                 return [CommandsUpdate(availableCommands=acp_state.command_list((), event.commands))]
+            case TitleChanged():
+                self._titled = True
+                return [InfoUpdate(title=event.title, updatedAt=timestamp(tagged.at))]
             case PromptTaken() if event.origin is None:
                 return self._title(event.message, tagged.at)
             case ModeChanged():
-                self._mode = event.mode
+                self._choices = replace(self._choices, mode=event.mode)
                 return [ModeUpdate(currentModeId=event.mode), ConfigUpdate(configOptions=self.options())]
             case ModelChanged():
-                self._model = f"{event.provider}/{event.model}"
+                self._choices = replace(self._choices, model=f"{event.provider}/{event.model}")
                 return [ConfigUpdate(configOptions=self.options())]
             case _:
                 return []
@@ -308,7 +317,7 @@ class AcpDialect:
         return [InfoUpdate(title=title, updatedAt=timestamp(at))]
 
     def _usage(self, event: TurnEnded) -> list[Update]:
-        name = self._model.partition("/")[2]
+        name = self._choices.model.partition("/")[2]
         size = next((used.window for used in event.model_usage if used.model == name), 0)
         size = size or (event.model_usage[-1].window if event.model_usage else 0)
         if not size or not self._used:

@@ -12,11 +12,12 @@ from yume_shim.dialects.records.acp_records import (
     PermissionOption,
     SessionState,
 )
+from yume_shim.types.effort import EFFORTS
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import Final, Literal
 
     from yume_shim.types.blocks import Json
@@ -33,7 +34,9 @@ MODES = (
 )
 """(id, name, description)"""
 BYPASS = "bypassPermissions"
-MODE_OPTION, MODEL_OPTION = "mode", "model"
+MODE_OPTION, MODEL_OPTION, EFFORT_OPTION = "mode", "model", "effort"
+NO_EFFORT = "default"
+"""The effort that the model takes by itself."""
 LOCAL_COMMANDS = {"compact": "Replace the conversation by a summary of it"}
 """Commands of this program that a client is told. `/clear` works too, but a client starts a new session instead."""
 ALLOW_ONCE: Final = "allow_once"
@@ -54,32 +57,45 @@ class ModelEntry:
     description: str = ""
 
 
-def session_state(mode: str, model: str, models: Sequence[ModelEntry], *, bypass: bool) -> Json:
-    """Modes and options of a session. `bypass`: it may switch to bypassPermissions."""
-    known = _modes(mode, bypass=bypass)
-    entries = [ModeEntry(id=id, name=name, description=text or None) for id, name, text in known]
+@value
+class Choices:
+    """What a session has chosen, and may choose from. `bypass`: it may switch to bypassPermissions."""
+
+    mode: str = "default"
+    model: str = ""
+    effort: str = NO_EFFORT
+    models: tuple[ModelEntry, ...] = ()
+    bypass: bool = False
+
+
+def session_state(choices: Choices) -> Json:
+    """Modes and options of a session."""
+    entries = [ModeEntry(id=id, name=name, description=text or None) for id, name, text in _modes(choices)]
     return SessionState(
-        modes=ModeState(currentModeId=mode, availableModes=entries),
-        configOptions=config_options(mode, model, models, bypass=bypass),
+        modes=ModeState(currentModeId=choices.mode, availableModes=entries), configOptions=config_options(choices)
     )
 
 
-def config_options(mode: str, model: str, models: Sequence[ModelEntry], *, bypass: bool) -> list[ConfigOption]:
-    """The mode and the model as menus."""
-    modes = [
-        OptionValue(value=id, name=name, description=text or None) for id, name, text in _modes(mode, bypass=bypass)
-    ]
+def config_options(choices: Choices) -> list[ConfigOption]:
+    """The mode, the model and the effort as menus."""
+    mode, model, models = choices.mode, choices.model, choices.models
+    modes = [OptionValue(value=id, name=name, description=text or None) for id, name, text in _modes(choices)]
+    efforts = [OptionValue(value=level, name=level.capitalize()) for level in (NO_EFFORT, *EFFORTS)]
     entries = [OptionValue(value=each.id, name=each.name, description=each.description or None) for each in models]
     if model not in [each.id for each in models]:
         entries.insert(0, OptionValue(value=model, name=model))
     return [
         ConfigOption(id=MODE_OPTION, name="Mode", category="mode", currentValue=mode, options=modes),
         ConfigOption(id=MODEL_OPTION, name="Model", category="model", currentValue=model, options=entries),
+        ConfigOption(
+            id=EFFORT_OPTION, name="Effort", category="thought_level", currentValue=choices.effort, options=efforts
+        ),
     ]
 
 
-def _modes(mode: str, *, bypass: bool) -> list[tuple[str, str, str]]:
-    known = [entry for entry in MODES if entry[0] != BYPASS or bypass or mode == BYPASS]
+def _modes(choices: Choices) -> list[tuple[str, str, str]]:
+    mode = choices.mode
+    known = [entry for entry in MODES if entry[0] != BYPASS or choices.bypass or mode == BYPASS]
     return known if any(entry[0] == mode for entry in known) else [*known, (mode, mode, "")]
 
 

@@ -207,14 +207,8 @@ class FlatDialect:
                 return [withdrawn_line(call_id)] if call_id else []
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
                 return [self._task_line(event, tagged.at)]
-            case LimitsReported():
-                from yume_shim.dialects.limit_lines import flat_limits_line
-
-                return [flat_limits_line(event, tagged.at)]
-            case HookStarted() | HookEnded() | HookNotice():
-                from yume_shim.dialects.hook_lines import flat_hook_line
-
-                return [flat_hook_line(event)]
+            case LimitsReported() | HookStarted() | HookEnded() | HookNotice():
+                return [_rare_line(event, tagged.at)]
             case QuestionWithdrawn():
                 return [withdrawal_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
@@ -223,6 +217,14 @@ class FlatDialect:
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]
+            case LocalCommandDone(answers=True):
+                from yume_shim.dialects.records.flat_records import TextLine
+
+                return [TextLine(content=event.text, id=tagged.uuid)]
+            case CommandsChanged():
+                from yume_shim.dialects.records.flat_records import CommandsLine
+
+                return [CommandsLine(commands=list(event.commands))]
             case LocalCommandDone():
                 return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
             case (
@@ -235,7 +237,6 @@ class FlatDialect:
                 | PromptWithdrawn()
                 | EntriesWritten()
                 | ResumeFailed()
-                | CommandsChanged()
                 | FileAsked()
             ):
                 return []
@@ -360,6 +361,17 @@ class FlatDialect:
         if event.usage != Usage() and not event.interrupted:
             lines.append(usage_line(event.usage))
         return lines
+
+
+def _rare_line(event: LimitsReported | HookStarted | HookEnded | HookNotice, at: float) -> Json:
+    """A line whose module is loaded with the first of its kind."""
+    if isinstance(event, LimitsReported):
+        from yume_shim.dialects.limit_lines import flat_limits_line
+
+        return flat_limits_line(event, at)
+    from yume_shim.dialects.hook_lines import flat_hook_line
+
+    return flat_hook_line(event)
 
 
 class _Answer:

@@ -79,6 +79,10 @@ def init_line(info: SessionInfo, version: str) -> Json:
         permissionMode=info.permission_mode,
         tools=list(info.tools),
         mcp_servers=list(info.mcp_servers),
+        slash_commands=list(info.slash_commands),
+        skills=list(info.skills) or None,
+        plugins=list(info.plugins) or None,
+        plugin_errors=list(info.plugin_errors) or None,
         left_out=list(info.left_out) or None,  # type: ignore[arg-type]  # LeftOut.line makes them
         version=version,
         resumed=info.resumed,

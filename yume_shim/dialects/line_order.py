@@ -6,6 +6,8 @@ the rules in words. They are checked for each conversation alone: the main one, 
 
 from __future__ import annotations
 
+from yume_shim.types.children import FORKED_COMMAND
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +76,7 @@ class FlatOrder:
                 return
         if parent is None:
             yield from self._main(line, kind, subtype)
-        elif parent not in self._parents:
+        elif parent not in self._parents and not str(parent).startswith(FORKED_COMMAND):
             yield f"parent_tool_use_id: there was no call {parent!r}"
         if kind in ("tool_use", "tool_output", "tool_result") or (kind == "system" and subtype in _ABOUT_CALLS):
             yield from self._call(line, kind, parent)

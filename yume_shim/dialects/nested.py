@@ -167,6 +167,8 @@ class NestedDialect:
                 return self._prompt(event, tagged)
             case PartialKept():
                 return self._answers.block(event.block, tagged, aborted=event.interrupted)
+            case NoteAdded(hidden=True):
+                return []
             case NoteAdded():
                 return [] if event.hidden else [self._messages.text(event.text, tagged, synthetic=True)]
             case ToolFinished():
@@ -296,7 +298,7 @@ class NestedDialect:
             from yume_shim.dialects.results import compaction_error
 
             return self._messages.synthetic(compaction_error(event.failure), tagged)
-        if event.failed:
+        if event.failed or event.answers:
             return self._messages.synthetic(event.text, tagged)
         return self._messages.command_output(event.text, tagged)
 

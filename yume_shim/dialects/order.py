@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim.dialects.order_table import ANY_TIME, CHILD_TABLE, OPEN_STATES, TABLE
 from yume_shim.types.blocks import ToolCall
+from yume_shim.types.children import FORKED_COMMAND
 from yume_shim.types.events import (
     ApprovalAsked,
     ApprovalWithdrawn,
@@ -58,6 +59,9 @@ class OrderCheck:
         self._lane(tagged).step(event)
         if isinstance(event, ToolFinished) and event.call.id not in self._behind:
             self._end_child(event.call.id)
+        elif isinstance(event, TurnEnded):
+            for parent in [parent for parent in self._children if parent.startswith(FORKED_COMMAND)]:
+                self._end_child(parent)
 
     def _note_task(self, event: Event) -> None:
         """An agent in the background outlives its call."""
@@ -78,9 +82,9 @@ class OrderCheck:
             return self._main
         lane = self._children.get(parent)
         if lane is None:
-            if parent not in self._behind and not any(
-                parent in each.running for each in (self._main, *self._children.values())
-            ):
+            forked = parent.startswith(FORKED_COMMAND) and self._main.state == "turn"
+            running = any(parent in each.running for each in (self._main, *self._children.values()))
+            if not forked and not running and parent not in self._behind:
                 name = type(tagged.event).__name__
                 raise OrderBroken(f"{name} of a subagent whose call {parent} is not running")
             lane = self._children[parent] = _Lane("turn", CHILD_TABLE, self._concurrency)

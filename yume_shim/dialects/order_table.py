@@ -19,9 +19,10 @@ R11 The history is compacted between turns or between the requests of one: `Comp
     `CompactEnded`; `Compacted` follows it, in the turn that it was made for. A local command reports in its turn.
 R12 Prompts, notices, changes of mode or model and the answers to the host may come at any time.
 R13 A subagent's events carry its call as their parent and lie between the start and the finish of that call; those
-    of one in the background between its `TaskStarted` and its `TaskNotification`. They follow R3 to R7, R9 and R11
-    among themselves, for each subagent alone. A subagent has no turn: it emits no `TurnStarted`, `Interrupted`,
-    `TurnFailed` or `TurnEnded`, and no response is open when its call, or its task, ends.
+    of one in the background between its `TaskStarted` and its `TaskNotification`; those of one that a slash command
+    started carry the command, and lie in its turn. They follow R3 to R7, R9 and R11 among themselves, for each
+    subagent alone. A subagent has no turn: it emits no `TurnStarted`, `Interrupted`, `TurnFailed` or `TurnEnded`, and
+    no response is open when its call, or its task, ends.
 
 For each state, the table gives the events that are legal and the state that follows. `order.py` counts what the table
 cannot express: indexes and call ids.

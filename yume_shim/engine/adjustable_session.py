@@ -4,13 +4,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from yume_shim.engine.conversation import Conversation
+    from yume_shim.engine.prompt_commands import PromptCommands
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.effort import Effort
-    from yume_shim.types.models import ToolSpec
+    from yume_shim.types.models import ModelSpec, ToolSpec
     from yume_shim.types.ports import Cancel
+    from yume_shim.types.prompt_files import PromptFile
 
 
 class AdjustableSession:
@@ -18,6 +21,22 @@ class AdjustableSession:
 
     _services: EngineServices
     _conversation: Conversation
+    _resolve: Callable[[str], ModelSpec]
+    _commands: PromptCommands
+
+    def model_of(self, file: PromptFile) -> ModelSpec | None:
+        """The model that a skill names, if it may choose it; None = the session's."""
+        return self._commands.model_of(file)
+
+    def check_model(self, text: str) -> None:
+        """Raises BadInvocation if the session could not change to this model."""
+        self._resolve(text)
+
+    def use_model(self, text: str) -> ModelSpec:
+        """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
+        from yume_shim.engine.model_switch import switch_model
+
+        return switch_model(self._services, self._conversation, self._resolve(text), text)
 
     def context_usage(self) -> dict[str, Any]:
         """How full the context is."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.outputs import Answer
     from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.prompt_files import PromptFile
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()
@@ -294,6 +295,7 @@ class CallPipeline:
                 launch=self._launch,
                 confinement=prepared.confinement,
                 show_output=self._live(prepared.call),
+                expand=self._expand,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
                 report=heartbeat.report,
             )
@@ -309,6 +311,11 @@ class CallPipeline:
             services.emit(ToolOutputAdded(call, text, dropped))
 
         return show
+
+    def _expand(self, file: PromptFile, arguments: str) -> str:
+        from yume_shim.engine.command_expansion import expand
+
+        return expand(self._services, file, arguments, self._cancel)
 
     def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
         call = replace(prepared.call, input={**prepared.call.input, **changed})
@@ -362,7 +369,7 @@ class CallPipeline:
         result = ToolResult(call.id, output.content, output.is_error)
         if output.todos is not None and self._services.settings.host.details:
             self._services.emit(TodosChanged(output.todos))
-        return ToolFinished(call, result, output.structured, duration_ms=took, patch=output.patch)
+        return ToolFinished(call, result, output.structured, duration_ms=took, patch=output.patch, notes=output.notes)
 
     def _change_mode(self, mode: str) -> None:
         """Apply the mode that a tool sets: only to enter or leave plan mode, and not if the host's answer has changed

@@ -131,6 +131,8 @@ class CallRunner:
     def _add(self, finished: ToolFinished, done: list[ToolFinished]) -> None:
         self._services.emit(finished)
         done.append(finished)
+        for note in finished.notes:
+            self._services.emit(NoteAdded(note, counts=False))
 
     def _deny(self, call: ToolCall) -> None:
         self.denials.append(Denial(call.name, call.id, call.input))

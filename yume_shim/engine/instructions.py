@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MEMORY_SHARE = 4
 """Instructions take at most this part of the window: one quarter."""
 DEFAULT_STYLE = "default"
+SKILL_TOOL = "Skill"
+"""The list of skills is for models that are offered this tool."""
 
 
 @value
@@ -52,6 +54,8 @@ def build_instructions(services: EngineServices, options: Options, spec: ModelSp
 
         notes.append(style_note(style))
     small, coding = wants_small(services, spec), style is None or style.keeps_coding
+    if services.skill_list is not None and services.toolbox.find(SKILL_TOOL) is not None:
+        notes.append(services.skill_list(spec.window))
     system = _system(services, options, around, small=small, coding=coding)
     return Instructions(system, "\n\n".join(filter(None, notes)), memory, small, coding)
 

@@ -326,12 +326,14 @@ class Loop:
 
     def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
         blocks: list[Block] = [entry.result for entry in done]
+        texts = [Text(note) for entry in done for note in entry.notes]
+        blocks += texts
         blocks += [Text(note) for note in self._call_runner.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
             if self._runner is not None:
                 self._runner.repeats.start_over()
-        self._fed_back += len(done)
+        self._fed_back += len(done) + len(texts)
         self.tool_calls += len(done)
         if blocks:
             self._conversation.history.append(Message("user", tuple(blocks)))

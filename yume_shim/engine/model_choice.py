@@ -35,6 +35,8 @@ class ModelChoice:
         self._lock = threading.Lock()
         self._spec = spec
         self._chain = self._names()
+        self._chosen = 0
+        """How often the host has chosen."""
 
     def current(self) -> ModelSpec:
         """The model of the next turn."""
@@ -45,6 +47,19 @@ class ModelChoice:
         """Switch to the model that the host chose; the whole fallback chain is available again."""
         with self._lock:
             self._spec, self._chain = spec, self._names()
+            self._chosen += 1
+
+    def lend(self, spec: ModelSpec) -> Callable[[], None]:
+        """Use a model for one turn; the returned function ends that, unless the host has chosen another meanwhile."""
+        with self._lock:
+            before, chosen, self._spec = self._spec, self._chosen, spec
+
+        def give_back() -> None:
+            with self._lock:
+                if self._chosen == chosen:
+                    self._spec = before
+
+        return give_back
 
     def refined(self, cancel: Cancel) -> ModelSpec:
         """The current model with the limits that its endpoint reports."""

@@ -64,19 +64,19 @@ class PromptIntake:
             )
         )
 
-    def attach(self, prompts: Sequence[UserInput], cancel: Cancel) -> None:
-        """Add the files that the prompts mention with `@` to the message for the model."""
-        blocks = [block for prompt in prompts if prompt.expand for block in prompt.blocks]
+    def attach(self, prompts: Sequence[UserInput], cancel: Cancel, body: str = "") -> None:
+        """Add the files that the prompts, or the body of a command, mention with `@` to the message for the model."""
+        blocks = [Text(body), *(block for prompt in prompts if prompt.expand for block in prompt.blocks)]
         if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
             return
         from yume_shim.engine.attach import attachments
 
         self.add_notes(attachments(self._services, blocks, cancel))
 
-    def add_notes(self, notes: Iterable[str]) -> None:
-        """Add texts for the model to the prompt."""
+    def add_notes(self, notes: Iterable[str], *, hidden: bool = False) -> None:
+        """Add texts for the model to the prompt. `hidden`: they belong to a command that the host sent."""
         for note in notes:
-            self._services.emit(NoteAdded(note, counts=False))
+            self._services.emit(NoteAdded(note, counts=False, hidden=hidden))
             prompt = self._conversation.history[-1]
             self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, Text(note)))
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Gate,
         Hooks,
         Ids,
+        PromptFiles,
         Provider,
         StreamWatcher,
     )
@@ -91,6 +92,10 @@ class EngineServices:
     """What a call would change in a file; None if that is not known. Never raises but Cancelled."""
     save_rules: Callable[[str, tuple[str, ...]], None] | None = None
     """Keeps allow rules for the user ("user") or this folder ("project"). Raises OSError."""
+    prompt_files: PromptFiles | None = None
+    """Commands and skills of files; None = there are none."""
+    skill_list: Callable[[int], str] | None = None
+    """The list of skills for a model with this window; None = there are none."""
     own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
     """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None

@@ -8,8 +8,9 @@ from yume_shim.engine.adjustable_session import AdjustableSession
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
+from yume_shim.engine.prompt_commands import PromptCommands
 from yume_shim.engine.prompt_intake import PromptIntake
-from yume_shim.types.blocks import Message, Text
+from yume_shim.types.blocks import Message
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import (
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.engine.hook_seams import HookSeams
-    from yume_shim.engine.local_commands import LocalCommand, LocalCommands
+    from yume_shim.engine.local_commands import LocalCommands
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.slash_commands import LocalCommand
     from yume_shim.engine.task_turns import TaskWait
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
@@ -67,6 +69,7 @@ class Session(AdjustableSession):
         self._conversation = Conversation(services, spec, session_id, fallback or resolve)
         self._intake = PromptIntake(services, self._conversation)
         self._locals: LocalCommands | None = None
+        self._commands = PromptCommands(services, self._conversation, resolve)
         self._inbox = Inbox()
         self._lock = threading.Lock()
         self._cancel: CancelSignal | None = None
@@ -188,16 +191,6 @@ class Session(AdjustableSession):
             raise ToolFailed(NO_CHECKPOINTS)
         return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
 
-    def check_model(self, text: str) -> None:
-        """Raises BadInvocation if the session could not change to this model."""
-        self._resolve(text)
-
-    def use_model(self, text: str) -> ModelSpec:
-        """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        from yume_shim.engine.model_switch import switch_model
-
-        return switch_model(self._services, self._conversation, self._resolve(text), text)
-
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
         self._leaving = True
@@ -226,13 +219,14 @@ class Session(AdjustableSession):
                         return
                 case UserInput() if command.origin is not None:
                     after_turn = self._run_notices([command, *self._inbox.take_notices()])
-                case UserInput() if (local := self._command_of(command)) is not None:
+                case UserInput() if (local := self._commands.local(command)) is not None:
                     after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
-                    if after_turn and self._services.settings.host.merge_waiting and command.should_query:
+                    merges = self._services.settings.host.merge_waiting and command.should_query
+                    if after_turn and merges and self._commands.is_plain(command):
                         # prompts that waited during a turn become one turn, as hosts of the Claude CLI expect
-                        prompts += self._inbox.take_waiting(self._is_plain, later=True)
+                        prompts += self._inbox.take_waiting(self._commands.is_plain, later=True)
                     after_turn = self._run_prompts(prompts)
                 case HistoryInput(blocks):
                     self._conversation.history.append(Message("assistant", blocks))
@@ -281,50 +275,23 @@ class Session(AdjustableSession):
 
     # ------------------------------------------------------------ local commands
 
-    def _command_of(self, prompt: UserInput) -> LocalCommand | None:
-        first = prompt.blocks[0] if prompt.blocks else None
-        if (
-            not self._services.settings.host.slash_commands
-            or not isinstance(first, Text)
-            or first.text.lstrip()[:1] != "/"
-        ):
-            return None
-        from yume_shim.engine.local_commands import local_command
-
-        return local_command(prompt)
-
     def _local(self) -> LocalCommands:
         """Created at the first use: few sessions need it."""
         if self._locals is None:
             from yume_shim.engine.local_commands import LocalCommands
 
-            self._locals = LocalCommands(self._services, self._conversation, self.info)
+            self._locals = LocalCommands(
+                self._services, self._conversation, self.info, self.use_model, self._commands.model_of
+            )
         return self._locals
 
-    def _is_plain(self, prompt: UserInput) -> bool:
-        return self._command_of(prompt) is None and not self._calls_command(prompt)
+    def _refuse_command(self, prompt: UserInput, failed: ToolFailed) -> None:
+        """End the turn of a command that cannot run."""
+        from yume_shim.engine.slash_commands import split_command
 
-    def _calls_command(self, prompt: UserInput) -> bool:
-        """Whether the prompt may be a slash command that a source offers."""
-        first = prompt.blocks[0] if prompt.blocks else None
-        commands = self._services.settings.host.slash_commands and self._services.expand is not None
-        return commands and isinstance(first, Text) and first.text.lstrip().startswith("/mcp__")
-
-    def _expand(self, prompts: Sequence[UserInput], verdict: PromptVerdict | None) -> PromptVerdict | None:
-        """The verdict with what slash commands add for the model; a command that fails blocks the prompt."""
-        if (verdict is not None and verdict.blocked is not None) or not any(map(self._calls_command, prompts)):
-            return verdict
-        from yume_shim.engine.prompt_commands import command_texts
-        from yume_shim.types.calls import PromptVerdict
-
-        try:
-            texts = command_texts(self._services, prompts, self._begin_work())
-        except ToolFailed as failed:
-            return PromptVerdict(f"Error: {failed.message}")
-        except Cancelled:
-            return verdict  # the turn ends at once: it looks at the same signal
-        verdict = verdict or PromptVerdict()
-        return replace(verdict, notes=(*texts, *verdict.notes))
+        self.last_end = self._local().refuse(*split_command(prompt), prompt, failed.message)
+        self._end_work()
+        self._report_state("idle")
 
     def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
@@ -353,22 +320,32 @@ class Session(AdjustableSession):
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
         origin = fresh[-1].origin
-        verdict = None if origin is not None else self._verdict(fresh)
-        info = self.info()
+        seams = self._hook_seams()
+        verdict = None if seams is None else seams.ask(fresh, self._begin_work())
         self.compact_failed = False
         self._report_state("running")
         if verdict is not None and verdict.blocked is not None:
-            self._block(fresh, uuids, info, verdict)
+            self._block(fresh, uuids, self.info(), verdict)
             return True
+        try:
+            command = None if origin is not None else self._commands.expand(fresh[0], self._begin_work())
+        except ToolFailed as failed:
+            self._refuse_command(fresh[0], failed)
+            return True
+        except Cancelled:
+            command = None  # the turn ends at once: it looks at the same signal
+        fresh = fresh if command is None else [command.prompt, *fresh[1:]]
+        info = self.info()
         self._conversation.history.append(
             self._intake.announce(fresh)
         )  # stored before the host reads that the turn started
         self._services.emit(TurnStarted(info, uuids, origin))
+        self._intake.add_notes(() if command is None else command.notes, hidden=True)
         self._intake.add_notes(() if verdict is None else verdict.notes)
         self._intake.add_notes(self._inbox.take_late_texts())
-        self._intake.attach(fresh, self._begin_work())
+        self._intake.attach(fresh, self._begin_work(), "" if command is None else command.mentions)
         if fresh[0].should_query:
-            self.last_end = self._run_turn(info, uuids, origin)
+            self.last_end = self._run_turn(info, uuids, origin, None if command is None else command.model)
         else:
             self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._conversation.tally.total_usd(), info=info)
             self._services.emit(self.last_end)
@@ -376,23 +353,26 @@ class Session(AdjustableSession):
         self._report_state("idle")
         return True
 
-    def _verdict(self, prompts: Sequence[UserInput]) -> PromptVerdict | None:
-        """What hooks and slash commands say about the prompts of the host."""
-        seams = self._hook_seams()
-        return self._expand(prompts, None if seams is None else seams.ask(prompts, self._begin_work()))
-
     def _report_state(self, state: Literal["running", "idle"]) -> None:
         if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
-    def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...], origin: TaskOrigin | None) -> TurnEnded:
+    def _run_turn(
+        self, info: SessionInfo, uuids: tuple[str, ...], origin: TaskOrigin | None, model: ModelSpec | None
+    ) -> TurnEnded:
+        """Run a turn; `model` is used for this one only."""
         # imported late: the first line of the turn is printed before most of the engine loads
         from yume_shim.engine.turn import Turn
 
         self._conversation.prepare()
         self._conversation.report_instructions(self._begin_work())
+        give_back = None if model is None else self._conversation.models.lend(model)
         turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)
-        return turn.run(uuids, origin)
+        try:
+            return turn.run(uuids, origin)
+        finally:
+            if give_back is not None:
+                give_back()
 
     def _begin_work(self) -> CancelSignal:
         """Mark the session as running work that can be interrupted; returns the stop signal of that work."""
@@ -409,6 +389,7 @@ class Session(AdjustableSession):
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
+        self._services.gate.end_grants()
         hooks = self._services.hooks()
         if hooks is not None:
             hooks.turn_ended()
@@ -428,9 +409,11 @@ class Session(AdjustableSession):
         """End a turn that a hook does not let begin: without a request, and without the prompt unless it is kept."""
         if verdict.keeps:
             self._conversation.history.append(self._intake.announce(prompts))
-        self._services.emit(TurnStarted(info, uuids))
+        origin = prompts[-1].origin
+        self._services.emit(TurnStarted(info, uuids, origin))
         total, reason = self._conversation.tally.total_usd(), verdict.blocked or ""
-        self.last_end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info)
+        end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info, origin=origin)
+        self.last_end = end
         self._services.emit(self.last_end)
         self._end_work()
         self._report_state("idle")
@@ -446,7 +429,7 @@ class Session(AdjustableSession):
             return steering
         waiting = self._unseen(self._inbox.take_notices())
         if self._services.settings.host.merge_waiting:
-            prompts = self._inbox.take_waiting(self._is_plain, later=False)
+            prompts = self._inbox.take_waiting(self._commands.is_plain, later=False)
             waiting += [prompt for prompt in prompts if self._intake.register(prompt)]
         self._intake.announce_injected(waiting)
         return [*steering, *waiting]

@@ -333,6 +333,26 @@ class Permissions:
                 self._book.add("allow", rule)
         return tuple(rule.text for rule in parsed)
 
+    def grant(self, rules: tuple[str, ...]) -> None:
+        """Allow what these rules cover until the turn ends; denials and rules that ask hold all the same."""
+        from yume_shim.gate.rules import parse_rule
+
+        if self._limits.managed_only:
+            self._log("warning", "managed settings admit only their own allow rules: `allowed-tools` is ignored")
+            return
+        with self._lock:
+            for text in rules:
+                rule = parse_rule(text)
+                if rule is None:
+                    self._log("warning", f"this rule of `allowed-tools` is invalid and has no effect: {text}")
+                else:
+                    self._book.grant(rule)
+
+    def end_grants(self) -> None:
+        with self._lock:
+            if self._rulebook is not None:
+                self._rulebook.end_grants()
+
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The permission update that allows exactly this call for the rest of the session."""
         from yume_shim.gate.inputs import text_at
@@ -345,9 +365,9 @@ class Permissions:
             path = text_at(call, spec.path_field)
             path = self._space.absolute(path) if path else self._space.cwd
             return wording.add_rule(spec.name, escape_path(path, self._space.flavour), destination="session")
-        from yume_shim.gate.other_calls import web_domain
+        from yume_shim.gate.other_calls import rule_content
 
-        return wording.add_rule(spec.name, web_domain(call), destination="session")
+        return wording.add_rule(spec.name, rule_content(call, spec), destination="session")
 
 
 def _judged_by_path(spec: ToolSpec) -> bool:

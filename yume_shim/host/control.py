@@ -111,11 +111,6 @@ class ControlResponder:
             self._log("error", f"control request {subtype} failed after its answer: {error!r}")
 
 
-def described(name: str) -> Json:
-    """A command of this program in a list of commands."""
-    return {"name": name, "description": "", "argumentHint": ""}
-
-
 def initialize_body(
     info: SessionInfo,
     models: tuple[Json, ...],
@@ -125,13 +120,11 @@ def initialize_body(
 ) -> Json:
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
-    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are those of MCP servers,
-    with descriptions, `styles` the output styles that can be chosen.
+    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are all slash commands,
+    with descriptions and hints, `styles` the output styles that can be chosen.
     """
-    others = {command["name"] for command in commands}
-    own = [described(name) for name in info.slash_commands if name not in others]
     return {
-        "commands": [*own, *commands],
+        "commands": list(commands),
         "agents": [{"name": name, "description": ""} for name in info.agents],
         "output_style": info.output_style,
         "available_output_styles": styles or ["default"],

@@ -65,7 +65,7 @@ class LineWriter:
     def has_room(self, seconds: float = 0.0) -> bool:
         """Does stdout take a line at once, or within this time? True where that cannot be found out, and once the host
         has gone."""
-        if self.gone or os.name == "nt":
+        if self.gone or self._fd < 0 or os.name == "nt":
             return True
         poll = self._poll if not seconds else None  # one that waits is not shared with other threads
         if poll is None:

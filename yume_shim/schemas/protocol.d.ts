@@ -6,6 +6,7 @@ export namespace Flat {
   type Line =
     | InitLine
     | StartErrorLine
+    | CommandsLine
     | McpLine
     | HookLine
     | TextLine
@@ -59,6 +60,10 @@ export namespace Flat {
     permissionMode: string;
     tools: string[];
     mcp_servers: (Record<string, unknown>)[];
+    slash_commands: string[];
+    skills?: string[];
+    plugins?: (Record<string, unknown>)[];
+    plugin_errors?: (Record<string, unknown>)[];
     left_out?: LeftOut[];
     protocol: "flat/1";
     version: string;
@@ -73,6 +78,14 @@ export namespace Flat {
     subtype: "error";
     message: string;
     code: string;
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** The slash commands changed, because files of commands or skills did. Each has `name`, `description` and `argumentHint`, perhaps `aliases` and `builtin`. */
+  interface CommandsLine {
+    type: "system";
+    subtype: "commands";
+    commands: (Record<string, unknown>)[];
     parent_tool_use_id?: string;
     agent_id?: string;
   }
@@ -753,6 +766,7 @@ export namespace StreamJson {
     agents: string[];
     skills: string[];
     plugins: (Record<string, unknown>)[];
+    plugin_errors?: (Record<string, unknown>)[];
     capabilities: string[];
     additional_directories: string[];
     betas?: string[];
@@ -1586,7 +1600,7 @@ export namespace Input {
   interface ControlRequestLine {
     type: "control_request";
     request_id?: string | number;
-    request: Initialize | Interrupt | Steer | CancelAsyncMessage | EndSession | RewindFiles | StopTask | SetPermissionMode | SetModel | SetEffort | SetMaxThinkingTokens | SetProfile | SetCwd | ListModels | ListProfiles | ListTools | ListCommands | ListSessions | GetSession | RenameSession | GenerateSessionTitle | DeleteSession | ForkSession | GetContextUsage | GetSettings | GetBinaryVersion | McpStatus | McpReconnect | McpToggle | McpSetServers | McpMessageIn | McpCall | McpReadResource | McpAuthenticate | McpClearAuth;
+    request: Initialize | Interrupt | Steer | CancelAsyncMessage | EndSession | RewindFiles | StopTask | ReloadSkills | SetPermissionMode | SetModel | SetEffort | SetMaxThinkingTokens | SetProfile | SetCwd | ListModels | ListProfiles | ListTools | ListCommands | ListSessions | GetSession | RenameSession | GenerateSessionTitle | DeleteSession | ForkSession | GetContextUsage | GetSettings | GetBinaryVersion | McpStatus | McpReconnect | McpToggle | McpSetServers | McpMessageIn | McpCall | McpReadResource | McpAuthenticate | McpClearAuth;
   }
   /** The answer to a `control_request` of ours. */
   interface ControlResponseLine {
@@ -1677,6 +1691,10 @@ export namespace Input {
   interface StopTask {
     subtype: "stop_task";
     task_id: string;
+  }
+  /** Read commands and skills again. */
+  interface ReloadSkills {
+    subtype: "reload_skills";
   }
   /** Change the permission mode. */
   interface SetPermissionMode {
@@ -1870,6 +1888,7 @@ export namespace ControlAnswers {
     end_session: undefined;
     rewind_files: RewindAnswer;
     stop_task: EmptyAnswer;
+    reload_skills: SkillsAnswer;
     set_permission_mode: ModeAnswer;
     set_model: ModelAnswer;
     set_effort: EffortAnswer;
@@ -1934,6 +1953,10 @@ export namespace ControlAnswers {
   }
   /** Nothing to report. */
   interface EmptyAnswer {
+  }
+  /** The names of the skills that a user may run. */
+  interface SkillsAnswer {
+    skills: string[];
   }
   /** The permission mode in effect. */
   interface ModeAnswer {
@@ -2056,6 +2079,8 @@ export namespace ControlAnswers {
     name: string;
     description: string;
     argumentHint: string;
+    aliases?: string[];
+    builtin?: true;
   }
   /** A subagent that the model can start. */
   interface AgentInfo {

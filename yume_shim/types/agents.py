@@ -60,13 +60,16 @@ class AgentDefinition:
 
 @value
 class AgentFolder:
-    """A folder with definitions. Files of a folder that is not `trusted` may not widen anything."""
+    """A folder with definitions, or one file of a plugin. Files of a folder that is not `trusted` may not widen
+    anything."""
 
     path: str
     origin: AgentOrigin
     trusted: bool = True
     starts: bool = True
     """Hooks and servers of its definitions start."""
+    prefix: str = ""
+    """What stands before the names of its agents (`plugin:`)."""
 
 
 @value

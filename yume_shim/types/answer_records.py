@@ -48,6 +48,8 @@ class CommandInfo(Record):
     name: str
     description: str
     argumentHint: str
+    aliases: list[str] | None = ABSENT
+    builtin: Literal[True] | None = ABSENT
 
 
 @record
@@ -430,3 +432,10 @@ class McpSignInAnswer(Record):
 
     authUrl: str | None = ABSENT
     requiresUserAction: bool
+
+
+@record
+class SkillsAnswer(Record):
+    """The names of the skills that a user may run."""
+
+    skills: list[str]

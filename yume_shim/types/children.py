@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import ChildTools
 
+FORKED_COMMAND = "forked-command-"
+"""What stands in for the call of a child that a slash command started, before the command's name."""
+
 
 @value
 class ChildRequest:

@@ -108,6 +108,8 @@ class SessionInfo:
     slash_commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    plugins: tuple[Json, ...] = ()
+    plugin_errors: tuple[Json, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
     output_style: str = "default"
@@ -193,7 +195,8 @@ class NoteAdded:
     text: str
     counts: bool = True
     hidden: bool = False
-    """It is stored, but the host does not see it: standing instructions, as in the Claude CLI."""
+    """It is stored, but the host does not see it: standing instructions, the text of a command; as in the Claude
+    CLI."""
 
 
 @value
@@ -246,6 +249,8 @@ class ToolFinished:
     duration_ms: int = 0
     patch: FilePatch | None = None
     """What the call changed in a file."""
+    notes: tuple[str, ...] = ()
+    """Texts that follow the result as messages of their own."""
 
 
 @value

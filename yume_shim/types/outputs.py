@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.prompt_files import PromptFile
 
 
 @value
@@ -32,6 +33,8 @@ class ToolOutput:
     """What it changed in a file."""
     todos: tuple[Json, ...] | None = None
     """The to-do list, if the call has replaced it."""
+    notes: tuple[str, ...] = ()
+    """Texts that the model reads after the result, as messages of their own: the instructions of a skill."""
 
 
 @value
@@ -52,6 +55,9 @@ class ToolContext:
     """Shows output of a running command: (text, bytes before it that are left out). None = nobody looks."""
     dry: bool = False
     """Change nothing: only what the call would change is asked for."""
+    expand: Callable[[PromptFile, str], str] | None = None
+    """The text of a command or skill with these arguments: its commands are judged and run. Raises ToolFailed or
+    Cancelled."""
     verdict_on: Callable[[Json], str] | None = None
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
     report: Callable[[ProgressReport], None] | None = None

@@ -18,6 +18,7 @@ from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
+from yume_shim.types.prompt_files import PromptFile
 from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskUsage
 from yume_shim.types.watching import StreamStop
 
@@ -157,6 +158,24 @@ class FileCheckpoints(Protocol):
 
     def rewind(self, prompt: str, *, dry_run: bool) -> Json:
         """Restore files as they were before that prompt; raises ToolFailed."""
+        ...
+
+
+class PromptFiles(Protocol):
+    """Commands and skills of files. Safe from any thread."""
+
+    def all(self) -> tuple[PromptFile, ...]:
+        """All of them, in the order in which they are listed."""
+        ...
+
+    def find(self, name: str) -> PromptFile | None: ...
+
+    def refresh(self) -> bool:
+        """Read the files again if they have changed; True if they have."""
+        ...
+
+    def listed(self) -> tuple[Json, ...]:
+        """Those that a user may run, with descriptions and hints for arguments."""
         ...
 
 
@@ -305,6 +324,14 @@ class Gate(Protocol):
 
     def apply(self, updates: tuple[Json, ...]) -> None:
         """Apply permission updates that came with an answer."""
+        ...
+
+    def grant(self, rules: tuple[str, ...]) -> None:
+        """Allow what these rules cover until `end_grants`: the `allowed-tools` of a command or skill."""
+        ...
+
+    def end_grants(self) -> None:
+        """The turn has ended: what was granted for it no longer holds."""
         ...
 
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:

@@ -6,6 +6,9 @@ from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.instruction_settings import PROMPT_SIZES as PROMPT_SIZES
 from yume_shim.types.instruction_settings import InstructionSettings as InstructionSettings
+from yume_shim.types.left_out import LeftOut as LeftOut
+from yume_shim.types.plugins import PluginSettings
+from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -60,8 +63,7 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at the
-    end."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at EOF."""
 
     connect: float = 30.0
     first_byte: float = 300.0
@@ -313,21 +315,6 @@ class PermissionSettings:
 
 
 @value
-class LeftOut:
-    """Something that the settings configure and that is not used."""
-
-    kind: Literal["hooks", "mcp_server", "setting"]
-    name: str
-    source: str
-    reason: Literal["untrusted", "asking", "managed"]
-    """"asking" = the host is asked whether the folder is trusted."""
-
-    def line(self) -> dict[str, Any]:
-        """The object that init lines print."""
-        return {"kind": self.kind, "name": self.name, "source": self.source, "reason": self.reason}
-
-
-@value
 class McpServer:
     """An MCP server as it is configured, variables replaced."""
 
@@ -426,6 +413,8 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
+    prompts: PromptSettings = PromptSettings()
+    plugins: PluginSettings = PluginSettings()
     agents: AgentSettings = AgentSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

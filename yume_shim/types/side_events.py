@@ -62,6 +62,9 @@ class LocalCommandDone:
     failed: str = ""
     failure: Failure | None = None
     """The provider's failure, if that is the reason."""
+    arguments: str = ""
+    answers: bool = False
+    """The text is what the user asked for, and shown in place of an answer of the model."""
 
 
 @value

@@ -78,6 +78,7 @@ class Host:
         self.bench = Bench(ScriptedProvider(*scripts), profiles=PROFILES, config_file="config.toml")
         self.gate = Gate()
         self.ended = 0
+        self.reloaded = 0
         self.mcp, self.hooks = LazyMcp(no_servers), LazyHooks(HookSettings(), no_hooks)
 
         def resolve(text: str) -> ModelSpec:
@@ -106,6 +107,8 @@ class Host:
                 models,
                 "2.1.325",
             ),
+            list_commands=lambda of_servers: of_servers,
+            reload_prompts=self.reload_prompts,
             end_session=self.end_session,
             session_parts=lambda: SessionParts(
                 self.session, services.settings, self.bench.emit, services.ids, "/nowhere/sessions"
@@ -113,6 +116,9 @@ class Host:
             model_parts=no_models,
         )
         self.responder = ControlResponder(self.bench.emit, requests.handlers(), services.log)
+
+    def reload_prompts(self) -> None:
+        self.reloaded += 1
 
     def end_session(self) -> None:
         self.ended += 1

@@ -210,7 +210,9 @@ def test_the_state_of_a_session() -> None:
         "config_option_update",
         "config_option_update",
     ]
-    assert {option["id"]: option["currentValue"] for option in made.options()} == {"mode": "plan", "model": "p/other"}
+    made.choose_effort("high")
+    chosen = {"mode": "plan", "model": "p/other", "effort": "high"}
+    assert {option["id"]: option["currentValue"] for option in made.options()} == chosen
     modes = [mode["id"] for mode in made.state()["modes"]["availableModes"]]
     assert "bypassPermissions" not in modes
     assert "bypassPermissions" in [m["id"] for m in dialect(bypass=True).state()["modes"]["availableModes"]]

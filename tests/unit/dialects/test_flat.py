@@ -80,6 +80,7 @@ INIT = {
     "permissionMode": "default",
     "tools": ["Bash", "Read"],
     "mcp_servers": [],
+    "slash_commands": [],
     "protocol": "flat/1",
     "version": "9.9.9",
     "resumed": False,

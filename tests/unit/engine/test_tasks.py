@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.engine_fakes import SPEC, Bench, FunctionTools, ScriptedProvider, answer, calls, info, says
+from tests.helpers.engine_fakes import SPEC, Bench, FunctionTools, NoHooks, ScriptedProvider, answer, calls, info, says
 from yume_shim.engine.session import Session
 from yume_shim.engine.task_turns import OUT_OF_TIME
 from yume_shim.engine.tasks import Tasks
 from yume_shim.text.task_notice import marked, notice_text
 from yume_shim.types.blocks import Message, Text, ToolResult
+from yume_shim.types.calls import PromptVerdict
 from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yume_shim.types.events import Event
-    from yume_shim.types.ports import Task
+    from yume_shim.types.ports import Cancel, Task
 
 FACTS = TaskFacts("a1", "r1", "local_agent", "look", "c1")
 
@@ -44,11 +45,13 @@ FACTS = TaskFacts("a1", "r1", "local_agent", "look", "c1")
 class World:
     """A session with a registry."""
 
-    def __init__(self, *scripts: list[Any], tools: FunctionTools | None = None, **settings: Any) -> None:
+    def __init__(
+        self, *scripts: list[Any], tools: FunctionTools | None = None, hooks: NoHooks | None = None, **settings: Any
+    ) -> None:
         self.bench = Bench(ScriptedProvider(*scripts), tools or FunctionTools(), **settings)
         self.session: Session
         self.registry = Tasks(self.bench.emit, lambda: "fresh", self._notify)
-        services = replace(self.bench.services, tasks=lambda: self.registry)
+        services = replace(self.bench.services, tasks=lambda: self.registry, hooks=lambda: hooks)
         self.session = Session(services, SPEC, "s-1", lambda text: replace(SPEC, id=text), info)
 
     def _notify(self, notice: TaskNotice) -> None:
@@ -196,6 +199,22 @@ def test_the_end_of_a_task_begins_a_turn() -> None:
     taken = world.bench.of(PromptTaken)[-1]
     assert taken == PromptTaken(Message("user", (Text(marked(text)),)), text, origin=origin)
     assert world.bench.events[-1] == SessionEnding()
+
+
+def test_hooks_read_the_notice_as_a_prompt_and_may_block_it() -> None:
+    class Blocking(NoHooks):
+        def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
+            read.append(text)
+            return PromptVerdict("not now") if text != "go" else PromptVerdict()
+
+    read: list[str] = []
+    world = World(answer(says("Started.")), hooks=Blocking())
+    world.registry.begin(FACTS).end(finished())
+    world.say("go")
+    world.run()
+    assert read == ["go", notice(FACTS, finished())]
+    blocked = world.bench.of(TurnEnded)[-1]
+    assert (blocked.outcome, blocked.text, blocked.origin) == ("prompt_blocked", "not now", TaskOrigin("a1", "r1"))
 
 
 def test_the_end_of_input_waits_for_tasks() -> None:

@@ -93,8 +93,8 @@ def test_a_header_that_is_too_long_is_not_read() -> None:
 
 
 def test_texts_names_and_flags_of_fields() -> None:
-    fields: list[Any] = [None, "a ", 3, True, {}, ["a", "b"]]
-    assert [as_text(field) for field in fields] == ["", "a", "3", "true", "", "[a, b]"]
+    values: list[Any] = [None, "a ", 3, True, {}, ["a", "b"]]
+    assert [as_text(field) for field in values] == ["", "a", "3", "true", "", "[a, b]"]
     assert as_names(None) is None
     assert as_names("Bash(git add:*), Read Grep") == ("Bash(git add:*)", "Read", "Grep")
     assert as_names(["Read, Grep", "Bash(ls *)", {"a": 1}, 3]) == ("Read", "Grep", "Bash(ls *)", "3")

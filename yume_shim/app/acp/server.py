@@ -44,15 +44,17 @@ CAPABILITIES: Json = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": True},
-    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "additionalDirectories": {}},
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
 }
 
 
 def run(values: Values, env: Mapping[str, str], listeners: Sequence[Listener] = ()) -> int:
     """Serve one client until it closes the input; returns the exit code. `listeners` receive every event of every
     session before it is printed."""
+    from yume_shim.host.imports import one_at_a_time
     from yume_shim.host.signals import Signals
 
+    one_at_a_time()  # the reader and the main thread import at the same time
     server = AcpServer(values, env, listeners)
     signals = Signals(server.on_signal, SHUTDOWN_S)
     signals.install()
@@ -80,6 +82,7 @@ class AcpServer:
             "session/resume": lambda request: self._open("resume", request),
             "session/list": self._list,
             "session/close": self._close,
+            "session/delete": self._delete,
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_option,
@@ -87,9 +90,6 @@ class AcpServer:
 
     def wait(self) -> None:
         """Load what sessions need while the client reads the first answer; then wait for the end."""
-        from yume_shim.host.imports import one_at_a_time
-
-        one_at_a_time()
         self._introduced.wait()
         if not self._ended.is_set():
             self._client.writer.watch_reader()
@@ -228,6 +228,15 @@ class AcpServer:
     def _close(self, request: RpcRequest) -> None:
         self._known(request.params).close(request.id)
 
+    def _delete(self, request: RpcRequest) -> None:
+        from yume_shim.app.acp.listing import delete_session
+        from yume_shim.app.acp.params import session_param
+
+        session_id = session_param(request.params)
+        if self._find(request.params) is not None:
+            raise BadMessage(INVALID_REQUEST, f"Invalid request: session {session_id} is open: close it first")
+        delete_session(request, session_id, self._values, self._env, self._client)
+
     def _prompt(self, request: RpcRequest) -> None:
         from yume_shim.host.acp_prompt import read_prompt
         from yume_shim.host.ids import random_uuid
@@ -243,7 +252,7 @@ class AcpServer:
 
     def _set_option(self, request: RpcRequest) -> None:
         from yume_shim.app.acp.params import bad_params, text_param
-        from yume_shim.dialects.acp_state import MODE_OPTION, MODEL_OPTION
+        from yume_shim.dialects.acp_state import EFFORT_OPTION, MODE_OPTION, MODEL_OPTION
 
         session = self._known(request.params)
         option, chosen = text_param(request.params, "configId"), text_param(request.params, "value")
@@ -251,8 +260,11 @@ class AcpServer:
             session.set_mode(chosen)
         elif option == MODEL_OPTION:
             session.set_model(chosen)
+        elif option == EFFORT_OPTION:
+            session.set_effort(chosen)
         else:
-            raise bad_params(f"there is no option {option[:100]!r} ({MODE_OPTION} and {MODEL_OPTION} are)")
+            known = f"{MODE_OPTION}, {MODEL_OPTION}, {EFFORT_OPTION}"
+            raise bad_params(f"there is no option {option[:100]!r} (there are {known})")
         self._client.answer(request.id, {"configOptions": session.state()["configOptions"]})
 
     def _known(self, params: Json) -> AcpSession:

@@ -116,6 +116,18 @@ class AcpSession:
         except BadInvocation as error:
             raise BadMessage(INVALID_PARAMS, f"Invalid params: {error.message}") from None
 
+    def set_effort(self, effort: str) -> None:
+        """Change the reasoning effort from the next request on. Raises BadMessage."""
+        from yume_shim.dialects.acp_state import NO_EFFORT
+        from yume_shim.types.effort import EFFORTS
+
+        level = next((each for each in EFFORTS if each == effort), None)
+        if level is None and effort != NO_EFFORT:
+            raise BadMessage(INVALID_PARAMS, f"Invalid params: effort must be {NO_EFFORT}, {', '.join(EFFORTS)}")
+        self._ready_controls().session.use_effort(level)
+        if self._dialect is not None:
+            self._dialect.choose_effort(effort)
+
     def state(self) -> Json:
         """Modes and options, for answers."""
         self._ready_controls()

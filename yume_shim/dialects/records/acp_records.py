@@ -308,7 +308,7 @@ class ModeUpdate(Record):
 
 @record
 class ConfigUpdate(Record):
-    """Mode or model changed."""
+    """Mode, model or effort changed."""
 
     sessionUpdate: Literal["config_option_update"] = "config_option_update"
     configOptions: list[ConfigOption]
@@ -371,11 +371,11 @@ class ModeEntry(Record):
 
 @record
 class ConfigOption(Record):
-    """A menu of the client: the mode, or the model."""
+    """A menu of the client: the mode, the model, or the effort."""
 
     id: str
     name: str
-    category: Literal["mode", "model"]
+    category: Literal["mode", "model", "thought_level"]
     type: Literal["select"] = "select"
     currentValue: str
     options: list[OptionValue]

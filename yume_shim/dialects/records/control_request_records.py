@@ -80,6 +80,13 @@ class StopTask(Record):
     task_id: str
 
 
+@record
+class ReloadSkills(Record):
+    """Read commands and skills again."""
+
+    subtype: Literal["reload_skills"] = "reload_skills"
+
+
 # ---------------------------------------------------------------- what is in effect
 
 
@@ -339,6 +346,7 @@ if TYPE_CHECKING:
         | EndSession
         | RewindFiles
         | StopTask
+        | ReloadSkills
         | SetPermissionMode
         | SetModel
         | SetEffort

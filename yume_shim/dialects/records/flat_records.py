@@ -186,11 +186,25 @@ class InitLine(FlatLine):
     permissionMode: str
     tools: list[str]
     mcp_servers: list[Json]
+    slash_commands: list[str]
+    skills: list[str] | None = ABSENT
+    plugins: list[Json] | None = ABSENT
+    plugin_errors: list[Json] | None = ABSENT
     left_out: list[LeftOut] | None = ABSENT
     protocol: Literal["flat/1"] = "flat/1"
     version: str
     resumed: bool
     output_style: str | None = ABSENT
+
+
+@record
+class CommandsLine(FlatLine):
+    """The slash commands changed, because files of commands or skills did. Each has `name`, `description` and
+    `argumentHint`, perhaps `aliases` and `builtin`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["commands"] = "commands"
+    commands: list[Json]
 
 
 @record

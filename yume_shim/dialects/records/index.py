@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FLAT: tuple[type[Record], ...] = (
     flat_records.InitLine,
     flat_records.StartErrorLine,
+    flat_records.CommandsLine,
     flat_records.McpLine,
     flat_records.HookLine,
     flat_records.TextLine,
@@ -131,6 +132,7 @@ REQUESTS: Mapping[type[Record], type[Record] | None] = {
     control_request_records.EndSession: None,
     control_request_records.RewindFiles: answer_records.RewindAnswer,
     control_request_records.StopTask: answer_records.EmptyAnswer,
+    control_request_records.ReloadSkills: answer_records.SkillsAnswer,
     control_request_records.SetPermissionMode: answer_records.ModeAnswer,
     control_request_records.SetModel: answer_records.ModelAnswer,
     control_request_records.SetEffort: answer_records.EffortAnswer,

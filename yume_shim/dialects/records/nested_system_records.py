@@ -50,6 +50,7 @@ class InitLine(Record):
     agents: list[str]
     skills: list[str]
     plugins: list[Json]
+    plugin_errors: list[Json] | None = ABSENT
     capabilities: list[str]
     additional_directories: list[str]
     betas: list[str] | None = ABSENT

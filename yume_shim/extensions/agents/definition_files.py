@@ -32,7 +32,7 @@ def read_folder(folder: AgentFolder, warn: Warn) -> dict[str, AgentDefinition]:
         if count >= MAX_FILES:
             warn(f"{folder.path} has more than {MAX_FILES} files: the rest is not read")
             break
-        definition = read_file(path, folder, warn)
+        definition = read_file(path, folder, warn, folder.prefix)
         if definition is not None and definition.name not in found:
             found[definition.name] = definition
     return found
@@ -68,13 +68,16 @@ def read_file(path: str, folder: AgentFolder, warn: Warn, prefix: str = "") -> A
 
 
 def _files(folder: str, depth: int) -> Iterator[str]:
+    if folder.endswith(".md") and os.path.isfile(folder):
+        yield folder
+        return
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return  # it does not exist, or may not be read
     for entry in listed:
-        if entry.name.endswith(".md") and not entry.is_dir():
+        if entry.name.endswith(".md") and not os.path.isdir(entry.path):  # never raises, whatever a link leads to
             yield entry.path
         elif depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
             yield from _files(entry.path, depth + 1)
