@@ -10,7 +10,7 @@ from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
-from yume_shim.app.start import host_answers, host_approves, offers_agents
+from yume_shim.app.start import host_answers, offers_agents
 from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
@@ -151,7 +151,7 @@ class Program:
             learned=self._providers.learned,
             count=self._providers.count,
             preview=self._tools.preview,
-            save_rules=self._save_rules,
+            save_rules=startup.save_rules,
             checkpoints=self._tools.checkpoints,
             tasks=self._tasks.get,
             open_tasks=self._tasks.open,
@@ -321,17 +321,6 @@ class Program:
         if self._startup.flat:
             self._session.shut_down("shutdown")
 
-    def _host_answers(self) -> bool:
-        return host_answers(self._settings, self._gate.mode())
-
-    def _host_approves(self) -> bool:
-        return host_approves(self._settings, self._gate.mode())
-
-    def _save_rules(self, scope: str, rules: tuple[str, ...]) -> None:
-        from yume_shim.config.saved_rules import save_rules
-
-        save_rules(self._settings.env, self._settings.cwd, scope, rules)
-
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         info = self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
@@ -395,7 +384,8 @@ class Program:
             self._gate.trust_rules(trusted.allow_if_trusted)
             self._tools.add_variables(trusted.variables_if_trusted)
 
-        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp, grant)
+        start, gate = self._startup, self._gate
+        return TrustQuestion(start, self._questions, lambda: start.answers(gate.mode()), self._hooks, self._mcp, grant)
 
     def _open_asker(self) -> Asker:
         """Who answers permission questions: a tool of an MCP server, or the host."""
@@ -404,7 +394,7 @@ class Program:
             from yume_shim.app.mcp_asker import McpAsker
 
             return McpAsker(tool, self._mcp)
-        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_approves)
+        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._startup.approver(self._gate))
 
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services

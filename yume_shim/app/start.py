@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
-    from yume_shim.types.ports import Clock, Ids
+    from yume_shim.types.ports import Clock, Gate, Ids
     from yume_shim.types.settings import Settings
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
@@ -206,6 +206,20 @@ class Startup:
         from yume_shim.app.prompts import offers_tool
 
         return offers_tool(self.settings, self.library)
+
+    def answers(self, mode: str) -> bool:
+        """Does the host answer questions in this mode?"""
+        return host_answers(self.settings, mode)
+
+    def approver(self, gate: Gate) -> Callable[[], bool]:
+        """Does the host answer permission questions, in the mode of the moment?"""
+        return lambda: host_approves(self.settings, gate.mode())
+
+    def save_rules(self, scope: str, rules: tuple[str, ...]) -> None:
+        """Keep allow rules of an answer for the user or for this folder. Raises OSError."""
+        from yume_shim.config.saved_rules import save_rules
+
+        save_rules(self.settings.env, self.settings.cwd, scope, rules)
 
     def describe(
         self,

@@ -81,6 +81,8 @@ class LineWriter:
         """From now on notice that the host no longer reads, also while nothing is written."""
         from yume_shim.host.reader_watch import watch_reader
 
+        if self._fd < 0:  # stdout was closed from the start
+            return
         watch_reader(self._fd, self._reader_gone)
 
     def drain(self, timeout: float) -> bool:
