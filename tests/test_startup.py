@@ -213,7 +213,8 @@ def test_a_turn_of_acp_loads_nothing_heavy(tmp_path: Path) -> None:
         assert answered, program.transcript()
         assert program.end().code == 0
     names = loaded(report)["delta"]
-    assert hits(names, [*NEVER, *CONFIGURED_ONLY]) == set()
+    needed = {"yume_shim.engine.command_table"}  # clients are told what each command does
+    assert hits(names, [*NEVER, *CONFIGURED_ONLY]) <= needed
 
 
 def test_the_version_is_printed_without_loading_the_program(tmp_path: Path) -> None:

@@ -23,16 +23,16 @@ from yume_shim.host.imports import one_at_a_time
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.events import ModelChanged
 from yume_shim.types.folders import home_folder
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
 
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.model_requests import ModelParts
     from yume_shim.app.session_requests import SessionParts
+    from yume_shim.app.shared_host import SharedHost
     from yume_shim.app.start import Startup
     from yume_shim.app.trust_question import TrustQuestion
     from yume_shim.extensions.agents.agent_list import AgentList
@@ -43,32 +43,12 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.child import Child
     from yume_shim.types.events import InterruptReason, SessionInfo, TurnEnded
-    from yume_shim.types.models import ModelSpec, ToolSpec
-    from yume_shim.types.ports import Asker, Cancel, ChildOutput, Emit, HostFiles, StreamWatcher, ToolSource
+    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.ports import Asker, Cancel, ChildOutput, StreamWatcher, ToolSource
     from yume_shim.types.prompt_files import PromptFile
     from yume_shim.types.settings import PermissionSettings
 
-    class SharedHost(Protocol):
-        """The host of several sessions: gets the controls of a session when it can take prompts."""
-
-        def attach(self, controls: SessionControls) -> None: ...
-
-        def files(self, channel: HostRequests) -> HostFiles | None: ...
-
-
 STDIN = 0
-
-
-@value
-class SessionControls:
-    """What the host of a session may do with it, from any thread."""
-
-    session: Session
-    gate: Permissions
-    questions: HostRequests
-    emit: Emit
-    find_tool: Callable[[str], ToolSpec | None]
-    stop: Callable[[InterruptReason], None]
 
 
 class Program:
@@ -247,8 +227,18 @@ class Program:
     def _read_lines(self) -> None:
         """JSON lines: start the reader, whose thread handles each line."""
         if self._host is not None:
+            from yume_shim.app.shared_host import SessionControls
+
             self._host.attach(
-                SessionControls(self._session, self._gate, self._questions, self._emit, self._toolbox.find, self._stop)
+                SessionControls(
+                    self._session,
+                    self._gate,
+                    self._questions,
+                    self._emit,
+                    self._toolbox.find,
+                    self._stop,
+                    lambda: self._list_commands(self._mcp.commands()),
+                )
             )
             return
         from yume_shim.app.control_requests import ControlRequests
@@ -399,7 +389,15 @@ class Program:
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services
 
-        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session)
+        return hook_services(
+            self._startup,
+            self._tools,
+            self._gate,
+            self._questions,
+            lambda: self._session,
+            lambda: self._mcp,
+            self._tasks,
+        )
 
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts

@@ -108,14 +108,15 @@ class AcpDialect:
         self._titled, self._elicits = titled, elicits
         self._ready = False
         self._commands: tuple[str, ...] = ()
+        self._described: tuple[Json, ...] = ()
         self._message = ""
         self._used = 0
 
-    def start(self, info: SessionInfo) -> None:
-        """Take the facts of a session that was opened."""
+    def start(self, info: SessionInfo, commands: tuple[Json, ...] = ()) -> None:
+        """Take the facts of a session that was opened; `commands` are its slash commands with descriptions."""
         model = f"{info.provider}/{info.model}"
         self._choices = replace(self._choices, mode=info.permission_mode, model=model)
-        self._commands = info.slash_commands
+        self._commands, self._described = info.slash_commands, commands or self._described
 
     def state(self) -> Json:
         """`modes` and `configOptions` as they are now, for answers."""
@@ -288,10 +289,12 @@ class AcpDialect:
             case SessionReady():
                 self.start(event.info)
                 self._ready = True
-                return [CommandsUpdate(availableCommands=acp_state.command_list(self._commands))]
+                return [CommandsUpdate(availableCommands=acp_state.command_list(self._commands, self._described))]
             case ServersChanged() if event.commands:
-                return [CommandsUpdate(availableCommands=acp_state.command_list((*self._commands, *event.commands)))]
+                names = (*self._commands, *event.commands)
+                return [CommandsUpdate(availableCommands=acp_state.command_list(names, self._described))]
             case CommandsChanged():
+                self._described = event.commands
                 return [CommandsUpdate(availableCommands=acp_state.command_list((), event.commands))]
             case TitleChanged():
                 self._titled = True

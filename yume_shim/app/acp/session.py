@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.app.acp.client import Client
     from yume_shim.app.acp.params import OpenParams, Values
     from yume_shim.app.output import OutputLink
-    from yume_shim.app.program import SessionControls
+    from yume_shim.app.shared_host import SessionControls
     from yume_shim.app.start import Startup
     from yume_shim.dialects.acp import AcpDialect
     from yume_shim.host.event_output import Listener
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from yume_shim.host.json_rpc import RpcId, RpcReply
     from yume_shim.types.blocks import Json
     from yume_shim.types.commands import UserInput
+    from yume_shim.types.effort import Effort
     from yume_shim.types.events import ApprovalAsked, Event
     from yume_shim.types.ports import HostFiles
 
@@ -36,8 +37,8 @@ AUTH_REQUIRED = -32000
 class AcpSession:
     """Opened by `start`, which answers the request that asked for it when the session can take prompts.
 
-    Implements `app.program.SharedHost`. Public methods run on the reader's thread; `attach`, `files` and the private
-    ones on the session's. The lock guards the requests to close.
+    Implements `app.shared_host.SharedHost`. Public methods run on the reader's thread; `attach`, `files` and the
+    private ones on the session's. The lock guards the requests to close.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class AcpSession:
         from yume_shim.dialects.acp_state import NO_EFFORT
         from yume_shim.types.effort import EFFORTS
 
-        level = next((each for each in EFFORTS if each == effort), None)
+        level: Effort | None = next((each for each in EFFORTS if each == effort), None)
         if level is None and effort != NO_EFFORT:
             raise BadMessage(INVALID_PARAMS, f"Invalid params: effort must be {NO_EFFORT}, {', '.join(EFFORTS)}")
         self._ready_controls().session.use_effort(level)
@@ -221,7 +222,7 @@ class AcpSession:
         assert dialect is not None
         assert startup is not None
         info = controls.session.info()
-        dialect.start(info)
+        dialect.start(info, controls.commands())
         stored = startup.opened.stored
         if self._asked.kind == "load" and stored is not None:
             self._client.writer.write(dialect.replay(stored.history))
