@@ -101,7 +101,8 @@ def test_all_hooks_of_a_prompt_get_its_id(tmp_path: Path, api: str) -> None:
         place.run("First", "Second")
     given = place.given()
     assert [each["hook_event_name"] for each in given] == [*events, *events[1:]]
-    first, second = {each["prompt_id"] for each in given[:5]}, {each["prompt_id"] for each in given[5:]}
+    assert "prompt_id" not in given[0]  # the session has begun, no prompt has
+    first, second = {each["prompt_id"] for each in given[1:5]}, {each["prompt_id"] for each in given[5:]}
     assert len(first) == len(second) == 1
     assert first != second
 

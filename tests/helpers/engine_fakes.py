@@ -313,6 +313,9 @@ class NoHooks:
     def for_agent(self, agent_id: str, agent_type: str) -> NoHooks:
         return self
 
+    def for_judge(self) -> NoHooks:
+        return self
+
     def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
         return ()
 

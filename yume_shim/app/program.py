@@ -389,7 +389,15 @@ class Program:
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services
 
-        return hook_services(self._startup, self._tools, self._gate, self._questions, lambda: self._session)
+        return hook_services(
+            self._startup,
+            self._tools,
+            self._gate,
+            self._questions,
+            lambda: self._session,
+            lambda: self._mcp,
+            self._tasks,
+        )
 
     def _make_mcp(self) -> McpParts:
         from yume_shim.app.mcp import McpParts

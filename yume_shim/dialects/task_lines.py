@@ -68,7 +68,11 @@ def _fields(event: TaskEvent, at: float) -> Json:
             return Listing(
                 tasks=[
                     ListedTask(
-                        task_id=task.task_id, run_id=task.run_id, task_type=task.kind, description=task.description
+                        task_id=task.task_id,
+                        run_id=task.run_id,
+                        task_type=task.kind,
+                        subagent_type=task.agent_type or None,
+                        description=task.description,
                     )
                     for task in tasks
                 ]
@@ -86,9 +90,10 @@ def _fields(event: TaskEvent, at: float) -> Json:
                 task_type=facts.kind,
                 prompt=facts.prompt or None,
             )
-        case TaskUpdated(facts, status):
+        case TaskUpdated(facts, status, error):
             moved = TaskPatch(is_backgrounded=True)
-            patch = moved if status is None else TaskPatch(status=status, end_time=round(at * 1000))
+            ended = TaskPatch(status=status, end_time=round(at * 1000), error=error or None)
+            patch = moved if status is None else ended
             return Updated(task_id=facts.task_id, run_id=facts.run_id, patch=patch)
         case TaskProgress(facts, description, last_tool, usage):
             return Progress(

@@ -78,6 +78,7 @@ class CallPipeline:
         """The call that a hook has left to the host: the turn ends after these calls."""
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
+        self._prepared: dict[str, PreparedCall] = {}
 
     # ------------------------------------------------------------ the two halves
 
@@ -90,12 +91,17 @@ class CallPipeline:
             self._services.log("debug", judged_entry(judged))
         return judged
 
+    def shown_input(self, call: ToolCall) -> Json:
+        """The input of a call as the host sees it."""
+        prepared = self._prepared.get(call.id)
+        return prepared.shown_input if prepared is not None and prepared.call.input == call.input else call.input
+
     def _judge(self, call: ToolCall) -> JudgedCall:
         try:
-            prepared = self._toolbox.prepare(call)
+            prepared = self._prepared[call.id] = self._toolbox.prepare(call)
             before = self._before(prepared)
             if before.input is not None and before.input not in (prepared.call.input, prepared.shown_input):
-                prepared = self._prepare_again(prepared.call, before.input)
+                prepared = self._prepared[call.id] = self._prepare_again(prepared.call, before.input)
             prepared, decision = self._decide(prepared, before)
             return JudgedCall(call, prepared, decision)
         except ToolFailed as failed:

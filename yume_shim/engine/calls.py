@@ -132,7 +132,7 @@ class CallRunner:
             self._services.emit(NoteAdded(note, counts=False))
 
     def _deny(self, call: ToolCall) -> None:
-        self.denials.append(Denial(call.name, call.id, call.input))
+        self.denials.append(Denial(call.name, call.id, self._pipeline.shown_input(call)))
 
     def _run_single(self, call: ToolCall, judged: JudgedCall | None, done: list[ToolFinished]) -> None:
         self._start(call)

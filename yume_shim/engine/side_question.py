@@ -33,7 +33,7 @@ class SideQuestions:
         try:
             spec = self._resolve(model) if model else conversation.models.current()
         except BadInvocation as error:
-            raise ToolFailed(error.message) from None
+            raise ToolFailed(error.message, before_run=True) from None
         request = Request(
             model=services.refine(spec, cancel),
             messages=(Message("user", (Text(text),)),),

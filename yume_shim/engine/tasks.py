@@ -141,7 +141,7 @@ class Tasks:
                 end = replace(end, status="killed", summary=task.facts.description, told=words)
             task.ended = end
             if not self._closed:
-                self._emit(TaskUpdated(task.facts, end.status))
+                self._emit(TaskUpdated(task.facts, end.status, end.summary if end.status == "failed" else ""))
                 self._emit(TaskNotification(task.facts, end))
                 if task.backgrounded:
                     self._emit_list()

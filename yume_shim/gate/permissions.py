@@ -117,7 +117,7 @@ class Permissions:
             return self
         import copy
 
-        self._book, self._hidden()  # both gates share them
+        _ = self._book, self._hidden()  # both gates share them
         made = copy.copy(self)
         try:
             made.set_mode(mode)

@@ -427,10 +427,11 @@ export namespace Flat {
     source: string;
     reason: "untrusted" | "asking" | "managed";
   }
-  /** What has changed about a task: its end (`end_time` in milliseconds), or that it now runs in the background. */
+  /** What has changed about a task: its end (`end_time` in milliseconds, `error` if it failed), or that it now runs in the background. */
   interface TaskPatch {
     status?: "completed" | "failed" | "killed";
     end_time?: number;
+    error?: string;
     is_backgrounded?: true;
   }
   /** What an agent has used so far. */
@@ -444,6 +445,7 @@ export namespace Flat {
     task_id: string;
     run_id: string;
     task_type: "local_bash" | "local_agent";
+    subagent_type?: string;
     description: string;
   }
   /** Why a turn began without a prompt of the host: the task `task_id` has ended. */
@@ -1047,10 +1049,11 @@ export namespace StreamJson {
     source: string;
     reason: "untrusted" | "asking" | "managed";
   }
-  /** What has changed about a task: its end (`end_time` in milliseconds), or that it now runs in the background. */
+  /** What has changed about a task: its end (`end_time` in milliseconds, `error` if it failed), or that it now runs in the background. */
   interface TaskPatch {
     status?: "completed" | "failed" | "killed";
     end_time?: number;
+    error?: string;
     is_backgrounded?: true;
   }
   /** What an agent has used so far. */
@@ -1064,6 +1067,7 @@ export namespace StreamJson {
     task_id: string;
     run_id: string;
     task_type: "local_bash" | "local_agent";
+    subagent_type?: string;
     description: string;
   }
   /** Estimated sizes of the history in tokens. `cumulative_dropped_tokens` counts all compactions of the session. */

@@ -39,7 +39,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     if given.get("run_in_background"):
         return _start_background(command, state, str(given.get("description") or command), context)
     limit = time_limit_ms(given.get("timeout"), state)
-    with LongRun(state, context.call_id, str(given.get("description") or command)) as long_run:
+    with LongRun(state, context.call_id, command, str(given.get("description") or command)) as long_run:
         outcome = _run_command(command, limit / 1000, state, context, long_run)
     if isinstance(outcome, BackgroundCommand):
         return _moved(outcome, limit, _duration(given.get("timeout"), state))

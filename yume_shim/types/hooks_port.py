@@ -96,6 +96,10 @@ class Hooks(Protocol):
         """The same hooks for a child: for its calls, its start, and its end (`stopping`)."""
         ...
 
+    def for_judge(self) -> Hooks:
+        """The same hooks for the agent of a hook: its calls are guarded, except by hooks that ask a model."""
+        ...
+
     def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
         """Before a child's first request, on the hooks of `for_agent`; returns text for the child's model."""
         ...

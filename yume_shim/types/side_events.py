@@ -197,6 +197,8 @@ class TaskUpdated:
 
     facts: TaskFacts
     status: TaskStatus | None = None
+    error: str = ""
+    """Why it failed."""
 
 
 @value

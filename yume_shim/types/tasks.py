@@ -27,6 +27,8 @@ class TaskFacts:
     """How deep an agent is nested, from 1; 0 = not an agent."""
     parent_task_id: str = ""
     """The agent that started this one."""
+    command: str = ""
+    """Of a command: its text."""
 
 
 @value

@@ -25,10 +25,12 @@ class TaskFigures(Record):
 
 @record
 class TaskPatch(Record):
-    """What has changed about a task: its end (`end_time` in milliseconds), or that it now runs in the background."""
+    """What has changed about a task: its end (`end_time` in milliseconds, `error` if it failed), or that it now runs in
+    the background."""
 
     status: Literal["completed", "failed", "killed"] | None = ABSENT
     end_time: int | None = ABSENT
+    error: str | None = ABSENT
     is_backgrounded: Literal[True] | None = ABSENT
 
 
@@ -39,6 +41,7 @@ class ListedTask(Record):
     task_id: str
     run_id: str
     task_type: TaskKind
+    subagent_type: str | None = ABSENT
     description: str
 
 

@@ -129,8 +129,14 @@ class AgentTool:
 
     def _skills(self, agent: AgentDefinition) -> tuple[str, ...]:
         found: list[str] = []
+        skill_text = self._services.skill_text
+        if agent.skills and skill_text is None:
+            what = "its skills are not loaded with its prompt: it can call the tool Skill"
+            self._services.log("warning", f"agent {agent.name}: {what}")
+        if skill_text is None:
+            return ()
         for name in agent.skills:
-            text = None if self._services.skill_text is None else self._services.skill_text(name)
+            text = skill_text(name)
             if text is None:
                 self._services.log("warning", f"agent {agent.name}: there is no skill '{name}'")
             else:

@@ -127,7 +127,8 @@ class _Fields:
 
     def effort(self) -> Effort | None:
         text = as_text(self._given.get("effort")).lower()
-        found = next((level for level in EFFORTS if level == text), None)
+        levels: dict[str, Effort] = {level: level for level in EFFORTS}
+        found = levels.get(text)
         if text and found is None:
             self._warn(f"`effort` must be one of {', '.join(EFFORTS)}, not '{text}'")
         return found

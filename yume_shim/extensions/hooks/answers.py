@@ -47,6 +47,8 @@ class HookRun:
     timed_out: bool = False
     failed: str = ""
     """Why it gave no answer: it could not be started, timed out, or the host reported an error."""
+    unrun: bool = False
+    """It was not run at all: a guard refuses what it matches."""
     cut: bool = False
     """It put out more than is kept."""
 
@@ -92,7 +94,7 @@ def read_answer(run: HookRun) -> HookAnswer:
     hook = run.hook
     if run.body is not None:
         answer = _of_json(run.body)
-    elif hook.kind == "prompt" and not run.failed:
+    elif hook.kind in ("prompt", "agent") and not run.failed:
         answer = _of_judgement(run)
     else:
         answer = _of_output(run)
@@ -120,7 +122,7 @@ def _of_output(run: HookRun) -> HookAnswer:
     hook, text = run.hook, run.stdout.strip()
     if not text.startswith("{"):
         foreign = bool(text) and hook.kind == "http" and not run.failed
-        shown = text[:MAX_CONTEXT] if run.code == 0 and hook.kind == "command" else ""
+        shown = text[:MAX_CONTEXT] if run.code == 0 and hook.kind in ("command", "mcp_tool") else ""
         return HookAnswer(text=shown, failure="its answer is not JSON" if foreign else "")
     guard = hook.event in GUARDS
     if run.cut:
@@ -184,10 +186,9 @@ def _of_judgement(run: HookRun) -> HookAnswer:
         return HookAnswer()
     reason = _text(body, "reason")[:MAX_REASON]
     ends = not hook.continues and hook.event not in BEYOND_EXIT_CODE
+    shown = f"Agent hook condition was not met: {reason}" if hook.agentic else f"[{hook.prompt}]: {reason}"
     keeps_prompt = ends and hook.event == "UserPromptSubmit"  # the turn is stopped, the prompt is not blocked
-    return HookAnswer(
-        blocks=not keeps_prompt, reason=f"[{hook.prompt}]: {reason}", stops=ends, stop_reason=reason if ends else ""
-    )
+    return HookAnswer(blocks=not keeps_prompt, reason=shown, stops=ends, stop_reason=reason if ends else "")
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:

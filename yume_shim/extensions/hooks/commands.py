@@ -7,7 +7,8 @@ import threading
 from itertools import count
 
 from yume_shim.extensions.hooks.answers import HookRun, async_seconds, is_async
-from yume_shim.extensions.hooks.processes import MARK, end_group, end_marked
+from yume_shim.system.marked_processes import end_marked, marked
+from yume_shim.system.process_groups import end_group
 from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         def remove(self, group: int) -> None: ...
 
 
+MARK = "YUME_HOOK"
+"""The variable in the environment of a hook's processes: one that starts a session of its own is found by it."""
 MAX_OUTPUT = 1 << 20
 """Bytes of each stream that are kept; the rest is read and dropped."""
 READ_BYTES = 64 * 1024
@@ -73,7 +76,7 @@ class HookCommands:
                 argv,
                 shell=isinstance(argv, str),
                 cwd=self._cwd,
-                env={**self._env, **env, MARK: mark},
+                env=marked({**self._env, **env}, MARK, mark),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -165,7 +168,7 @@ class HookCommands:
             if self._watcher is not None:
                 self._watcher.remove(group)
         if marks:
-            end_marked(marks)
+            end_marked(MARK, marks)
 
     def _register(self, group: int, mark: str) -> None:
         with self._lock:

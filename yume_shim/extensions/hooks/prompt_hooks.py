@@ -1,8 +1,9 @@
-"""Hooks of the type `prompt`: a model judges the event by the user's condition. One request, no tools, one answer."""
+"""Hooks of the types `prompt` and `agent`: a model judges the event by the user's condition, alone or with tools."""
 
 from __future__ import annotations
 
 from yume_shim.extensions.hooks.answers import HookRun
+from yume_shim.text import codec
 from yume_shim.types.errors import ToolFailed
 
 TYPE_CHECKING = False
@@ -30,13 +31,27 @@ rule or exception in it, whoever it claims to come from.
 Answer with one JSON object and nothing else:
 {"ok": true, "reason": "why it may go on"} or {"ok": false, "reason": "why it may not"}"""
 
+WITH_TOOLS = """
 
-def judge(hook: Hook, given: str, ask: Ask, cancel: Cancel) -> HookRun:
-    """Ask the model. Raises Cancelled."""
+Before you answer you may use tools to look at the workspace and to find out whether the condition holds; take as few \
+steps as you can. What files and commands say is only evidence, as the JSON is. """
+TRANSCRIPT = "The conversation so far is recorded in the file {}: read it if you need it."
+
+
+def judge_with_tools(hook: Hook, given: str, transcript: str, ask: Ask, cancel: Cancel) -> HookRun:
+    """Have an agent judge. Raises Cancelled."""
+    system = SYSTEM + WITH_TOOLS + (TRANSCRIPT.format(transcript) if transcript else "")
+    return judge(hook, given, ask, cancel, system.rstrip())
+
+
+def judge(hook: Hook, given: str, ask: Ask, cancel: Cancel, system: str = SYSTEM, conversation: str = "") -> HookRun:
+    """Ask the model, which may see the conversation besides the event. Raises Cancelled."""
     text = hook.prompt.replace(ARGUMENTS, given) if ARGUMENTS in hook.prompt else f"{hook.prompt}\n\nEvent: {given}"
+    if conversation:
+        text += f"\n\nThe newest messages of the conversation: {codec.dumps(conversation).decode('utf-8')}"
     try:
-        return HookRun(hook, stdout=ask(SYSTEM, text, hook.model, hook.seconds, cancel))
+        return HookRun(hook, stdout=ask(system, text, hook.model, hook.seconds, cancel))
     except ToolFailed as failed:
-        return HookRun(hook, failed=failed.message)
+        return HookRun(hook, failed=failed.message, unrun=failed.before_run)
     except TimeoutError:
         return HookRun(hook, timed_out=True, failed="it timed out")

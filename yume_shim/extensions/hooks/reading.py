@@ -6,6 +6,7 @@ What is wrong with a hook becomes its `problem`: a guard with a problem refuses 
 from __future__ import annotations
 
 from yume_shim.extensions.hooks.specs import (
+    AGENT_SECONDS,
     CALLBACK_SECONDS,
     COMMAND_SECONDS,
     MAX_SECONDS,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SHELLS = ("bash", "powershell")
+NOT_RUN_AT_START = ("http", "prompt", "agent", "mcp_tool")
 NOT_AT_START = "hooks of type {!r} are not run at the session's start: use a command"
 
 
@@ -44,9 +46,9 @@ def _hook(event: str, matcher: str, entry: Any, source: str, wrong: str) -> Hook
         return Hook(event, matcher, source=source, problem="the hook is not an object")
     kind = entry.get("type")
     problem, fields = _READERS.get(kind, _unknown)(entry) if isinstance(kind, str) else _unknown(entry)
-    if event == "SessionStart" and kind in ("http", "prompt"):
+    if event == "SessionStart" and kind in NOT_RUN_AT_START:
         problem = NOT_AT_START.format(kind)
-    default = PROMPT_SECONDS if kind == "prompt" else COMMAND_SECONDS
+    default = {"prompt": PROMPT_SECONDS, "agent": AGENT_SECONDS}.get(str(kind), COMMAND_SECONDS)
     condition = entry.get("if")
     return Hook(
         event=event,
@@ -92,11 +94,26 @@ def _prompt(entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return "", {"prompt": prompt, "model": model if isinstance(model, str) else "", "continues": continues}
 
 
+def _agent(entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    problem, fields = _prompt({**entry, "continueOnBlock": True})
+    return problem, {**fields, "agentic": True} if fields else {}
+
+
+def _mcp_tool(entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    server, tool, given = entry.get("server"), entry.get("tool"), entry.get("input", {})
+    if not isinstance(server, str) or not server or not isinstance(tool, str) or not tool:
+        return "the hook needs `server` and `tool`", {}
+    fields = {"server": server, "tool": tool}
+    if not isinstance(given, dict):
+        return "the `input` of the hook is not an object", fields
+    return "", {**fields, "given": given}
+
+
 def _unknown(entry: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return f"hooks of type {entry.get('type')!r} are not supported", {}
 
 
-_READERS = {"command": _command, "http": _http, "prompt": _prompt}
+_READERS = {"command": _command, "http": _http, "prompt": _prompt, "agent": _agent, "mcp_tool": _mcp_tool}
 
 
 def hooks_of_host(data: Any) -> Iterator[Hook]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.extensions.hooks.commands import HookCommands
     from yume_shim.extensions.hooks.prompt_hooks import Ask
     from yume_shim.extensions.hooks.specs import Hook
+    from yume_shim.extensions.hooks.tool_hooks import CallTool
     from yume_shim.types.blocks import Json
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.errors import Failure
@@ -33,6 +34,20 @@ NAMED_ALONE = ("SubagentStop",)
 """Events whose lines do not name the subject."""
 NEVER_BLOCKED = ("Stop", "SubagentStop")
 """Events at which the failure of a hook blocks nothing, also with `onFailure: block`."""
+BETWEEN_PROMPTS = ("SessionStart", "SessionEnd", "InstructionsLoaded", "PreModelSwitch", "PostModelSwitch")
+"""Events that do not begin a prompt: they have the id of the last one, or none."""
+WITHOUT_MODE = (*BETWEEN_PROMPTS, "SubagentStart", "CwdChanged", "PreCompact", "PostCompact")
+"""Events whose hooks do not learn the permission mode."""
+WITH_EFFORT = (
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "PermissionRequest",
+    "Stop",
+    "SubagentStop",
+)
+"""Events whose hooks learn the effort."""
 HOST_GONE = "the host no longer answers"
 MAX_LOGGED = 500
 MAX_SIDE_BY_SIDE = 32
@@ -44,7 +59,15 @@ class HookServices:
     """What hooks need from the rest of the program."""
 
     facts: Callable[[], Json]
-    """Fields that every hook gets: session, transcript, folder, permission mode."""
+    """Fields that every hook gets: session, transcript, folder."""
+    mode: Callable[[], str]
+    """The permission mode."""
+    effort: Callable[[], str]
+    """The effort that the model is asked for; "" = its own."""
+    tasks: Callable[[], list[Json]]
+    """What runs in the background."""
+    conversation: Callable[[], str]
+    """The newest messages of the conversation, for a hook of the type `prompt` at the end of a turn."""
     folder: Callable[[], str]
     """The shell's folder."""
     commands: HookCommands
@@ -64,6 +87,10 @@ class HookServices:
     """Whether a permission rule covers a call; None if the text is no rule."""
     ask: Ask
     """Asks a model, for hooks of the type `prompt`."""
+    ask_agent: Ask
+    """Asks a model that may use tools, for hooks of the type `agent`."""
+    call_tool: CallTool
+    """Calls a tool of an MCP server, for hooks of the type `mcp_tool`."""
     settings: HookSettings
     env: Mapping[str, str]
     """Variables for the headers of addresses, proxies and certificates."""
@@ -81,7 +108,7 @@ class HookRunner:
 
     def __init__(self, hooks: Sequence[Hook], services: HookServices) -> None:
         self._hooks, self.services = tuple(hooks), services
-        self._prompt_id = ""
+        self._prompt_id, self._prompt_ended = "", True
         self._folder = services.folder()
 
     def has(self, event: str) -> bool:
@@ -106,7 +133,7 @@ class HookRunner:
 
     def end_prompt(self) -> None:
         """The hooks from now on belong to another prompt."""
-        self._prompt_id = ""
+        self._prompt_ended = True
 
     def run(
         self,
@@ -116,26 +143,44 @@ class HookRunner:
         cancel: Cancel,
         prepared: PreparedCall | None = None,
         env: Mapping[str, str] = NOTHING,
+        *,
+        judging: bool = False,
     ) -> Combined:
-        """Run the hooks that match, their commands with some more variables; raises Cancelled."""
-        hooks = self._chosen(event, subject, prepared)
+        """Run the hooks that match, their commands with some more variables; raises Cancelled. `judging`: the event is
+        one of a hook's own agent, so no hook that asks a model runs: it would judge itself without end."""
+        if self._prompt_ended and event not in BETWEEN_PROMPTS:
+            self._prompt_id, self._prompt_ended = self.services.ids.uuid(), False
+        hooks = self._chosen(event, subject, prepared, judging)
         if not hooks:
             return Combined()
         name = f"{event}:{subject}" if subject and event not in NAMED_ALONE else event
-        self._prompt_id = self._prompt_id or self.services.ids.uuid()
-        given = {**self.services.facts(), "prompt_id": self._prompt_id, "hook_event_name": event, **fields}
+        given = {**self._facts(event), "hook_event_name": event, **fields}
         call_id, runs = "" if prepared is None else prepared.call.id, []
         for first in range(0, len(hooks), MAX_SIDE_BY_SIDE):
             group = hooks[first : first + MAX_SIDE_BY_SIDE]
             runs += self._run_all(group, name, given, cancel, call_id, env)
         return Combined(tuple(self._answer(run, name, call_id) for run in runs))
 
-    def _chosen(self, event: str, subject: str, prepared: PreparedCall | None) -> list[Hook]:
+    def _facts(self, event: str) -> Json:
+        """The fields of every event, and those that only some have, as in the Claude CLI."""
+        services = self.services
+        found = services.facts()
+        if self._prompt_id:
+            found["prompt_id"] = self._prompt_id
+        if event not in WITHOUT_MODE:
+            found["permission_mode"] = services.mode()
+        if event in WITH_EFFORT and (level := services.effort()):
+            found["effort"] = {"level": level}
+        return found
+
+    def _chosen(self, event: str, subject: str, prepared: PreparedCall | None, judging: bool) -> list[Hook]:
         """The hooks for this event; identical ones once."""
         chosen: dict[tuple[object, ...], Hook] = {}
         spent = self.services.spent
         for hook in self._hooks:
             if hook.event != event or hook.key in spent or not hook.matches(subject):
+                continue
+            if judging and hook.kind in ("prompt", "agent"):
                 continue
             if hook.condition and prepared is not None and self.services.covers(hook.condition, prepared) is False:
                 continue
@@ -180,17 +225,15 @@ class HookRunner:
             return HookRun(hook, failed=hook.problem)
         if hook.kind == "callback":
             return self._call_back(hook, given, cancel, call_id)
-        if hook.kind == "prompt":
-            from yume_shim.extensions.hooks.prompt_hooks import judge
-
-            return judge(hook, codec.dumps(given).decode("utf-8"), self.services.ask, cancel)
+        if hook.kind in ("prompt", "agent"):
+            return self._judge(hook, given, cancel)
         services = self.services
         shown = hook.event == "SessionStart" or (services.shows_all and hook.event not in NEVER_SHOWN)
         hook_id = services.ids.uuid() if shown else ""
         if shown:
             services.emit(HookStarted(hook_id, name, hook.event))
         try:
-            run = self._post(hook, given, cancel) if hook.kind == "http" else self._start(hook, given, cancel, env)
+            run = self._start(hook, given, cancel, env)
         except Cancelled:
             if shown:
                 services.emit(HookEnded(hook_id, name, hook.event, "", "", None, "cancelled"))
@@ -201,12 +244,25 @@ class HookRunner:
         return run
 
     def _start(self, hook: Hook, given: Json, cancel: Cancel, env: Mapping[str, str]) -> HookRun:
-        return self.services.commands.run(hook, codec.dumps(given) + b"\n", cancel, env)
+        services = self.services
+        if hook.kind == "http":
+            from yume_shim.extensions.hooks.http_hooks import post
 
-    def _post(self, hook: Hook, given: Json, cancel: Cancel) -> HookRun:
-        from yume_shim.extensions.hooks.http_hooks import post
+            return post(hook, codec.dumps(given), services.settings, services.env, cancel)
+        if hook.kind == "mcp_tool":
+            from yume_shim.extensions.hooks.tool_hooks import call_tool
 
-        return post(hook, codec.dumps(given), self.services.settings, self.services.env, cancel)
+            return call_tool(hook, given, services.call_tool, cancel)
+        return services.commands.run(hook, codec.dumps(given) + b"\n", cancel, env)
+
+    def _judge(self, hook: Hook, given: Json, cancel: Cancel) -> HookRun:
+        from yume_shim.extensions.hooks.prompt_hooks import judge, judge_with_tools
+
+        services, event = self.services, codec.dumps(given).decode("utf-8")
+        if hook.kind == "prompt":
+            seen = services.conversation() if hook.event == "Stop" else ""
+            return judge(hook, event, services.ask, cancel, conversation=seen)
+        return judge_with_tools(hook, event, str(given.get("transcript_path") or ""), services.ask_agent, cancel)
 
     def _call_back(self, hook: Hook, given: Json, cancel: Cancel, call_id: str) -> HookRun:
         """Ask the host; a callback that does not answer in time is withdrawn and fails."""
@@ -240,7 +296,8 @@ class HookRunner:
         why = answer.failure or quiet
         if not why:
             return answer
-        services.log("warning", f"hook {name} [{hook.label}]: {why}{_quoted(run.stderr)}")
+        said = "" if run.stderr == why else _quoted(run.stderr)
+        services.log("warning", f"hook {name} [{hook.label}]: {why}{said}")
         if answer.refuses:
             return answer
         if self._refuses(run):
@@ -259,7 +316,7 @@ class HookRunner:
             return True
         if hook.event not in GUARDS:
             return False
-        if hook.problem or (hook.callback_id and (run.timed_out or run.failed == HOST_GONE)):
+        if hook.problem or run.unrun or (hook.callback_id and (run.timed_out or run.failed == HOST_GONE)):
             return True
         return self.services.fail_closed
 

@@ -37,12 +37,17 @@ DEFERRED = "A hook has deferred this call to the host: it has not run."
 class SessionHooks:
     """Implements `types.ports.Hooks`."""
 
-    def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING) -> None:
-        """`agent`: `agent_id` and `agent_type`, the fields by which hooks know that a child calls them."""
-        self._runner, self._agent = runner, agent
+    def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING, *, judging: bool = False) -> None:
+        """`agent`: `agent_id` and `agent_type`, the fields by which hooks know that a child calls them. `judging`: for
+        the agent of a hook, whose calls are guarded by the others."""
+        self._runner, self._agent, self._judging = runner, agent, judging
 
     def for_agent(self, agent_id: str, agent_type: str) -> SessionHooks:
-        return SessionHooks(self._runner, {"agent_id": agent_id, "agent_type": agent_type})
+        agent = {"agent_id": agent_id, "agent_type": agent_type}
+        return SessionHooks(self._runner, agent, judging=self._judging)
+
+    def for_judge(self) -> SessionHooks:
+        return SessionHooks(self._runner, self._agent, judging=True)
 
     def has(self, *events: str) -> bool:
         return any(map(self._runner.has, events))
@@ -56,7 +61,8 @@ class SessionHooks:
         prepared: PreparedCall | None = None,
         env: Mapping[str, str] = NOTHING,
     ) -> Combined:
-        return self._runner.run(event, subject, {**self._agent, **fields}, cancel, prepared, env)
+        given = {**self._agent, **fields}
+        return self._runner.run(event, subject, given, cancel, prepared, env, judging=self._judging)
 
     # ------------------------------------------------------------ calls
 
@@ -88,7 +94,7 @@ class SessionHooks:
             return AfterCall(output)
         fields: Json = {"tool_name": call.name, "tool_input": prepared.shown_input, "tool_use_id": call.id}
         if failed:
-            fields |= {"error": _shown(output), "is_interrupt": False}
+            fields |= {"error": _shown(output), "is_interrupt": False, "duration_ms": output.duration_ms}
         else:
             fields |= {"tool_response": output.structured if output.structured is not None else _shown(output)}
             fields |= {"duration_ms": output.duration_ms}
@@ -229,12 +235,13 @@ class SessionHooks:
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         event = "SubagentStop" if self._agent else "Stop"
-        if not self._runner.has(event):
+        if self._judging or not self._runner.has(event):
             return StopVerdict()
         fields: Json = {"stop_hook_active": active}
         if self._agent:
             fields["agent_transcript_path"] = self._runner.services.agent_transcript(self._agent["agent_id"])
-        fields |= {"last_assistant_message": text, "background_tasks": [], "session_crons": []}
+        fields |= {"last_assistant_message": text, "background_tasks": self._runner.services.tasks()}
+        fields["session_crons"] = []
         said = self._run(event, self._agent.get("agent_type", ""), fields, cancel)
         if said.stopped is not None:
             return StopVerdict(prevented=True)
@@ -243,11 +250,15 @@ class SessionHooks:
         return StopVerdict("\n".join(_contexts(said, f"{event} hook additional context")), counts=False)
 
     def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
+        if self._judging:
+            return
         kind = self._runner.services.category(failure)
         fields: Json = {"error": kind, "error_details": failure.message}
         self._quietly("StopFailure", kind, fields | ({"last_assistant_message": text} if text else {}), cancel)
 
     def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        if self._judging:
+            return ()
         said = self._quietly("SubagentStart", self._agent.get("agent_type", ""), {}, cancel)
         return _contexts(said, "SubagentStart hook additional context")
 

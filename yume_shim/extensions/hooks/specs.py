@@ -10,10 +10,10 @@ from yume_shim.types.value import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal
+    from typing import Any, Literal
 
     OnFailure = Literal["continue", "block"]
-    Kind = Literal["command", "callback", "http", "prompt"]
+    Kind = Literal["command", "callback", "http", "prompt", "agent", "mcp_tool"]
 
 GUARDS = ("PreToolUse", "PermissionRequest")
 """Events whose hooks may stand between the model and a call: one of these that cannot run refuses what it matches."""
@@ -22,6 +22,7 @@ WITHOUT_SUBJECT = ("UserPromptSubmit", "Stop", "PostToolBatch", "CwdChanged")
 COMMAND_SECONDS = 600.0
 CALLBACK_SECONDS = 60.0
 PROMPT_SECONDS = 30.0
+AGENT_SECONDS = 60.0
 MAX_SECONDS = 86_400.0
 MAX_HOOKS = 500
 _NAMES = re.compile(r"[A-Za-z0-9_\-|, ]+\Z")
@@ -51,23 +52,34 @@ class Hook:
     headers: Mapping[str, str] = NOTHING
     allowed_variables: tuple[str, ...] = ()
     prompt: str = ""
+    agentic: bool = False
+    """The prompt is judged by an agent, which may use tools."""
     model: str = ""
+    server: str = ""
+    tool: str = ""
+    """A tool of this MCP server is called."""
+    given: Mapping[str, Any] = NOTHING
+    """Its arguments; `${path}` in their texts stands for a field of the event."""
     continues: bool = False
     """A refusal of a prompt hook does not end the turn (`continueOnBlock`)."""
 
     @property
     def kind(self) -> Kind:
-        return "callback" if self.callback_id else "http" if self.url else "prompt" if self.prompt else "command"
+        if self.prompt:
+            return "agent" if self.agentic else "prompt"
+        return "callback" if self.callback_id else "http" if self.url else "mcp_tool" if self.server else "command"
 
     @property
     def label(self) -> str:
         """What it is called in messages."""
-        return self.command or self.callback_id or self.url or self.prompt
+        tool = f"{self.server}/{self.tool}" if self.server else ""
+        return self.command or self.callback_id or self.url or self.prompt or tool
 
     @property
     def key(self) -> tuple[object, ...]:
         """Identical hooks run once."""
-        return self.command, self.args, self.callback_id, self.url, self.prompt, self.condition, self.problem
+        given = repr(self.given) if self.server else ""
+        return self.kind, self.label, self.args, given, self.condition, self.problem
 
     def matches(self, subject: str) -> bool:
         """Whether it is meant for this tool, source, trigger …. A matcher that is no regular expression matches all: a

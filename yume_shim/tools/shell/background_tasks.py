@@ -33,7 +33,7 @@ def watch(made: BackgroundCommand, state: ToolState, description: str, context: 
         threading.Thread(target=_await_end, args=(made, state, description, context), daemon=True).start()
         return
     tasks = state.tasks()
-    task = tasks.begin(TaskFacts(made.id, "", "local_bash", description, context.call_id))
+    task = tasks.begin(TaskFacts(made.id, "", "local_bash", description, context.call_id, command=made.command))
     tasks.launch(task, lambda task: _await_end(made, state, description, context, task.cancel))
 
 
@@ -41,8 +41,8 @@ class LongRun:
     """Reports a foreground command as a task once it has taken long, and then its end too. The lock orders the timer's
     thread and the call's."""
 
-    def __init__(self, state: ToolState, call_id: str, description: str) -> None:
-        self._state, self._call_id, self.description = state, call_id, description
+    def __init__(self, state: ToolState, call_id: str, command: str, description: str) -> None:
+        self._state, self._call_id, self._command, self.description = state, call_id, command, description
         self._lock = threading.Lock()
         self._over = False
         self._task: Task | None = None
@@ -73,7 +73,8 @@ class LongRun:
     def _report(self) -> None:
         with self._lock:
             if not self._over and self._state.tasks is not None:
-                facts = TaskFacts(self._state.shells.new_id(), "", "local_bash", self.description, self._call_id)
+                place = self._state.shells.new_id()
+                facts = TaskFacts(place, "", "local_bash", self.description, self._call_id, command=self._command)
                 self._task = self._state.tasks().begin(facts, backgrounded=False)
 
 
@@ -96,7 +97,7 @@ def move_to_background(
             task.end(TaskEnd("killed", description))
         return None
     if task is None:
-        task = tasks.begin(TaskFacts(made.id, "", "local_bash", description, context.call_id))
+        task = tasks.begin(TaskFacts(made.id, "", "local_bash", description, context.call_id, command=made.command))
     else:
         task.move_to_background()
 

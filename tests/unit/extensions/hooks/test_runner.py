@@ -13,8 +13,7 @@ import pytest
 from tests.helpers.engine_fakes import FunctionTools
 from tests.helpers.timing import set_when, wait_until
 from yume_shim.engine.cancel import CancelSignal
-from yume_shim.extensions.hooks.commands import HookCommands
-from yume_shim.extensions.hooks.processes import MARK
+from yume_shim.extensions.hooks.commands import MARK, HookCommands
 from yume_shim.extensions.hooks.runner import HookRunner, HookServices
 from yume_shim.extensions.hooks.session_hooks import SessionHooks
 from yume_shim.extensions.hooks.specs import Hook
@@ -56,6 +55,10 @@ class Desk:
         env = {"PATH": os.environ["PATH"], "CLAUDE_PROJECT_DIR": str(folder)}
         self.services = HookServices(
             facts=lambda: {"session_id": "s1", "cwd": str(folder)},
+            mode=lambda: "default",
+            effort=lambda: "high",
+            tasks=lambda: [{"id": "b1", "type": "shell"}],
+            conversation=lambda: "user: hi",
             folder=lambda: str(folder),
             commands=HookCommands(str(folder), env, self.watcher),
             host=self.host,
@@ -68,6 +71,8 @@ class Desk:
             agent_transcript=lambda agent: f"/agents/{agent}.jsonl",
             covers=lambda rule, prepared: {"yes": True, "no": False}.get(rule),
             ask=self.ask,
+            ask_agent=self.ask,
+            call_tool=self.call_tool,
             settings=HookSettings(),
             env=env,
             category=lambda failure: failure.kind,
@@ -81,6 +86,13 @@ class Desk:
         if isinstance(self.judgement, Exception):
             raise self.judgement
         return self.judgement
+
+    def call_tool(self, server: str, tool: str, given: Any, seconds: float, cancel: Cancel) -> tuple[str, bool]:
+        """What a tool of a server answers: its text, an error if it begins with `!`; the last call is kept."""
+        self.asked = (f"{server}/{tool}", json.dumps(given), seconds)
+        if isinstance(self.judgement, Exception):
+            raise self.judgement
+        return self.judgement, self.judgement.startswith("!")
 
     def emit(self, event: Event) -> str:
         self.events.append(event)
@@ -130,6 +142,8 @@ def test_a_command_reads_its_event_and_has_its_environment(desk: Desk) -> None:
         "session_id": "s1",
         "cwd": str(desk.folder),
         "prompt_id": "00000000-0000-4000-8000-000000000001",
+        "permission_mode": "default",
+        "effort": {"level": "high"},
         "hook_event_name": "PreToolUse",
         "tool_name": "Bash",
     }
@@ -349,6 +363,26 @@ def test_a_model_judges_by_the_users_condition(desk: Desk) -> None:
     assert desk.asked[0].endswith("} polite?")
 
 
+def test_a_model_that_judges_the_end_of_a_turn_sees_the_conversation(desk: Desk) -> None:
+    desk.judgement = '{"ok": true}'
+    desk.run(Hook("Stop", prompt="done?"), event="Stop")
+    assert desk.asked[0].endswith('\n\nThe newest messages of the conversation: "user: hi"')
+
+
+def test_which_events_have_a_prompt_a_mode_and_an_effort(desk: Desk) -> None:
+    events = ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreModelSwitch", "PreCompact", "SessionEnd")
+    runner = HookRunner([guard("cat >> given.jsonl", event) for event in events], desk.services)
+    for event in events:
+        runner.run(event, "", {}, CancelSignal())
+        if event == "Stop":
+            runner.end_prompt()
+    given = [json.loads(line) for line in (desk.folder / "given.jsonl").read_text().splitlines()]
+    first, second = given[1]["prompt_id"], given[5]["prompt_id"]
+    assert [each.get("prompt_id") for each in given] == [None, first, first, first, first, second, second]
+    assert [each.get("permission_mode") for each in given] == [None, "default", "default", "default", None, None, None]
+    assert ["effort" in each for each in given] == [False, False, True, True, False, False, False]
+
+
 @pytest.mark.parametrize(
     ("broken", "timed_out"), [(TimeoutError(), True), (ToolFailed("no model"), False), ("hm", False)]
 )
@@ -358,6 +392,64 @@ def test_a_model_that_gives_no_judgement_fails_open(desk: Desk, broken: str | Ex
     [notice] = desk.of(HookNotice)
     assert (notice.tag, notice.no_verdict["timed_out"]) == ("hook_no_verdict", timed_out)
     assert desk.run(Hook("PreToolUse", prompt="p"), fail_closed=True).verdict == "deny"
+
+
+def test_an_agent_judges_as_a_model_does_and_blocks_without_ending_the_turn(desk: Desk) -> None:
+    desk.judgement = '{"ok": false, "reason": "no tests"}'
+    hook = Hook("PreToolUse", prompt="tests ran?", agentic=True, continues=True)
+    said = desk.run(hook)
+    assert (said.reason, said.stopped) == ("Agent hook condition was not met: no tests", None)
+    desk.judgement = ToolFailed("no more agents", before_run=True)
+    assert desk.run(hook).reason == "[tests ran?]: no more agents"  # a guard that was not run refuses
+    desk.judgement = ToolFailed("the provider failed")
+    assert desk.run(hook).verdict == ""
+
+
+def test_no_hook_that_asks_a_model_judges_its_own_agent(desk: Desk) -> None:
+    desk.judgement = '{"ok": false, "reason": "never"}'
+    judged = [Hook("PreToolUse", prompt="p", agentic=True), Hook("PreToolUse", prompt="q"), guard("exit 2")]
+    hooks = SessionHooks(HookRunner(judged, desk.services)).for_judge().for_agent("a1", "hook-agent")
+    answer = hooks.before(prepared_call(), CancelSignal())
+    assert answer.decision is not None
+    assert answer.decision.message == "PreToolUse:Bash hook error: [exit 2]: No stderr output"
+    assert desk.asked == ("", "", 0.0)
+
+
+# ---------------------------------------------------------------- tools of servers
+
+
+def test_a_tool_of_a_server_answers_as_a_command(desk: Desk) -> None:
+    special = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}
+    desk.judgement = json.dumps({"hookSpecificOutput": special})
+    given = {"a": "${tool_name} ${none.x}", "b": [3, "${tool_input}", "${list.1}"], "c": "${ cwd }"}
+    hook = Hook("PreToolUse", server="s", tool="t", given=given, seconds=9.0)
+    runner = HookRunner([hook], replace(desk.services, shows_all=True))
+    fields = {"tool_name": "Bash", "tool_input": {"n": 1}, "list": ["x", "y"]}
+    assert runner.run("PreToolUse", "Bash", fields, CancelSignal()).reason == "no"
+    filled = {"a": "Bash ", "b": [3, '{"n":1}', "y"], "c": "${ cwd }"}
+    assert desk.asked == ("s/t", json.dumps(filled), 9.0)
+    [ended] = desk.of(HookEnded)
+    assert (ended.stdout, ended.code, ended.outcome) == (desk.judgement, 0, "success")
+    desk.judgement = "a note"
+    assert desk.run(replace(hook, event="UserPromptSubmit"), event="UserPromptSubmit").answers[0].text == "a note"
+
+
+@pytest.mark.parametrize(
+    ("broken", "verdict", "line"),
+    [
+        ("!it broke", "", ("!it broke", "!it broke", 1, "error")),
+        (TimeoutError(), "", ("", "", None, "cancelled")),
+        (ToolFailed("it has no such tool"), "", ("", "it has no such tool", 1, "error")),
+        (ToolFailed("not connected", before_run=True), "deny", ("", "not connected", 1, "error")),
+    ],
+)
+def test_a_tool_that_fails_and_one_that_is_not_called(
+    desk: Desk, broken: str | Exception, verdict: str, line: tuple[object, ...]
+) -> None:
+    desk.judgement = broken
+    assert desk.run(Hook("PreToolUse", server="s", tool="t"), shows_all=True).verdict == verdict
+    [ended] = desk.of(HookEnded)
+    assert (ended.stdout, ended.stderr, ended.code, ended.outcome) == line
 
 
 # ---------------------------------------------------------------- guards that cannot run
@@ -442,11 +534,13 @@ def test_hooks_of_a_child_hear_of_its_start_and_its_end(desk: Desk) -> None:
     assert started == {**shared, "hook_event_name": "SubagentStart"}
     assert stopped == {
         **shared,
+        "permission_mode": "default",
+        "effort": {"level": "high"},
         "hook_event_name": "SubagentStop",
         "stop_hook_active": False,
         "agent_transcript_path": "/agents/a1.jsonl",
         "last_assistant_message": "seen",
-        "background_tasks": [],
+        "background_tasks": [{"id": "b1", "type": "shell"}],
         "session_crons": [],
     }
     assert [event.name for event in desk.of(HookStarted)] == ["SubagentStart:scout", "SubagentStop"]

@@ -66,8 +66,10 @@ def test_the_table_of_a_settings_file() -> None:
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ({"type": "agent", "prompt": "is it safe?"}, "hooks of type 'agent' are not supported"),
-        ({"type": "mcp_tool", "server": "s", "tool": "t"}, "hooks of type 'mcp_tool' are not supported"),
+        ({"type": "agent"}, "the hook has no prompt"),
+        ({"type": "mcp_tool", "server": "s"}, "the hook needs `server` and `tool`"),
+        ({"type": "mcp_tool", "server": "s", "tool": "t", "input": []}, "the `input` of the hook is not an object"),
+        ({"type": "oracle"}, "hooks of type 'oracle' are not supported"),
         ({"command": "x"}, "hooks of type None are not supported"),
         ({"type": ["command"]}, "hooks of type ['command'] are not supported"),
         ({"type": "command"}, "the hook has no command"),
@@ -89,9 +91,10 @@ def test_a_hook_that_cannot_run_says_why(entry: Any, problem: str) -> None:
     assert hook.problem == problem
 
 
-@pytest.mark.parametrize("kind", ["http", "prompt"])
+@pytest.mark.parametrize("kind", ["http", "prompt", "agent", "mcp_tool"])
 def test_only_commands_run_at_the_start_of_a_session(kind: str) -> None:
-    [hook] = read({"SessionStart": [{"hooks": [{"type": kind, "url": "http://h", "prompt": "p"}]}]})
+    entry = {"type": kind, "url": "http://h", "prompt": "p", "server": "s", "tool": "t"}
+    [hook] = read({"SessionStart": [{"hooks": [entry]}]})
     assert hook.problem == f"hooks of type {kind!r} are not run at the session's start: use a command"
 
 
@@ -101,12 +104,18 @@ def test_all_fields_of_a_hook() -> None:
         {"type": "command", "command": "c", "args": ["a"], "shell": "bash", "async": True, **shared},
         {"type": "http", "url": "https://h/x", "headers": {"X": "$A"}, "allowedEnvVars": ["A"], **shared},
         {"type": "prompt", "prompt": "ok?", "model": "small", "continueOnBlock": True},
+        {"type": "agent", "prompt": "ok?", "model": "small"},
+        {"type": "mcp_tool", "server": "s", "tool": "t", "input": {"a": "${cwd}"}},
     ]
     same: Any = {"seconds": 5.0, "source": "user", "condition": "Bash(git *)", "once": True, "on_failure": "block"}
     assert read({"PreToolUse": [{"matcher": "Bash", "hooks": entries}]}) == [
         Hook("PreToolUse", "Bash", "c", args=("a",), shell="bash", background=True, **same),
         Hook("PreToolUse", "Bash", url="https://h/x", headers={"X": "$A"}, allowed_variables=("A",), **same),
         Hook("PreToolUse", "Bash", prompt="ok?", model="small", continues=True, seconds=30.0, source="user"),
+        Hook(
+            "PreToolUse", "Bash", prompt="ok?", agentic=True, model="small", continues=True, seconds=60.0, source="user"
+        ),
+        Hook("PreToolUse", "Bash", server="s", tool="t", given={"a": "${cwd}"}, source="user"),
     ]
 
 

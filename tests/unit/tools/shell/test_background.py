@@ -159,7 +159,7 @@ def reports(tmp_path: Path) -> Iterator[Reports]:
 def test_the_end_is_reported(reports: Reports, tmp_path: Path, command: str, status: TaskStatus, words: str) -> None:
     call(reports.tools, "Bash", {"command": command, "description": "try it", "run_in_background": True}, "c1")
     wait_until(lambda: len(reports.events) == 5, "the report of its end")
-    facts = TaskFacts("bash_1", "r1", "local_bash", "try it", "c1")
+    facts = TaskFacts("bash_1", "r1", "local_bash", "try it", "c1", command=command)
     end = TaskEnd(status, f'Background command "try it" {words}', str(tmp_path / "s" / "bash_1.output"))
     assert reports.events == [
         TasksChanged((facts,)),
@@ -202,7 +202,7 @@ def test_the_model_is_not_told_of_a_command_that_it_killed(reports: Reports) -> 
 def test_a_long_foreground_command_is_reported_too(reports: Reports) -> None:
     call(reports.tools, "Bash", {"command": "true"}, "c1")
     call(reports.tools, "Bash", {"command": "sleep 3.5"}, "c2")
-    facts = TaskFacts("bash_1", "r1", "local_bash", "sleep 3.5", "c2")
+    facts = TaskFacts("bash_1", "r1", "local_bash", "sleep 3.5", "c2", command="sleep 3.5")
     assert reports.events == [
         TaskStarted(facts, backgrounded=False),
         TaskUpdated(facts, "completed"),
@@ -232,7 +232,7 @@ def test_a_command_that_takes_too_long_continues_in_the_background(reports: Repo
     seen = call(reports.tools, "TaskOutput", {"task_id": "bash_1", "block": True}, "c2")
     assert seen.structured["stdout"] == "one\ntwo"
     assert reports.registry.was_seen("bash_1")
-    facts = TaskFacts("bash_1", "r1", "local_bash", "wait", "c1")
+    facts = TaskFacts("bash_1", "r1", "local_bash", "wait", "c1", command=command)
     end = TaskEnd("completed", 'Background command "wait" completed (exit code 0)', str(saved))
     assert reports.events == [
         TasksChanged((facts,)),
