@@ -235,6 +235,14 @@ class Task(Protocol):
         """Call this when it has ended, at once if it has."""
         ...
 
+    def post(self, text: str) -> bool:
+        """Leave a message for a running agent; False if it reads no more, or has too many."""
+        ...
+
+    def take_messages(self, *, last: bool = False) -> tuple[str, ...]:
+        """The messages that the agent has not read; `last`: it takes no more after these."""
+        ...
+
 
 class BackgroundTasks(Protocol):
     """The tasks of a session. Safe from any thread."""

@@ -92,7 +92,7 @@ class Host:
         self.keys = EndpointKeys(services.settings)
         providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
         self.tasks = LazyTasks(self.bench.emit, services.ids.uuid, lambda: self.session.notify)
-        self.agents = LazyAgents(AgentSettings(), no_agents, print, offered=True, background=True)
+        self.agents = LazyAgents(AgentSettings(), no_agents, print, offered=("Agent",), background=True)
         requests = ControlRequests(
             *(
                 self.session,
