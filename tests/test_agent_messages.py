@@ -49,8 +49,8 @@ def test_an_agent_of_an_earlier_process_goes_on(tmp_path: Path) -> None:
     nobody = call("SendMessage", to="../a", message="Hello?")
     answers: list[Answer] = [[message], [say("One apple.")], [nobody], [say("One.")]]
     ended, requests = run(tmp_path, answers, "--resume", SESSION, flat=True)
-    assert [text for text in requests[1].texts if "pears" in text] == ["Find pears.", "Two pears."]
-    assert requests[1].texts[-1].endswith("\nAnd apples?")
+    assert [requests[1].said[-2], requests[1].said[-1].rpartition("\n")[2]] == ["Find pears.", "And apples?"]
+    assert requests[1].tools == ("Read",)
     assert "One apple." in requests[2].results[-1]
     assert '"success":false' in requests[3].results[-1]
     [begun] = subtypes(ended.lines, "task_started")
@@ -58,8 +58,14 @@ def test_an_agent_of_an_earlier_process_goes_on(tmp_path: Path) -> None:
     assert {line["parent_tool_use_id"] for line in ended.lines if line.get("agent_id") == agent_id} == {first_call}
 
     message = call("SendMessage", to=agent_id, message="And plums?")
-    answers = [[message], [say("No plums.")], [say("Asked.")]]
-    (tmp_path / "third").mkdir()
+    answers = [[message], [say("None.")], [say("None.")], [say("None.")]]  # the agent's and the main answer may cross
+    ended, requests = run(tmp_path, answers, "--resume", SESSION, flat=False)
+    [begun] = subtypes(ended.lines, "task_started")
+    assert (begun["task_id"], begun["is_backgrounded"], begun["prompt"][-10:]) == (agent_id, True, "And plums?")
+    [sent] = [line["tool_use_result"] for line in ended.lines if "tool_use_result" in line]
+    assert (sent["success"], sent["resumedAgentId"]) == (True, agent_id)
+    results = [line for line in ended.lines if line["type"] == "result"]
+    assert [line.get("origin", {}).get("kind") for line in results] == [None, "task-notification"]
     transcript = next((tmp_path / "home").rglob(f"agent-{agent_id}.jsonl"))
     entries = [json.loads(line) for line in transcript.read_text().splitlines()]
     chain = [entry for entry in entries if entry.get("uuid")]
