@@ -23,8 +23,11 @@ class Combined:
 
     @property
     def verdict(self) -> Verdict:
-        found = {"deny" if answer.blocks else answer.verdict for answer in self.answers}
-        return next((verdict for verdict in _STRONGEST_FIRST if verdict in found), "")
+        found: set[Verdict] = {"deny" if answer.blocks else answer.verdict for answer in self.answers}
+        for verdict in _STRONGEST_FIRST:
+            if verdict in found:
+                return verdict
+        return ""
 
     @property
     def reason(self) -> str:
