@@ -190,9 +190,7 @@ class FlatDialect:
             case TurnStarted():
                 return self._turn_started(event, tagged.uuid) if parent is None else []
             case PromptTaken():
-                if not event.repeated and parent is None and not self._in_turn:
-                    self._prompt_id = event.uuid or tagged.uuid
-                return []
+                return self._prompt_taken(event, tagged)
             case Compacting() | CompactEnded() | ContextMeasured() | TodosChanged() | ToolOutputAdded() | ToolQueued():
                 from yume_shim.dialects.live_lines import live_line
 
@@ -201,13 +199,10 @@ class FlatDialect:
                 self._asks[event.ask_id] = event.call.id
                 return [approval_line(event, self._room)]
             case ApprovalWithdrawn():
-                from yume_shim.dialects.live_lines import withdrawn_line
-
-                call_id = self._asks.pop(event.ask_id, "")
-                return [withdrawn_line(call_id)] if call_id else []
+                return self._approval_withdrawn(event)
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
                 return [self._task_line(event, tagged.at)]
-            case LimitsReported() | HookStarted() | HookEnded() | HookNotice():
+            case LimitsReported() | HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
                 return [_rare_line(event, tagged.at)]
             case QuestionWithdrawn():
                 return [withdrawal_line(event)]
@@ -217,16 +212,8 @@ class FlatDialect:
                 from yume_shim.dialects.host_lines import question_line
 
                 return [question_line(event)]
-            case LocalCommandDone(answers=True):
-                from yume_shim.dialects.records.flat_records import TextLine
-
-                return [TextLine(content=event.text, id=tagged.uuid)]
-            case CommandsChanged():
-                from yume_shim.dialects.records.flat_records import CommandsLine
-
-                return [CommandsLine(commands=list(event.commands))]
             case LocalCommandDone():
-                return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
+                return self._command_done(event, tagged.uuid)
             case (
                 SessionEnding()
                 | RequestStarted()
@@ -240,6 +227,24 @@ class FlatDialect:
                 | FileAsked()
             ):
                 return []
+
+    def _command_done(self, event: LocalCommandDone, uuid: str) -> list[Json]:
+        if event.answers:
+            from yume_shim.dialects.records.flat_records import TextLine
+
+            return [TextLine(content=event.text, id=uuid)]
+        return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
+
+    def _prompt_taken(self, event: PromptTaken, tagged: Tagged) -> list[Json]:
+        if not event.repeated and tagged.parent_call_id is None and not self._in_turn:
+            self._prompt_id = event.uuid or tagged.uuid
+        return []
+
+    def _approval_withdrawn(self, event: ApprovalWithdrawn) -> list[Json]:
+        from yume_shim.dialects.live_lines import withdrawn_line
+
+        call_id = self._asks.pop(event.ask_id, "")
+        return [withdrawn_line(call_id)] if call_id else []
 
     def _task_line(
         self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, at: float
@@ -363,8 +368,12 @@ class FlatDialect:
         return lines
 
 
-def _rare_line(event: LimitsReported | HookStarted | HookEnded | HookNotice, at: float) -> Json:
+def _rare_line(event: LimitsReported | HookStarted | HookEnded | HookNotice | CommandsChanged, at: float) -> Json:
     """A line whose module is loaded with the first of its kind."""
+    if isinstance(event, CommandsChanged):
+        from yume_shim.dialects.records.flat_records import CommandsLine
+
+        return CommandsLine(commands=list(event.commands))
     if isinstance(event, LimitsReported):
         from yume_shim.dialects.limit_lines import flat_limits_line
 

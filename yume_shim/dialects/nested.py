@@ -167,8 +167,6 @@ class NestedDialect:
                 return self._prompt(event, tagged)
             case PartialKept():
                 return self._answers.block(event.block, tagged, aborted=event.interrupted)
-            case NoteAdded(hidden=True):
-                return []
             case NoteAdded():
                 return [] if event.hidden else [self._messages.text(event.text, tagged, synthetic=True)]
             case ToolFinished():
@@ -202,14 +200,10 @@ class NestedDialect:
                 | Pong()
             ):
                 return [self._host_line(event, tagged)]
-            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged():
+            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged() | LimitsReported():
                 return [self._extension_line(event, tagged)]
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
                 return [self._task_line(event, tagged)]
-            case LimitsReported():
-                from yume_shim.dialects.limit_lines import nested_limits_line
-
-                return [nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
             case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured():
@@ -278,9 +272,15 @@ class NestedDialect:
                 return PongLine()
 
     def _extension_line(
-        self, event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged, tagged: Tagged
+        self,
+        event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged | LimitsReported,
+        tagged: Tagged,
     ) -> Json:
         session = self._messages.session_id
+        if isinstance(event, LimitsReported):
+            from yume_shim.dialects.limit_lines import nested_limits_line
+
+            return nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)
         if isinstance(event, TitleChanged):
             from yume_shim.dialects.records.nested_system_records import SessionTitleLine
 

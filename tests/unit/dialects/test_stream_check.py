@@ -121,7 +121,7 @@ TEXT: Line = {"type": "text", "content": "a", "id": "m:0"}
             ['reason: must be one of "user", "signal", "shutdown", not "boredom"'],
         ),
         (
-            {"type": "thinking", "is_thinking": True},
+            {"type": "thinking", "is_thinking": True, "id": "m:0"},
             ["thought: missing"],
             ["thought: missing"],
         ),
@@ -161,10 +161,12 @@ def test_what_is_no_line(raw: bytes, reason: str) -> None:
 def test_an_oversized_line() -> None:
     lines = sample("anthropic-messages-text-only", "flat")
     assert found(lines, "flat", max_line=2_000) == []
-    lines[1]["content"] = "a" * 2_000
-    assert found(lines, "flat", max_line=2_000) == ["2: the line has 2,045 bytes; at most 2,000 are allowed"]
-    lines[1]["content"] = "a" * 98_304
-    assert [problem.partition(";")[0] for problem in found(lines, "flat")] == ["2: the line has 98,349 bytes"]
+    place = next(place for place, line in enumerate(lines) if line["type"] == "text")
+    named = f"{place + 1}: the line has"
+    lines[place]["content"] = "a" * 2_000
+    assert found(lines, "flat", max_line=2_000) == [f"{named} 2,045 bytes; at most 2,000 are allowed"]
+    lines[place]["content"] = "a" * 98_304
+    assert [problem.partition(";")[0] for problem in found(lines, "flat")] == [f"{named} 98,349 bytes"]
 
 
 # ---------------------------------------------------------------- order
