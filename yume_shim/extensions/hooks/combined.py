@@ -23,7 +23,7 @@ class Combined:
 
     @property
     def verdict(self) -> Verdict:
-        found = {"deny" if answer.blocks else answer.verdict for answer in self.answers}
+        found: set[Verdict] = {"deny" if answer.blocks else answer.verdict for answer in self.answers}
         return next((verdict for verdict in _STRONGEST_FIRST if verdict in found), "")
 
     @property

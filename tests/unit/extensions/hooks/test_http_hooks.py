@@ -55,7 +55,7 @@ class Place:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            def log_message(self, *_: Any) -> None:
+            def log_message(self, format: str, *args: Any) -> None:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
