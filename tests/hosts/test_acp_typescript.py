@@ -39,8 +39,9 @@ def test_a_session(world: HostWorld) -> None:
     assert (world.cwd / "note.txt").read_text("utf-8") == "tea\n"
 
 
-def test_acpx(world: HostWorld) -> None:
+def test_acpx(any_world: HostWorld) -> None:
     """A client of others for the command line: files go through it, and it approves the write."""
+    world = any_world
     (world.cwd / "tea.txt").write_text("sencha\n", "utf-8")
     world.serve(
         [say("Let me look."), call("Read", file_path="tea.txt")],

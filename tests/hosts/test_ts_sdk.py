@@ -89,7 +89,11 @@ def test_the_host_decides(world: HostWorld, modules: Path) -> None:
     world.serve([call("Write", file_path=name, content=name) for name in names], [say("Well.")])
     seen = tell("permission", world, modules)
     given = [{"file_path": name, "content": name} for name in names]
-    assert seen["asked"] == [{"name": "Write", "given": one, "id": "string"} for one in given]
+    paths = [str(world.cwd / name) for name in names]
+    assert seen["asked"] == [
+        {"name": "Write", "given": {**one, "file_path": path}, "id": "string"}
+        for one, path in zip(given, paths, strict=True)
+    ]
     assert [result["error"] for result in seen["results"]] == [False, False, True]
     assert seen["results"][2]["text"] == "not today"
     assert [denied["tool_input"] for denied in seen["result"]["permission_denials"]] == [given[2]]

@@ -96,7 +96,11 @@ class Requests:
         settings = self._services.settings
         if failure.kind != "context_length":
             return None
+        small = self._conversation.small
         self._learn_limits(failure.limits)
+        if self._conversation.small and not small:  # a short prompt and few tools from now on: that may be enough
+            self._conversation.measured = None
+            return self._request(self._make_room())
         if not settings.history.auto_compact or self._tried == "summary":
             return None
         size = max(self.size(), self._estimate())  # the size we assumed was too low

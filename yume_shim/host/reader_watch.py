@@ -18,7 +18,7 @@ def watch_reader(fd: int, on_gone: Callable[[], None]) -> None:
     has no `poll` (Windows); files and terminals never report it."""
     import select
 
-    if not hasattr(select, "poll"):
+    if fd < 0 or not hasattr(select, "poll"):  # without a stdout the first write shows it
         return
     poll = select.poll()
     poll.register(fd, 0)  # errors and hang-ups are reported without being asked for

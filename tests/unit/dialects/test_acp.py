@@ -51,7 +51,7 @@ def updates(made: AcpDialect, *events: Any, parent: str | None = None) -> list[A
     return [message["params"]["update"] for message in messages]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(stories())
 def test_every_message_of_a_story_fits_the_official_schema(story: list[Any]) -> None:
     made = dialect()

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.helpers import session_cases
-from yume_shim.dialects.line_order import NestedOrder
+from yume_shim.dialects.line_order import FlatOrder, NestedOrder
 from yume_shim.dialects.schema_check import CUT_MARK, SchemaCheck, load_schema
 from yume_shim.dialects.stream_check import StreamCheck
 from yume_shim.text import codec
@@ -279,4 +279,26 @@ def nested(*kinds: str) -> list[Line]:
 def test_nested_order(kinds: tuple[str, ...], problems: list[str]) -> None:
     order = NestedOrder()
     told = [problem for line in nested(*kinds) for problem in order.feed(line)]
+    assert told + order.end() == problems
+
+
+@pytest.mark.parametrize(
+    ("kinds", "problems"),
+    [
+        (("init", "started", "text", "result", "stop", "started", "result", "stop"), []),
+        (("init", "started", "result", "stop", "result", "stop"), ["a second `result`: no turn runs"]),
+        (("init", "started", "result", "stop", "text", "result", "stop"), ["`text` outside a turn"]),
+        (
+            ("init", "started", "text", "started", "result", "stop"),
+            ["a turn starts before `result` of the turn before"],
+        ),
+        (("init", "text", "result", "stop", "started", "result", "stop", "text", "result", "stop"), []),
+        (("init", "started"), ["the stream ends inside a turn: `result` is missing"]),
+    ],
+)
+def test_turns_that_are_announced(kinds: tuple[str, ...], problems: list[str]) -> None:
+    """The first turn decides whether all of them must be."""
+    started: Line = {"type": "system", "subtype": "turn_started"}
+    order = FlatOrder()
+    told = [problem for kind in kinds for problem in order.feed(started if kind == "started" else flat(kind)[0])]
     assert told + order.end() == problems
