@@ -216,7 +216,8 @@ def test_both_dialects_report_the_same_events(case: session_cases.Case) -> None:
                 assert one["result"] == other["result"]
         if case.wire("flat") == case.wire("nested"):  # after a cut the dialects may send different requests
             assert one["num_turns"] == other["num_turns"]
-            assert one["total_cost_usd"] == other["total_cost_usd"]
+            if not one["usage"].get("estimated"):  # an estimate counts the prompt and tools of its own dialect
+                assert one["total_cost_usd"] == other["total_cost_usd"]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from yume_shim.types.events import Event, ModelEvent, ToolFinished
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import Cost, Request
     from yume_shim.types.outputs import ToolContext
@@ -178,6 +179,10 @@ class TableGate:
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
         return {"exactly": call.id}
 
+    def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
+        self.updates.append({"remember": rules or (f"exactly {call.id}",)})
+        return rules or (f"exactly {call.id}",)
+
     def for_agent(self, mode: str) -> TableGate:
         return self
 
@@ -198,7 +203,14 @@ class ScriptedAsker:
         return bool(self.answers)
 
     def ask(
-        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        decision: Decision,
+        cancel: Cancel,
+        *,
+        emit: Emit | None = None,
+        patch: FilePatch | None = None,
     ) -> Answer:
         return self.answers.pop(0)
 

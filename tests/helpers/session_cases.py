@@ -33,6 +33,10 @@ FORMATS: dict[str, tuple[str, ...]] = {
 FIXED = {"YUME_TEST_CLOCK": "1", "YUME_TEST_IDS": "1"}
 DURATION = re.compile(rb'("durationMs":)[0-9]+')
 """What Glob measured, the one figure of a tool that no port can fix."""
+PARTS = re.compile(rb'"parts":\{"system":[0-9]+,"tools":[0-9]+,"memory":[0-9]+,"messages":[0-9]+\}')
+NO_PARTS = b'"parts":{"system":0,"tools":0,"memory":0,"messages":0}'
+ESTIMATED = re.compile(rb'("subtype":"context_usage","used":)[0-9]+(,"window":[0-9]+,"estimated":true)')
+"""Estimates that count the name of the machine's system, which is in the system prompt."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STORED_BY = "nested"
 """The dialect whose run gives expected/session.jsonl: transcripts are the Claude CLI's, so its form is the one kept."""
@@ -254,6 +258,7 @@ def _fill(step: dict[str, Any], workspace: Path) -> dict[str, Any]:
 
 def _blank(data: bytes, known: Mapping[str, str]) -> bytes:
     data = DURATION.sub(rb"\g<1>0", data)
+    data = ESTIMATED.sub(rb"\g<1>0\g<2>", PARTS.sub(NO_PARTS, data))
     for path, name in known.items():
         for form in {codec.dumps(path)[1:-1], path.encode()}:
             data = data.replace(form, name.encode())

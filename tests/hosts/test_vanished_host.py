@@ -28,8 +28,12 @@ def test_a_flat_process_whose_reader_is_gone_ends_without_writing(where: str, an
     """Both wait for a minute or longer; stdin stays open, as a sibling of the dead host may hold it."""
     any_world.serve([hold()] if where == "silent model" else [call("Bash", command="touch begun; sleep 60")])
     argv = [program(), "--allowedTools", "Bash"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(argv, cwd=any_world.cwd, env=any_world.env, **pipes) as process:  # type: ignore[call-overload]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        argv, cwd=any_world.cwd, env=any_world.env, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(codec.dumps({"type": "user", "content": "Go"}) + b"\n")
         process.stdin.flush()
         if where == "command":

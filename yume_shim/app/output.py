@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.host.delta_merging import DeltaMerger
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
 from yume_shim.host.writer import STDOUT, LineWriter
@@ -65,7 +66,9 @@ class Output:
         else:
             self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
             dialect = make_dialect(settings, ids, cap, used)
-        self.events = EventOutput(clock, ids, dialect, self.writer, listeners, tell=self._tell)
+        merges = flat and link is None
+        written = DeltaMerger(self.writer, settings.host.delta_interval, cap) if merges else self.writer
+        self.events = EventOutput(clock, ids, dialect, written, listeners, tell=self._tell)
         self.emit = self.events.emit if link is None else link.follow(self.events.emit)
 
     def _gone(self) -> None:
@@ -97,7 +100,7 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     """The dialect of the output format. `used` is what a resumed session has used before."""
     output_format = settings.host.output_format
     if output_format == "flat":
-        return flat_dialect(ids, cap)
+        return flat_dialect(ids, cap, tool_deltas=settings.host.tool_deltas)
     if output_format == "text":
         from yume_shim.dialects.plain import TextDialect
 
@@ -112,8 +115,8 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     return nested
 
 
-def flat_dialect(ids: Ids, cap: int) -> Dialect:
+def flat_dialect(ids: Ids, cap: int, *, tool_deltas: bool = False) -> Dialect:
     """The flat dialect, which shrinks long values itself."""
     from yume_shim.dialects.flat import FlatDialect
 
-    return FlatDialect(__version__, ids, cap)
+    return FlatDialect(__version__, ids, cap, tool_deltas=tool_deltas)

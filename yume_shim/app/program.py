@@ -130,6 +130,8 @@ class Program:
             own_hooks=self._hooks.with_own,
             learned=self._providers.learned,
             count=self._providers.count,
+            preview=self._tools.preview,
+            save_rules=startup.save_rules,
             checkpoints=self._tools.checkpoints,
             tasks=self._tasks.get,
             open_tasks=self._tasks.open,
@@ -309,9 +311,6 @@ class Program:
         if self._startup.flat:
             self._session.shut_down("shutdown")
 
-    def _host_answers(self) -> bool:
-        return host_answers(self._settings, self._gate.mode())
-
     def _describe(self, spec: ModelSpec, session_id: str) -> SessionInfo:
         gate, names = self._gate, self._toolbox.names()
         info = self._startup.describe(spec, session_id, gate.mode(), names, gate.directories(), self._mcp.summary())
@@ -375,7 +374,8 @@ class Program:
             self._gate.trust_rules(trusted.allow_if_trusted)
             self._tools.add_variables(trusted.variables_if_trusted)
 
-        return TrustQuestion(self._startup, self._questions, self._host_answers, self._hooks, self._mcp, grant)
+        start, gate = self._startup, self._gate
+        return TrustQuestion(start, self._questions, lambda: start.answers(gate.mode()), self._hooks, self._mcp, grant)
 
     def _open_asker(self) -> Asker:
         """Who answers permission questions: a tool of an MCP server, or the host."""
@@ -384,7 +384,7 @@ class Program:
             from yume_shim.app.mcp_asker import McpAsker
 
             return McpAsker(tool, self._mcp)
-        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._host_answers)
+        return Approvals(self._questions, self._settings.limits.timeouts.approval, self._startup.approver(self._gate))
 
     def _hook_services(self) -> HookServices:
         from yume_shim.app.hooks import hook_services

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
-    from yume_shim.types.ports import Clock, Ids
+    from yume_shim.types.ports import Clock, Gate, Ids
     from yume_shim.types.settings import Settings
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
@@ -207,6 +207,20 @@ class Startup:
 
         return offers_tool(self.settings, self.library)
 
+    def answers(self, mode: str) -> bool:
+        """Does the host answer questions in this mode?"""
+        return host_answers(self.settings, mode)
+
+    def approver(self, gate: Gate) -> Callable[[], bool]:
+        """Does the host answer permission questions, in the mode of the moment?"""
+        return lambda: host_approves(self.settings, gate.mode())
+
+    def save_rules(self, scope: str, rules: tuple[str, ...]) -> None:
+        """Keep allow rules of an answer for the user or for this folder. Raises OSError."""
+        from yume_shim.config.saved_rules import save_rules
+
+        save_rules(self.settings.env, self.settings.cwd, scope, rules)
+
     def describe(
         self,
         spec: ModelSpec,
@@ -340,6 +354,13 @@ def host_answers(settings: Settings, mode: str) -> bool:
     """Does the host answer questions in this permission mode? A flag says so, or the flat mode `interactive`."""
     asked = settings.permissions.prompt_tool == "stdio" or mode == "interactive"
     return asked and settings.host.input_format == "lines" and not settings.permissions.never_ask
+
+
+def host_approves(settings: Settings, mode: str) -> bool:
+    """Does the host answer permission questions? A flat host that sends lines does, unless a flag says that it does
+    not."""
+    lines = settings.host.output_format == "flat" and settings.host.input_format == "lines"
+    return host_answers(settings, mode) or (lines and not settings.permissions.never_ask)
 
 
 def _shown(address: str) -> str:

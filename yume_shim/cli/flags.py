@@ -80,6 +80,8 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--verbose", "Required by stream-json; makes json an array of all messages"),
     _switch("--include-partial-messages", "stream-json: add stream_event lines while the answer streams"),
     _switch("--replay-user-messages", "stream-json input and output: echo user lines with isReplay"),
+    _switch("--tool-use-deltas", "flat: show the arguments of tool calls as they stream", ours=True),
+    _value("--delta-interval", "ms", "flat: collect pieces of text for so long into one line (0: not)", ours=True),
     _value("--max-line-bytes", "bytes", "Lower the size limit of an output line", ours=True),
     # --- model
     _value("--model", "model", "Model: an alias, an id, or provider/model"),
@@ -110,7 +112,7 @@ FLAGS: tuple[Flag, ...] = (
     _value("--retry-max-wait", "seconds", "Longest retry wait", ours=True),
     _value("--idle-timeout", "seconds", "Longest silence inside a stream", ours=True),
     _value("--response-timeout", "seconds", "Longest single response", ours=True),
-    _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
+    _value("--approval-timeout", "seconds", "How long a call waits for the host's approval (0: no limit)", ours=True),
     _value("--background-timeout", "seconds", "How long the end of input waits for background tasks (600)", ours=True),
     _value("--on-cut", "how", "What to do after an interrupted stream", choices=("continue", "restart"), ours=True),
     # --- system prompt and answer

@@ -34,6 +34,9 @@ def host_settings(sources: SettingSources) -> HostSettings:
         or sources.is_true("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
         session_mirror=sources.on("session-mirror"),
         slash_commands=not sources.on("disable-slash-commands"),
+        details=sources.flat,
+        tool_deltas=sources.on("tool-use-deltas"),
+        delta_interval=(sources.whole("delta-interval", "YUME_DELTA_INTERVAL") or 0) / 1000,
         merge_waiting=not sources.flat,
         watch_streams=_watch_streams(sources),
     )

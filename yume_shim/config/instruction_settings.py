@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
-    from yume_shim.types.settings import PromptSize
+    from yume_shim.types.instruction_settings import PromptSize
 
 MAX_PROMPT_BYTES = 4 << 20
 

@@ -8,7 +8,7 @@ from yume_shim.config.setting_sources import strings, variables_of
 from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED, PROJECT_LAYERS
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.folders import home_folder
+from yume_shim.types.folders import SAVED_RULES, home_folder, yume_folder
 from yume_shim.types.settings import (
     AUTO_MODE,
     CLAUDE_MODES,
@@ -96,6 +96,7 @@ def permission_settings(sources: SettingSources) -> PermissionSettings:
         allow_if_trusted=_allowed_if_trusted(sources),
         variables_if_trusted={name: text for each in sources.if_trusted() for name, text in variables_of(each).items()},
         managed=_managed_rules(sources),
+        saved=_saved_rules(sources),
         managed_only=sources.managed(MANAGED_RULES_ONLY),
         add_dirs=_folders(sources),
         confined=sources.on("restricted"),
@@ -168,6 +169,17 @@ def _rules(sources: SettingSources) -> Rules:
     if sources.on("restricted"):
         deny += COMMAND_TOOLS
     return Rules(tuple(allow), tuple(ask), tuple(deny))
+
+
+def _saved_rules(sources: SettingSources) -> tuple[str, ...]:
+    """Rules that were saved with answers are the user's, and count like the user's settings file."""
+    if "user" not in sources.layer_names or sources.managed(MANAGED_RULES_ONLY) or sources.report.damaged:
+        return ()
+    if not os.path.exists(os.path.join(yume_folder(sources.env), SAVED_RULES)):
+        return ()
+    from yume_shim.config.saved_rules import read_saved_rules
+
+    return read_saved_rules(sources.env, sources.cwd, sources.log)
 
 
 def _allowed_if_trusted(sources: SettingSources) -> tuple[str, ...]:

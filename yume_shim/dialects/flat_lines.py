@@ -21,12 +21,12 @@ from yume_shim.dialects.records.flat_records import (
     StartErrorLine,
     ToolResultLine,
     ToolUseLine,
+    TurnStartedLine,
     UsageLine,
     WarningLine,
 )
 from yume_shim.types.blocks import Document, Image, Text
 from yume_shim.types.events import (
-    ApprovalAsked,
     CallDenied,
     Compacted,
     ModeChanged,
@@ -43,17 +43,19 @@ from yume_shim.types.events import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from yume_shim.dialects.records.live_records import Patch
     from yume_shim.types.blocks import Json, ToolCall, ToolResult
     from yume_shim.types.errors import Failure
-    from yume_shim.types.events import QuestionWithdrawn, SessionInfo, TurnEnded
+    from yume_shim.types.events import ApprovalAsked, QuestionWithdrawn, SessionInfo, ToolFinished, TurnEnded
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import Usage
+    from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.tasks import TaskOrigin
 
     SystemEvent = (
         Retrying
         | ToolProgress
         | CallDenied
-        | ApprovalAsked
         | ModeChanged
         | ModelChanged
         | SessionChanged
@@ -98,27 +100,21 @@ def system_line(event: SystemEvent) -> Json:
                 delay_ms=event.wait_ms,
                 code=event.failure.kind,
                 status=event.failure.status,
+                message=event.failure.message,
             )
         case ToolProgress():
             said = event.report
             return ProgressLine(
-                tool_use_id=event.call.id,
-                tool_name=event.call.name,
-                elapsed_ms=event.elapsed_ms,
                 progress=None if said is None else said.progress,
                 total=None if said is None else said.total,
                 message=(said.message or None) if said is not None else None,
+                tool_use_id=event.call.id,
+                tool_name=event.call.name,
+                elapsed_ms=event.elapsed_ms,
+                waiting_for="approval" if event.waiting else None,
             )
         case CallDenied():
             return PermissionDeniedLine(tool_use_id=event.call.id, tool_name=event.call.name, reason=event.message)
-        case ApprovalAsked():
-            return ApprovalNeededLine(
-                tool_use_id=event.call.id,
-                tool_name=event.call.name,
-                input=event.call.input,
-                reason=event.reason,
-                timeout_ms=event.timeout_ms,
-            )
         case ModelChanged():
             return ModelLine(provider=event.provider, model=event.model, reason=event.reason)
         case ModeChanged():
@@ -140,6 +136,39 @@ def system_line(event: SystemEvent) -> Json:
             return PromptJoinedLine(uuid=event.uuid)
 
 
+def approval_line(event: ApprovalAsked, room: int) -> Json:
+    """`system/approval_needed`; `room` is what a line holds."""
+    return ApprovalNeededLine(
+        tool_use_id=event.call.id,
+        tool_name=event.call.name,
+        input=event.call.input,
+        reason=event.reason,
+        timeout_ms=event.timeout_ms,
+        suggested_rules=_rule_texts(event.suggestions) or None,
+        scopes=["once", "session", "project", "user"],
+        patch=_patch(event.patch, room),
+    )
+
+
+def _rule_texts(suggestions: tuple[PermissionUpdate, ...]) -> list[str]:
+    """The suggested rules as settings files write them."""
+    found: list[str] = []
+    for update in suggestions:
+        if update["type"] == "addRules":
+            for rule in update["rules"]:
+                content = rule.get("ruleContent")
+                found.append(rule["toolName"] if content is None else f"{rule['toolName']}({content})")
+    return found
+
+
+def _patch(patch: FilePatch | None, room: int) -> Patch | None:
+    if patch is None:
+        return None
+    from yume_shim.dialects.live_lines import patch_object
+
+    return patch_object(patch, room)
+
+
 # ---------------------------------------------------------------- failures and results
 
 
@@ -157,7 +186,7 @@ def failure_line(failure: Failure, provider: str) -> Json:
     )
 
 
-def result_line(event: TurnEnded, session_id: str) -> Json:
+def result_line(event: TurnEnded, session_id: str, prompt_id: str) -> Json:
     """`result`."""
     from yume_shim.dialects.results import (
         ENDINGS,
@@ -192,16 +221,18 @@ def result_line(event: TurnEnded, session_id: str) -> Json:
         deferred_tool_use=deferred_call(event),
         structured_output=event.structured_output,
         request_id=event.failure.request_id or None if event.failure is not None else None,
+        prompt_id=prompt_id or None,
         origin=origin_of(event.origin) if event.origin is not None else None,
     )
 
 
-def turn_started_line(origin: TaskOrigin) -> Json:
-    """`system/turn_started`, for a turn without a prompt of the host."""
-    from yume_shim.dialects.records.task_records import TurnStartedLine
+def turn_started_line(prompt_id: str, origin: TaskOrigin | None) -> Json:
+    """`system/turn_started`."""
+    if origin is None:
+        return TurnStartedLine(prompt_id=prompt_id)
     from yume_shim.dialects.results import origin_of
 
-    return TurnStartedLine(origin=origin_of(origin))
+    return TurnStartedLine(prompt_id=prompt_id, origin=origin_of(origin))
 
 
 def withdrawal_line(event: QuestionWithdrawn) -> Json:
@@ -235,9 +266,21 @@ def tool_use_line(call: ToolCall) -> Json:
     return ToolUseLine(id=call.id, name=call.name, input=call.input, input_truncated=True if call.stopped else None)
 
 
-def tool_result_line(result: ToolResult) -> Json:
-    """`tool_result`."""
-    return ToolResultLine(tool_use_id=result.call_id, content=flat_content(result), is_error=bool(result.is_error))
+def tool_result_line(event: ToolFinished, room: int) -> Json:
+    """`tool_result`; `room` is what a line holds."""
+    result = event.result
+    images = None
+    if not isinstance(result.content, str):
+        from yume_shim.dialects.live_lines import image_objects
+
+        images = image_objects(result, event.call, room) or None
+    return ToolResultLine(
+        tool_use_id=result.call_id,
+        content=flat_content(result),
+        is_error=bool(result.is_error),
+        patch=_patch(event.patch, room),
+        images=images,
+    )
 
 
 def flat_content(result: ToolResult) -> str:

@@ -43,6 +43,7 @@ from yume_shim.types.events import (
     Compacted,
     CompactEnded,
     Compacting,
+    ContextMeasured,
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
@@ -85,8 +86,11 @@ from yume_shim.types.events import (
     TaskStarted,
     TaskUpdated,
     TitleChanged,
+    TodosChanged,
     ToolFinished,
+    ToolOutputAdded,
     ToolProgress,
+    ToolQueued,
     ToolStarted,
     TrustAsked,
     TurnEnded,
@@ -208,6 +212,8 @@ class NestedDialect:
                 return [nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
+            case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured():
+                return []  # for flat hosts
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so
             case (

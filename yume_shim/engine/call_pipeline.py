@@ -11,8 +11,17 @@ from yume_shim.engine.scrub import scrub
 from yume_shim.text.clean import repair_mojibake
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.calls import BeforeCall
-from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
-from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, ToolFinished
+from yume_shim.types.errors import BadLine, Cancelled, HostStopped, ToolFailed
+from yume_shim.types.events import (
+    CallDenied,
+    ModeChanged,
+    NoteAdded,
+    Notice,
+    StateChanged,
+    TodosChanged,
+    ToolFinished,
+    ToolOutputAdded,
+)
 from yume_shim.types.outputs import CLAUDE, Decision, ToolContext, ToolOutput
 from yume_shim.types.value import replace, value
 
@@ -212,19 +221,41 @@ class CallPipeline:
             self._stop(verdict.stop)
 
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        services, call, hooks = self._services, prepared.call, self._services.hooks()
+        call, hooks = prepared.call, self._services.hooks()
         self._report_state("requires_action")
         if hooks is not None:
             hooks.host_asked(prepared)
-        shown = replace(call, input=prepared.shown_input)
-        answer = services.asker.ask(shown, prepared.spec, decision, self._cancel, emit=services.emit)
+        answer = self._ask_host(prepared, decision)
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)
         self._update(answer.updates)
         if answer.remember:
-            self._update((services.gate.exact_rule_for(call, prepared.spec),))
+            self._remember(prepared, answer)
         return self._with_input(prepared, answer.input)
+
+    def _ask_host(self, prepared: PreparedCall, decision: Decision) -> Answer:
+        """Ask and wait. A host that wants details reads what the call would change, and that the call still waits."""
+        services, call = self._services, replace(prepared.call, input=prepared.shown_input)
+        if not services.settings.host.details:
+            return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
+        decision = with_rules(decision, lambda: services.gate.exact_rule_for(prepared.call, prepared.spec))
+        patch = services.preview(prepared, self._cancel) if services.preview is not None else None
+        with Heartbeat(services, prepared, waiting=True):
+            return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit, patch=patch)
+
+    def _remember(self, prepared: PreparedCall, answer: Answer) -> None:
+        """Keep an answer for the session, and on disk if it is to count longer."""
+        services = self._services
+        try:
+            rules = services.gate.remember(prepared.call, prepared.spec, answer.rules)
+            if answer.remember != "session" and services.save_rules is not None:
+                services.save_rules(answer.remember, rules)
+        except BadLine as bad:
+            services.emit(Notice("approval_not_kept", f"The answer counts for this call only: {bad.message}"))
+        except OSError as error:
+            why = error.strerror or str(error)
+            services.emit(Notice("approval_not_kept", f"The answer counts for this session only: {why}"))
 
     def _allowed(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
         """The call that gate or hooks allow; what a hook wants besides is done."""
@@ -269,11 +300,23 @@ class CallPipeline:
                 spawn=self._spawn,
                 launch=self._launch,
                 confinement=prepared.confinement,
+                show_output=self._live(prepared.call),
                 expand=self._expand,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
                 report=heartbeat.report,
             )
             return self._toolbox.run(prepared, context)
+
+    def _live(self, call: ToolCall) -> Callable[[str, int], None] | None:
+        """What shows the output of a running command, if the host wants it."""
+        services = self._services
+        if not services.settings.host.details:
+            return None
+
+        def show(text: str, dropped: int) -> None:
+            services.emit(ToolOutputAdded(call, text, dropped))
+
+        return show
 
     def _expand(self, file: PromptFile, arguments: str) -> str:
         from yume_shim.engine.command_expansion import expand
@@ -330,7 +373,9 @@ class CallPipeline:
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
-        return ToolFinished(call, result, output.structured, duration_ms=took, notes=output.notes)
+        if output.todos is not None and self._services.settings.host.details:
+            self._services.emit(TodosChanged(output.todos))
+        return ToolFinished(call, result, output.structured, duration_ms=took, patch=output.patch, notes=output.notes)
 
     def _change_mode(self, mode: str) -> None:
         """Apply the mode that a tool sets: only to enter or leave plan mode, and not if the host's answer has changed
@@ -362,6 +407,13 @@ def _combined(decision: Decision, hooked: Decision | None) -> Decision:
     if hooked.verdict == "allow" and (decision.verdict == "allow" or decision.reason_type == "rule"):
         return decision
     return hooked
+
+
+def with_rules(decision: Decision, exact: Callable[[], Json]) -> Decision:
+    """The decision with a rule among its suggestions: without one, that for the very same call."""
+    if any(update["type"] == "addRules" for update in decision.suggestions):
+        return decision
+    return replace(decision, suggestions=(*decision.suggestions, exact()))
 
 
 def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:

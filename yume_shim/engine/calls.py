@@ -8,7 +8,7 @@ from yume_shim.engine.call_pipeline import CallPipeline, failed_result
 from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
-from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolStarted
+from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolQueued, ToolStarted
 from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False
@@ -57,6 +57,9 @@ class CallRunner:
         `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
         the caller then closes the calls that have no result."""
         rest = list(calls)
+        if self._services.settings.host.details:
+            for call in rest[1:]:
+                self._services.emit(ToolQueued(call))
         if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
             self._run_calls(rest[:-1], done)
             self._start(rest[-1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.context.estimate import Measured
+from yume_shim.context.estimate import Measured, frame_size
 from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.budget import Budget
 from yume_shim.engine.host_options import HostOptions
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
     from yume_shim.types.memory import MemoryFile
-    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.models import ModelSpec, ToolSpec
     from yume_shim.types.ports import Cancel
 
 
@@ -53,6 +53,7 @@ class Conversation:
         self._parent = parent
         self._reset()
         self._instructions: Instructions | None = None
+        self._frame: tuple[object, tuple[int, int, int]] | None = None
         self._reported = False
         """Hooks know which instructions were loaded."""
         self._preparing = threading.Lock()
@@ -148,6 +149,16 @@ class Conversation:
         if hooks is not None:
             for file in tuple(files):
                 hooks.instructions_loaded(file, cancel)
+
+    def frame_sizes(self, tools: tuple[ToolSpec, ...]) -> tuple[int, int, int]:
+        """Estimated tokens of system prompt, these tools and preamble; kept until one of them changes."""
+        key = (self.system, tools, self.preamble)
+        if self._frame is None or self._frame[0] != key:
+            from yume_shim.types.token_estimate import by_characters
+
+            sizes = (frame_size(self.system, ()), frame_size((), tools), by_characters(self.preamble))
+            self._frame = (key, sizes)
+        return self._frame[1]
 
     def instructions_for(self, path: str, cancel: Cancel) -> tuple[str, ...]:
         """Instructions for a file that a tool has used, which the model has not read yet. Called on the threads of

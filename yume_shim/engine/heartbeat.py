@@ -1,4 +1,5 @@
-"""Reports at a fixed interval that a tool is still running, and passes on what the tool says about its progress."""
+"""Reports at a fixed interval that a tool is still running or a call still waits for approval, and passes on what a
+tool says about its progress."""
 
 from __future__ import annotations
 
@@ -22,10 +23,12 @@ class Heartbeat:
     """A context manager around one run of a tool. A timer thread emits; the lock makes sure that it emits nothing after
     the context has ended."""
 
-    def __init__(self, services: EngineServices, prepared: PreparedCall) -> None:
+    def __init__(self, services: EngineServices, prepared: PreparedCall, *, waiting: bool = False) -> None:
+        """`waiting`: the call waits for the host's approval."""
+        self._waiting = waiting
         self._services = services
         self._call = prepared.call
-        self._needed = prepared.spec.gated and prepared.spec.kind in SLOW_KINDS
+        self._needed = waiting or (prepared.spec.gated and prepared.spec.kind in SLOW_KINDS)
         self._stop = threading.Event()
         self._reporting = threading.Lock()
         self._reported: float | None = None
@@ -55,4 +58,4 @@ class Heartbeat:
         elapsed = round((self._services.clock.monotonic() - self._begun) * 1000)
         with self._reporting:
             if not self._stop.is_set():
-                self._services.emit(ToolProgress(self._call, elapsed, given))
+                self._services.emit(ToolProgress(self._call, elapsed, given, waiting=self._waiting))

@@ -235,6 +235,8 @@ class Loop:
         self.stop_reason = answer.stop_reason or self.stop_reason
         self._remember(answer.blocks)
         self._requests.learn(answer.usage)
+        if self._services.settings.host.details:
+            self._requests.report_context()
         self._answer.add(answer.blocks)
         return answer
 

@@ -8,7 +8,7 @@ from yume_shim.context.estimate import Measured, frame_size, measured, room_for_
 from yume_shim.context.repair import repair
 from yume_shim.context.result_trimming import apply_trim, plan_step
 from yume_shim.types.blocks import Text
-from yume_shim.types.events import Notice
+from yume_shim.types.events import ContextMeasured, Notice
 from yume_shim.types.models import Request
 from yume_shim.types.value import replace
 
@@ -74,6 +74,7 @@ class Requests:
         self._cancel = cancel
         self._compactor: Compactor | None = None
         self.compactions = 0
+        self._sent_tools: tuple[ToolSpec, ...] = ()
         self.forced_tool = ""
         """The one tool that must be called now; "" = the model chooses."""
 
@@ -161,6 +162,18 @@ class Requests:
         conversation = self._conversation
         self._tried = ""
         conversation.measured = measured(usage, len(conversation.history), self._spec.origin) or conversation.measured
+
+    def report_context(self) -> None:
+        """Say how full the context is now, from what was sent: the toolbox is not asked again."""
+        conversation = self._conversation
+        system, tools, memory = conversation.frame_sizes(self._sent_tools)
+        measured = conversation.measured
+        if measured is not None and self._is_measured():
+            used, estimated = measured.size(conversation.history), False
+        else:
+            used, estimated = system + tools + memory + size_of(self._history()), True
+        rest = max(0, used - system - tools - memory)
+        self._services.emit(ContextMeasured(used, self._window(), system, tools, memory, rest, estimated))
 
     def size(self) -> int:
         """Tokens of the next request: what the provider counted last and what was added since, or all estimated."""
@@ -344,12 +357,13 @@ class Requests:
         if conversation.preamble and messages:
             first = messages[0]
             messages = (replace(first, blocks=(Text(conversation.preamble), *first.blocks)), *messages[1:])
+        self._sent_tools = self._tools()
         options = conversation.options.get()
         return Request(
             model=self._spec,
             messages=messages,
             system=conversation.system,
-            tools=self._tools(),
+            tools=self._sent_tools,
             max_tokens=max_tokens,
             effort=options.effort,
             thinking=settings.model.thinking,

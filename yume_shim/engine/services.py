@@ -10,8 +10,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.engine.toolbox import Toolbox
+    from yume_shim.types.calls import PreparedCall
     from yume_shim.types.child import Child
     from yume_shim.types.errors import Failure
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import Cost, ModelSpec, Request, Usage
     from yume_shim.types.ports import (
         Asker,
@@ -86,6 +88,10 @@ class EngineServices:
     """A failure that ends a turn, with what the user can do about it."""
     hooks: Callable[[], Hooks | None] = _no_hooks
     """The hooks as they are now: a host may register some later. None = there are none."""
+    preview: Callable[[PreparedCall, Cancel], FilePatch | None] | None = None
+    """What a call would change in a file; None if that is not known. Never raises but Cancelled."""
+    save_rules: Callable[[str, tuple[str, ...]], None] | None = None
+    """Keeps allow rules for the user ("user") or this folder ("project"). Raises OSError."""
     prompt_files: PromptFiles | None = None
     """Commands and skills of files; None = there are none."""
     skill_list: Callable[[int], str] | None = None

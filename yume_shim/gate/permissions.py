@@ -89,7 +89,9 @@ class Permissions:
 
             with self._lock:
                 if self._rulebook is None:
-                    self._rulebook = RuleBook(self._rules, self._space, self._log)
+                    book = RuleBook(self._rules, self._space, self._log)
+                    book.add_saved(self._limits.saved)
+                    self._rulebook = book
         return self._rulebook
 
     # ------------------------------------------------ mode
@@ -314,6 +316,22 @@ class Permissions:
 
         written = {"deny": self._limits.managed.deny, "ask": self._limits.managed.ask}
         return [parse_rule(text) for text in written.get(behaviour, ())]
+
+    def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
+        """Allow what these rules cover, without any the very same call, for the rest of the session. Returns the rules.
+        Raises BadLine if a text is no rule, or no answer may add one."""
+        from yume_shim.gate.rules import parse_rule
+
+        found = [parse_rule(text) for text in rules] or list(_rules(self.exact_rule_for(call, spec)["rules"]))
+        parsed = [rule for rule in found if rule is not None]
+        if len(parsed) < len(found):
+            raise BadLine(f"not permission rules: {', '.join(rules)}")
+        if self._limits.managed_only:
+            raise BadLine("managed settings admit only their own allow rules")
+        with self._lock:
+            for rule in parsed:
+                self._book.add("allow", rule)
+        return tuple(rule.text for rule in parsed)
 
     def grant(self, rules: tuple[str, ...]) -> None:
         """Allow what these rules cover until the turn ends; denials and rules that ask hold all the same."""

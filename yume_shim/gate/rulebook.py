@@ -61,6 +61,13 @@ class RuleBook:
         if entry.rule not in [known.rule for known in self._entries[behaviour] if known.remembered]:
             self._entries[behaviour] = [*self._entries[behaviour], entry]
 
+    def add_saved(self, texts: tuple[str, ...]) -> None:
+        """Add allow rules that came with answers in earlier sessions."""
+        for text in texts:
+            rule = parse_rule(text)
+            if rule is not None:
+                self.add("allow", rule)
+
     def add_written(self, allow: tuple[str, ...]) -> None:
         """Add allow rules of the settings."""
         rules = [rule for text in allow if (rule := parse_rule(text)) is not None]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 
 from yume_shim.types.events import BlockDelta, PromptTaken, Tagged
+from yume_shim.types.live_events import UNNAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.host.delta_merging import DeltaMerger
     from yume_shim.host.writer import LineWriter
     from yume_shim.types.blocks import Json
     from yume_shim.types.child import Child
@@ -32,7 +34,7 @@ class EventOutput:
         clock: Clock,
         ids: Ids,
         dialect: Dialect,
-        writer: LineWriter,
+        writer: LineWriter | DeltaMerger,
         listeners: Sequence[Listener] = (),
         *,
         tell: Callable[[Event], None] | None = None,
@@ -75,7 +77,9 @@ class EventOutput:
 
     def _send(self, event: Event, child: Child | None, stores: Sequence[Store]) -> str:
         with self._lock:
-            uuid = (event.uuid if isinstance(event, PromptTaken) else "") or self._ids.uuid()
+            uuid = event.uuid if isinstance(event, PromptTaken) else ""
+            if not uuid and type(event) not in UNNAMED:
+                uuid = self._ids.uuid()
             parent_call_id = None if child is None else child.call_id
             tagged = Tagged(event, uuid, self._clock.now(), parent_call_id, child)
             for listener in self._listeners:

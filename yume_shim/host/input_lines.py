@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     InputDialect = Literal["flat", "claude"]
 
+SCOPES = ("session", "project", "user")
+"""How long an approval counts, if not once."""
 MAX_QUOTE = 200
 """Characters of a bad line that are quoted back."""
 MAX_NESTING = 200
@@ -173,7 +175,12 @@ def _approve(line: Json) -> Command:
     changed = line.get("input")
     if changed is not None and not isinstance(changed, dict):
         raise BadLine("The input of a tool_approval must be an object, or be left out.")
-    return Approve(_needed(line, "id"), approved, changed, _text(line, "reason"), _text(line, "remember"))
+    scope, rules = _text(line, "remember"), line.get("rules")
+    if rules is not None and not (isinstance(rules, list) and all(isinstance(rule, str) for rule in rules)):
+        raise BadLine("The rules of a tool_approval must be a list of strings, or be left out.")
+    told = tuple(map(clean_model_text, rules or ()))
+    kept = scope if scope in SCOPES else ""
+    return Approve(_needed(line, "id"), approved, changed, _text(line, "reason"), kept, told)
 
 
 def _needed(line: Json, field: str) -> str:

@@ -13,17 +13,25 @@ export namespace Flat {
     | ThinkingLine
     | ThinkingEndLine
     | UsageLine
+    | ToolUseDeltaLine
+    | ToolQueuedLine
     | ToolUseLine
+    | ToolOutputLine
     | ToolResultLine
     | ProgressLine
     | PermissionDeniedLine
     | ApprovalNeededLine
+    | ApprovalWithdrawnLine
     | FlatTaskStarted
     | FlatTaskUpdated
     | FlatTaskProgress
     | FlatTaskNotification
     | FlatTasksChanged
     | TurnStartedLine
+    | ContextUsageLine
+    | TodosLine
+    | CompactStartedLine
+    | CompactEndedLine
     | SessionIdLine
     | SessionTitleLine
     | PromptJoinedLine
@@ -112,11 +120,12 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** A piece of the model's reasoning, where the provider shows it. */
+  /** A piece of the model's reasoning, where the provider shows it. `id` is the same for all pieces of one block. */
   interface ThinkingLine {
     type: "thinking";
     is_thinking: true;
     thought: string;
+    id: string;
     parent_tool_use_id?: string;
     agent_id?: string;
   }
@@ -124,6 +133,7 @@ export namespace Flat {
   interface ThinkingEndLine {
     type: "thinking";
     is_thinking: false;
+    id: string;
     parent_tool_use_id?: string;
     agent_id?: string;
   }
@@ -139,6 +149,24 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
+  /** A piece of a call's arguments as the model writes them (`--tool-use-deltas`): all `delta`s of one `id` are its JSON. The first one is empty. The call itself follows as `tool_use`, unless the response is dropped. */
+  interface ToolUseDeltaLine {
+    type: "tool_use_delta";
+    id: string;
+    name: string;
+    delta: string;
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** A call of this answer waits until the calls before it have ended; its `tool_use` follows then. */
+  interface ToolQueuedLine {
+    type: "system";
+    subtype: "tool_queued";
+    tool_use_id: string;
+    name: string;
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
   /** A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`. `input_truncated`: the call was stopped while the model wrote it; `input` has the fields that were complete. */
   interface ToolUseLine {
     type: "tool_use";
@@ -149,22 +177,34 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** The result of a tool call: exactly one per `tool_use`. */
+  /** What a running command has printed since the last such line, at most twice a second. It is for the eye: the `tool_result` has the output. `dropped_bytes` before it are not shown. */
+  interface ToolOutputLine {
+    type: "tool_output";
+    tool_use_id: string;
+    content: string;
+    dropped_bytes?: number;
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** The result of a tool call: exactly one per `tool_use`. `patch` is what it changed in a file, `images` are those that `content` only mentions. */
   interface ToolResultLine {
     type: "tool_result";
     tool_use_id: string;
     content: string;
     is_error: boolean;
+    patch?: Patch;
+    images?: ResultImage[];
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** A tool is still running; sent at a fixed interval, and with `progress` when the tool says how far it is. */
+  /** A tool is still running, or its call waits for an approval; sent at a fixed interval, and with `progress` when the tool says how far it is. */
   interface ProgressLine {
     type: "system";
     subtype: "progress";
     tool_use_id: string;
     tool_name: string;
     elapsed_ms: number;
+    waiting_for?: "approval";
     progress?: number;
     total?: number;
     message?: string;
@@ -181,7 +221,7 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** A call waits for the host's `tool_approval`; sent right after its `tool_use`. */
+  /** A call waits for the host's `tool_approval`; sent right after its `tool_use`. After `timeout_ms` it counts as denied (0 = it waits). `suggested_rules` are what `rules` of the answer may hold, `scopes` what `remember` may be, `patch` is what the call would change. */
   interface ApprovalNeededLine {
     type: "system";
     subtype: "approval_needed";
@@ -190,6 +230,17 @@ export namespace Flat {
     input: Record<string, unknown>;
     reason: string;
     timeout_ms: number;
+    suggested_rules?: string[];
+    scopes: ("once" | "session" | "project" | "user")[];
+    patch?: Patch;
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** The question about this call no longer needs an answer. */
+  interface ApprovalWithdrawnLine {
+    type: "system";
+    subtype: "approval_withdrawn";
+    tool_use_id: string;
     parent_tool_use_id?: string;
     agent_id?: string;
   }
@@ -256,11 +307,47 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** A turn begins that no prompt of the host asked for: `origin` says why. It has its own `result` and `message_stop`. */
+  /** A turn begins. `prompt_id` is the `uuid` of the prompt, or one that it was given; its `result` has it, too. `origin` says why a turn begins that no prompt of the host asked for. */
   interface TurnStartedLine {
     type: "system";
     subtype: "turn_started";
-    origin: Origin;
+    prompt_id: string;
+    origin?: Origin;
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** How full the context is, in tokens, after each answer. `estimated` marks a `used` that the provider did not count. */
+  interface ContextUsageLine {
+    type: "system";
+    subtype: "context_usage";
+    used: number;
+    window: number;
+    estimated?: true;
+    parts: ContextParts;
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** The to-do list as it is now, after each change: items have `content`, `status` and `activeForm`. */
+  interface TodosLine {
+    type: "system";
+    subtype: "todos";
+    todos: (Record<string, unknown>)[];
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** The history is being summarised. */
+  interface CompactStartedLine {
+    type: "system";
+    subtype: "compact_started";
+    trigger: "manual" | "auto";
+    parent_tool_use_id?: string;
+    agent_id?: string;
+  }
+  /** The summary is made, or `error` says why there is none. `compact_boundary` follows when the history changes. */
+  interface CompactEndedLine {
+    type: "system";
+    subtype: "compact_ended";
+    error?: string;
     parent_tool_use_id?: string;
     agent_id?: string;
   }
@@ -327,7 +414,7 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** A request failed and is sent again after `delay_ms`. `status` is left out when no response came. */
+  /** A request failed and is sent again after `delay_ms`. `message` says why; `status` is left out when no response came. */
   interface RetryLine {
     type: "system";
     subtype: "retry";
@@ -336,6 +423,7 @@ export namespace Flat {
     delay_ms: number;
     code: "auth" | "billing" | "rate_limit" | "overloaded" | "server" | "network" | "tls" | "dns" | "timeout" | "stream_interrupted" | "context_length" | "bad_request" | "not_found" | "refusal" | "protocol" | "bad_input" | "config" | "internal" | "cancelled";
     status?: number;
+    message: string;
     parent_tool_use_id?: string;
     agent_id?: string;
   }
@@ -390,6 +478,7 @@ export namespace Flat {
     deferred_tool_use?: DeferredCall;
     structured_output?: unknown;
     request_id?: string;
+    prompt_id?: string;
     origin?: Origin;
     parent_tool_use_id?: string;
     agent_id?: string;
@@ -427,6 +516,20 @@ export namespace Flat {
     source: string;
     reason: "untrusted" | "asking" | "managed";
   }
+  /** A change of one file. `truncated`: it was too long for the line, and later hunks are left out. */
+  interface Patch {
+    file_path: string;
+    hunks: Hunk[];
+    truncated?: true;
+  }
+  /** An image of a result: `data` (base64) if the line has room for it, else where it comes from. */
+  interface ResultImage {
+    media_type: string;
+    data?: string;
+    url?: string;
+    path?: string;
+    bytes?: number;
+  }
   /** What has changed about a task: its end (`end_time` in milliseconds, `error` if it failed), or that it now runs in the background. */
   interface TaskPatch {
     status?: "completed" | "failed" | "killed";
@@ -454,6 +557,13 @@ export namespace Flat {
     producer: "session-task";
     runId: string;
     task_id: string;
+  }
+  /** Estimated tokens by kind; `messages` is the rest. */
+  interface ContextParts {
+    system: number;
+    tools: number;
+    memory: number;
+    messages: number;
   }
   /** One rate limit. `kind`: what is counted (`requests`, `tokens`, `five_hour` …). `utilization` is the used share, 0 to 1; `resets_at` in seconds since 1970. */
   interface Limit {
@@ -568,6 +678,14 @@ export namespace Flat {
     subtype: "trust_folder";
     cwd: string;
     left_out: LeftOut[];
+  }
+  /** One place of a unified diff. `lines` begin with a blank, `-`, `+` or `\`. */
+  interface Hunk {
+    oldStart: number;
+    oldLines: number;
+    newStart: number;
+    newLines: number;
+    lines: string[];
   }
   /** Allow calls that match these rules, for the session or in the project's local settings. */
   interface AddRules {
@@ -1450,7 +1568,7 @@ export namespace Input {
   interface InterruptInputLine {
     type: "interrupt";
   }
-  /** The answer to `approval_needed`. `input` replaces the call's input; `remember` `session` allows the same call from then on; `reason` is what the model reads of a denial. */
+  /** The answer to `approval_needed`. `input` replaces the call's input; `remember` (`session`, `project`, `user`) keeps a yes for what `rules` cover, without `rules` for the same call; `reason` is what the model reads of a denial. */
   interface ToolApprovalLine {
     type: "tool_approval";
     id: string;
@@ -1458,6 +1576,7 @@ export namespace Input {
     input?: Record<string, unknown>;
     reason?: string;
     remember?: string;
+    rules?: string[];
   }
   /** Change the permission mode: `default`, `acceptEdits`, `plan`, `dontAsk`, `bypassPermissions`, `interactive` (every call asks), `auto` (as bypassPermissions), `deny` (no call runs). */
   interface SetPermissionModeLine {

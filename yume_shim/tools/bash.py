@@ -7,6 +7,7 @@ import os
 from yume_shim.text.clean import clean_output
 from yume_shim.tools.files.text_files import os_failure
 from yume_shim.tools.shell.background_tasks import MAX_MOVED_S, LongRun, may_move, move_to_background, watch
+from yume_shim.tools.shell.live_output import LiveOutput
 from yume_shim.tools.shell.processes import (
     WINDOWS,
     ended_so_far,
@@ -110,15 +111,19 @@ def _run_command(
     try:
         running = _start(command, sink, cwd_file or NO_FILE, state, context)
         try:
-            if may_move(command, state) and not running.wait(seconds, context.cancel) and not context.cancel.is_set():
-                begun = sink.save_from_start()
-                made = move_to_background(command, running, cwd_file, state, context, long_run)
-                if made is not None:
-                    made.begun = begun
-                    cwd_file = ""  # it is removed when the command ends
-                    return made
-                seconds = 0.0
-            ended = run_to_end(running, seconds, context.cancel)
+            if may_move(command, state):
+                with LiveOutput(sink, context.show_output, state.scratch.redact):
+                    over = running.wait(seconds, context.cancel)
+                if not over and not context.cancel.is_set():
+                    begun = sink.save_from_start()
+                    made = move_to_background(command, running, cwd_file, state, context, long_run)
+                    if made is not None:
+                        made.begun = begun
+                        cwd_file = ""  # it is removed when the command ends
+                        return made
+                    seconds = 0.0
+            with LiveOutput(sink, context.show_output, state.scratch.redact):
+                ended = run_to_end(running, seconds, context.cancel)
         except Cancelled:
             ended = ended_so_far(running)
             raise Cancelled(both_ends(ended, clean_output(ended.output).rstrip("\n"))) from None

@@ -39,7 +39,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     }
     if stale:
         structured["staleRecovered"] = True
-    return ToolOutput(text, structured)
+    return ToolOutput(text, structured, patch=diff.patch_of(shown, structured["structuredPatch"]))
 
 
 def edit_file(
@@ -75,7 +75,7 @@ def edit_file(
                 raise
             raise ToolFailed(f"Edit {place} of {len(edits)}, none was made: {failed.message}") from None
     context.cancel.check()
-    save(state, target, text_files.encode(text, like), shown, context.cancel)
+    save(state, target, text_files.encode(text, like), shown, context)
     return text_files.plain(like.text), text_files.plain(text), stale
 
 

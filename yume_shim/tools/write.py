@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
-    from yume_shim.types.ports import Cancel
 
 CURRENT = "(file state is current in your context, no need to read it back)"
 
@@ -24,10 +23,11 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     path = state.resolve(shown)
     target = atomic_write.write_target(path, shown, state.inside(context.judged or path), context.judged)
     if target.facts is None:
-        save(state, target, content.encode("utf-8"), shown, context.cancel)
+        save(state, target, content.encode("utf-8"), shown, context)
         return ToolOutput(
             f"File created successfully at: {shown} {CURRENT}",
             _structured("create", shown, content, None),
+            patch=diff.patch_of(shown, diff.hunks("", content)),
         )
     original, like = None, text_files.Decoded("")
     if target.facts.st_size <= text_files.MAX_TEXT_BYTES:
@@ -44,11 +44,10 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     if like.encoding == "latin-1" or content.startswith("\ufeff"):
         like = text_files.Decoded("")
     context.cancel.check()
-    save(state, target, text_files.encode(content, like), shown, context.cancel)
-    return ToolOutput(
-        f"The file {shown} has been updated successfully. {CURRENT}",
-        _structured("update", shown, content, original),
-    )
+    save(state, target, text_files.encode(content, like), shown, context)
+    structured = _structured("update", shown, content, original)
+    patch = None if original is None else diff.patch_of(shown, structured["structuredPatch"])
+    return ToolOutput(f"The file {shown} has been updated successfully. {CURRENT}", structured, patch=patch)
 
 
 def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: bytes | None) -> None:
@@ -59,16 +58,26 @@ def refuse_changed(state: ToolState, path: str, facts: os.stat_result, data: byt
         )
 
 
-def save(state: ToolState, target: atomic_write.Target, data: bytes, shown: str, cancel: Cancel | None = None) -> None:
-    """Write the file and note in the ledger that the model knows its content. With `cancel` a host that writes files
-    itself does it, else it is written to disk."""
+def save(
+    state: ToolState,
+    target: atomic_write.Target,
+    data: bytes,
+    shown: str,
+    context: ToolContext,
+    *,
+    by_host: bool = True,
+) -> None:
+    """Write the file and note in the ledger that the model knows its content; not in a dry run. `by_host`: a host that
+    writes files itself does it."""
+    if context.dry:
+        return
     if state.checkpoints is not None:
         state.checkpoints.keep(target.path)
     facts = None
-    if state.host_files is not None and cancel is not None:
+    if state.host_files is not None and by_host:
         from yume_shim.tools.files.host_text import write_through
 
-        facts = write_through(target, data, shown, state.host_files, cancel)
+        facts = write_through(target, data, shown, state.host_files, context.cancel)
     if facts is None:
         facts = atomic_write.write_file(target, data, shown)
     state.ledger.note(target.path, facts, data)

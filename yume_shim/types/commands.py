@@ -78,6 +78,9 @@ class Approve:
     input: Json | None = None
     reason: str = ""
     remember: str = ""
+    """"session", "project" or "user"; "" = once."""
+    rules: tuple[str, ...] = ()
+    """What to remember; () = the very same call."""
 
 
 @value

@@ -17,6 +17,12 @@ from yume_shim.types.host_events import LineEchoed as LineEchoed
 from yume_shim.types.host_events import Pong as Pong
 from yume_shim.types.host_events import ResumeFailed as ResumeFailed
 from yume_shim.types.host_events import StartFailed as StartFailed
+from yume_shim.types.live_events import ContextMeasured as ContextMeasured
+from yume_shim.types.live_events import ProgressReport as ProgressReport
+from yume_shim.types.live_events import TodosChanged as TodosChanged
+from yume_shim.types.live_events import ToolOutputAdded as ToolOutputAdded
+from yume_shim.types.live_events import ToolProgress as ToolProgress
+from yume_shim.types.live_events import ToolQueued as ToolQueued
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.child import Child
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.tasks import TaskOrigin
@@ -200,25 +207,6 @@ class ToolStarted:
 
 
 @value
-class ProgressReport:
-    """How far a tool is, in units of its own."""
-
-    progress: float
-    total: float | None = None
-    message: str = ""
-
-
-@value
-class ToolProgress:
-    """A call has been running for a while, or reports how far it is."""
-
-    call: ToolCall
-    elapsed_ms: int
-    report: ProgressReport | None = None
-    """What the tool itself says; None = nothing but that it still runs."""
-
-
-@value
 class CallDenied:
     """A call was refused without asking the host: by a rule, by the mode, or because no host can answer."""
 
@@ -239,6 +227,8 @@ class ApprovalAsked:
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
     description: str = ""
+    patch: FilePatch | None = None
+    """What the call would change in a file, as far as that is known."""
 
 
 @value
@@ -257,6 +247,8 @@ class ToolFinished:
     structured: Any = None
     denied: bool = False
     duration_ms: int = 0
+    patch: FilePatch | None = None
+    """What the call changed in a file."""
     notes: tuple[str, ...] = ()
     """Texts that follow the result as messages of their own."""
 
@@ -397,7 +389,11 @@ EngineEvent = (
     | ResponseDropped
     | PartialKept
     | NoteAdded
+    | ToolQueued
     | ToolStarted
+    | ToolOutputAdded
+    | TodosChanged
+    | ContextMeasured
     | ToolProgress
     | CallDenied
     | ApprovalAsked

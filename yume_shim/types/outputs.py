@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Document, Image, Json, Text
     from yume_shim.types.confinement import Confinement
     from yume_shim.types.events import ProgressReport
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.permission_records import PermissionUpdate
     from yume_shim.types.ports import Cancel, Launch, Spawn
     from yume_shim.types.prompt_files import PromptFile
@@ -28,6 +29,10 @@ class ToolOutput:
     """The permission mode that this call sets (the tools of plan mode)."""
     duration_ms: int = 0
     """How long the call took; the pipeline fills it in."""
+    patch: FilePatch | None = None
+    """What it changed in a file."""
+    todos: tuple[Json, ...] | None = None
+    """The to-do list, if the call has replaced it."""
     notes: tuple[str, ...] = ()
     """Texts that the model reads after the result, as messages of their own: the instructions of a skill."""
 
@@ -46,6 +51,10 @@ class ToolContext:
     """Starts a child loop in the background; None where that is not possible."""
     confinement: Confinement | None = None
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
+    show_output: Callable[[str, int], None] | None = None
+    """Shows output of a running command: (text, bytes before it that are left out). None = nobody looks."""
+    dry: bool = False
+    """Change nothing: only what the call would change is asked for."""
     expand: Callable[[PromptFile, str], str] | None = None
     """The text of a command or skill with these arguments: its commands are judged and run. Raises ToolFailed or
     Cancelled."""
@@ -95,5 +104,7 @@ class Answer:
     interrupt: bool = False
     updates: tuple[Json, ...] = ()
     """Permission updates in the Claude shape (addRules, setMode, addDirectories …)."""
-    remember: bool = False
-    """Allow the very same call for the rest of the session."""
+    remember: str = ""
+    """How long the answer counts: "" = once, "session", "project" (this folder, saved) or "user" (saved)."""
+    rules: tuple[str, ...] = ()
+    """The rules to remember; () = one for the very same call."""

@@ -13,6 +13,7 @@ from yume_shim.types.calls import (
 from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.file_patch import FilePatch
 from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
@@ -337,6 +338,11 @@ class Gate(Protocol):
         """The update that allows the very same call for the rest of the session."""
         ...
 
+    def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
+        """Allow what these rules cover, without any the very same call, for the rest of the session. Returns the rules.
+        Raises BadLine."""
+        ...
+
     def for_agent(self, mode: str) -> Gate:
         """The gate of an agent whose definition names a mode: the same rules, its own mode where that is allowed."""
         ...
@@ -372,9 +378,17 @@ class Asker(Protocol):
     def can_ask(self) -> bool: ...
 
     def ask(
-        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        decision: Decision,
+        cancel: Cancel,
+        *,
+        emit: Emit | None = None,
+        patch: FilePatch | None = None,
     ) -> Answer:
-        """`emit` announces the question in place of the session's emitter: a child loop passes its own."""
+        """`emit` announces the question in place of the session's emitter: a child loop passes its own. `patch` is what
+        the call would change."""
         ...
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.instruction_settings import PROMPT_SIZES as PROMPT_SIZES
+from yume_shim.types.instruction_settings import InstructionSettings as InstructionSettings
 from yume_shim.types.left_out import LeftOut as LeftOut
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
     InputFormat = Literal["lines", "text"]
-    PromptSize = Literal["auto", "small", "full"]
 
 SETTING_SOURCES = ("user", "project", "local")
 """The settings.json files, weakest first."""
@@ -33,8 +34,6 @@ AUTO_MODE = "auto"
 FLAT_MODES = ("interactive", "deny")
 """Permission modes of the flat dialect only."""
 MODE_ALIASES = {"manual": "default"}
-PROMPT_SIZES: tuple[PromptSize, ...] = ("auto", "small", "full")
-"""The short system prompt and few tools: for models with a small window, always, or never."""
 SANDBOXES = {"workspace": True, "workspace-nonet": False}
 """Sandboxes of Bash: name -> may it use the network?"""
 FLAT_LINE_BYTES = 98_304
@@ -71,6 +70,7 @@ class Timeouts:
     idle: float = 120.0
     total: float = 1_800.0
     approval: float = 300.0
+    """0 = a question waits until it is answered, or the turn or the input ends."""
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
     background: float = 600.0
@@ -100,6 +100,12 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
+    details: bool = False
+    """Flat: events for hosts that draw what happens (waiting calls, live output, how full the context is)."""
+    tool_deltas: bool = False
+    """Flat: show the arguments of calls as they stream (`--tool-use-deltas`)."""
+    delta_interval: float = 0.0
+    """Flat: seconds for which pieces of text are collected into one line (`--delta-interval`, milliseconds)."""
     watch_streams: bool = False  # stop answers that repeat themselves, and edits that cannot match
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
@@ -201,34 +207,6 @@ class CredentialSettings:
 
 
 @value
-class InstructionSettings:
-    """What the model is instructed to do, and the shape its answer must have."""
-
-    system_prompt: str | None = None
-    append_system_prompt: str = ""
-    memory: bool = True
-    """Read CLAUDE.md files (`--bare` does not)."""
-    memory_names: tuple[str, ...] = ()
-    """Further file names that are read like CLAUDE.md (`memory_files` in the config file)."""
-    memory_excludes: tuple[str, ...] = ()
-    """Patterns of files that are not read (`claudeMdExcludes`)."""
-    memory_of_added: bool = False
-    """Read those of additional folders, too (CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD)."""
-    managed_folder: str = ""
-    """The administrator's folder, whose CLAUDE.md counts for everyone."""
-    output_style: str = "default"
-    style_folders: tuple[tuple[str, str], ...] = ()
-    """(prefix of the names, folder) of further style files, such as those of plugins."""
-    exclude_dynamic: bool = False
-    """Facts about the machine stand before the first prompt instead of in the system prompt
-    (`--exclude-dynamic-system-prompt-sections`)."""
-    prompt_size: PromptSize = "auto"
-    """The short system prompt and few tools: for models with a small window, always, or never."""
-    json_schema: Mapping[str, Any] | None = None
-    """The answer must fit this JSON Schema (`--json-schema`)."""
-
-
-@value
 class LimitSettings:
     """What a session may use up: turns, money, time."""
 
@@ -324,6 +302,8 @@ class PermissionSettings:
     """More allow rules, and variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
+    saved: tuple[str, ...] = ()
+    """Allow rules that the user saved with answers to permission questions, for all projects or for this folder."""
     managed_only: bool = False
     """No answer of the host adds an allow rule (`allowManagedPermissionRulesOnly`)."""
     add_dirs: tuple[str, ...] = ()

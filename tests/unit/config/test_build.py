@@ -144,7 +144,7 @@ def test_config_file(start: Start) -> None:
     assert s.model.aliases == {"sonnet": "google/gemini-3.8-flash"}
     assert s.credentials.keys == {"openai": "from-the-file"}
     assert s.network.retry == RetrySettings(initial=0.25, retries=7)
-    assert s.limits.timeouts == Timeouts(idle=5.0)
+    assert s.limits.timeouts == Timeouts(idle=5.0, tool_heartbeat=5.0)
     assert s.env["EXTRA"] == "1"
     assert s.env["HOME"] == str(start.home)
 

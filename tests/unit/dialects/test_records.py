@@ -101,7 +101,7 @@ def test_no_two_lines_of_a_dialect_look_the_same() -> None:
             ),
         ),
         (flat_records.text_line("a", "m:0"), flat_records.TextLine(content="a", id="m:0")),
-        (flat_records.thinking_line("a"), flat_records.ThinkingLine(thought="a")),
+        (flat_records.thinking_line("a", "i"), flat_records.ThinkingLine(thought="a", id="i")),
         (
             nested_records.stream_event_line(stream_records.MessageStop(), "s", "u", "m"),
             nested_records.StreamEventLine(

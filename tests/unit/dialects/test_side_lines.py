@@ -163,6 +163,7 @@ def test_a_flat_turn_without_a_prompt_says_why_it_begins() -> None:
     lines = FlatDialect("1", FakeIds()).feed(Tagged(TurnStarted(info, (), TaskOrigin("bash_1", "r1")), "u-1", 0.0))
     check_lines(lines, FLAT)
     origin = {"kind": "task-notification", "producer": "session-task", "runId": "r1", "task_id": "bash_1"}
-    assert lines == [{"type": "system", "subtype": "turn_started", "origin": origin}]
-    assert FlatDialect("1", FakeIds()).feed(Tagged(TurnStarted(info), "u-1", 0.0)) == []
+    assert lines == [{"type": "system", "subtype": "turn_started", "prompt_id": "u-1", "origin": origin}]
+    plain = FlatDialect("1", FakeIds()).feed(Tagged(TurnStarted(info), "u-1", 0.0))
+    assert plain == [{"type": "system", "subtype": "turn_started", "prompt_id": "u-1"}]
     assert NestedDialect("2", FakeIds()).feed(Tagged(SessionEnding(), "u-1", 0.0)) == []

@@ -527,11 +527,11 @@ def test_a_question_that_no_host_can_answer_is_a_denial() -> None:
 
 def test_allowed_with_changed_input() -> None:
     bench, _ = tool_turn(
-        TableGate(Up="ask"), Answer("allow", {"x": "b"}, updates=({"type": "setMode"},), remember=True)
+        TableGate(Up="ask"), Answer("allow", {"x": "b"}, updates=({"type": "setMode"},), remember="session")
     )
     [finished] = bench.of(ToolFinished)
     assert finished.result.content == "b"
-    assert bench.gate.updates == [{"type": "setMode"}, {"exactly": "c1"}]
+    assert bench.gate.updates == [{"type": "setMode"}, {"remember": ("exactly c1",)}]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
+    from yume_shim.dialects.records.live_records import Patch, ResultImage
     from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
     from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Limit, Origin
     from yume_shim.types.blocks import Json
@@ -45,11 +46,12 @@ class TextLine(FlatLine):
 
 @record
 class ThinkingLine(FlatLine):
-    """A piece of the model's reasoning, where the provider shows it."""
+    """A piece of the model's reasoning, where the provider shows it. `id` is the same for all pieces of one block."""
 
     type: Literal["thinking"] = "thinking"
     is_thinking: Literal[True] = True
     thought: str
+    id: str
 
 
 @record
@@ -58,6 +60,7 @@ class ThinkingEndLine(FlatLine):
 
     type: Literal["thinking"] = "thinking"
     is_thinking: Literal[False] = False
+    id: str
 
 
 def text_line(content: str, id: str) -> Json:
@@ -65,9 +68,9 @@ def text_line(content: str, id: str) -> Json:
     return {"type": "text", "content": content, "id": id}
 
 
-def thinking_line(thought: str) -> Json:
+def thinking_line(thought: str, id: str) -> Json:
     """`ThinkingLine` without the cost of a record."""
-    return {"type": "thinking", "is_thinking": True, "thought": thought}
+    return {"type": "thinking", "is_thinking": True, "thought": thought, "id": id}
 
 
 class UsageFields(Record):
@@ -111,23 +114,28 @@ class ToolUseLine(FlatLine):
 
 @record
 class ToolResultLine(FlatLine):
-    """The result of a tool call: exactly one per `tool_use`."""
+    """The result of a tool call: exactly one per `tool_use`. `patch` is what it changed in a file, `images` are those
+    that `content` only mentions."""
 
     type: Literal["tool_result"] = "tool_result"
     tool_use_id: str
     content: str
     is_error: bool
+    patch: Patch | None = ABSENT
+    images: list[ResultImage] | None = ABSENT
 
 
 @record
 class ProgressLine(FlatLine):
-    """A tool is still running; sent at a fixed interval, and with `progress` when the tool says how far it is."""
+    """A tool is still running, or its call waits for an approval; sent at a fixed interval, and with `progress` when
+    the tool says how far it is."""
 
     type: Literal["system"] = "system"
     subtype: Literal["progress"] = "progress"
     tool_use_id: str
     tool_name: str
     elapsed_ms: int
+    waiting_for: Literal["approval"] | None = ABSENT
     progress: float | None = ABSENT
     total: float | None = ABSENT
     message: str | None = ABSENT
@@ -146,7 +154,9 @@ class PermissionDeniedLine(FlatLine):
 
 @record
 class ApprovalNeededLine(FlatLine):
-    """A call waits for the host's `tool_approval`; sent right after its `tool_use`."""
+    """A call waits for the host's `tool_approval`; sent right after its `tool_use`. After `timeout_ms` it counts as
+    denied (0 = it waits). `suggested_rules` are what `rules` of the answer may hold, `scopes` what `remember` may be,
+    `patch` is what the call would change."""
 
     type: Literal["system"] = "system"
     subtype: Literal["approval_needed"] = "approval_needed"
@@ -155,6 +165,9 @@ class ApprovalNeededLine(FlatLine):
     input: Json
     reason: str
     timeout_ms: int
+    suggested_rules: list[str] | None = ABSENT
+    scopes: list[Literal["once", "session", "project", "user"]]
+    patch: Patch | None = ABSENT
 
 
 # ---------------------------------------------------------------- the session
@@ -232,6 +245,17 @@ class StartErrorLine(FlatLine):
 
 
 @record
+class TurnStartedLine(FlatLine):
+    """A turn begins. `prompt_id` is the `uuid` of the prompt, or one that it was given; its `result` has it, too.
+    `origin` says why a turn begins that no prompt of the host asked for."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["turn_started"] = "turn_started"
+    prompt_id: str
+    origin: Origin | None = ABSENT
+
+
+@record
 class SessionIdLine(FlatLine):
     """The session continues under another id."""
 
@@ -304,7 +328,8 @@ class WarningLine(FlatLine):
 
 @record
 class RetryLine(FlatLine):
-    """A request failed and is sent again after `delay_ms`. `status` is left out when no response came."""
+    """A request failed and is sent again after `delay_ms`. `message` says why; `status` is left out when no response
+    came."""
 
     type: Literal["system"] = "system"
     subtype: Literal["retry"] = "retry"
@@ -313,6 +338,7 @@ class RetryLine(FlatLine):
     delay_ms: int
     code: ErrorKind
     status: int | None = ABSENT
+    message: str
 
 
 # ---------------------------------------------------------------- the end of a turn
@@ -377,6 +403,7 @@ class ResultLine(FlatLine):
     deferred_tool_use: DeferredCall | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
+    prompt_id: str | None = ABSENT
     origin: Origin | None = ABSENT
 
 

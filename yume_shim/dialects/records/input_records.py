@@ -82,8 +82,9 @@ class InterruptInputLine(Record):
 
 @record
 class ToolApprovalLine(Record):
-    """The answer to `approval_needed`. `input` replaces the call's input; `remember` `session` allows the same call
-    from then on; `reason` is what the model reads of a denial."""
+    """The answer to `approval_needed`. `input` replaces the call's input; `remember` (`session`, `project`, `user`)
+    keeps a yes for what `rules` cover, without `rules` for the same call; `reason` is what the model reads of a
+    denial."""
 
     type: Literal["tool_approval"] = "tool_approval"
     id: str
@@ -91,6 +92,7 @@ class ToolApprovalLine(Record):
     input: Json | None = ABSENT
     reason: str | None = ABSENT
     remember: str | None = ABSENT
+    rules: list[str] | None = ABSENT
 
 
 @record

@@ -10,7 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from yume_shim.dialects.records.shared_records import Origin
     from yume_shim.types.tasks import TaskKind
 
 
@@ -212,13 +211,3 @@ class FlatTasksChanged(ListFields, FlatLine):
 
     type: Literal["system"] = "system"
     subtype: Literal["background_tasks_changed"] = "background_tasks_changed"
-
-
-@record
-class TurnStartedLine(FlatLine):
-    """A turn begins that no prompt of the host asked for: `origin` says why. It has its own `result` and
-    `message_stop`."""
-
-    type: Literal["system"] = "system"
-    subtype: Literal["turn_started"] = "turn_started"
-    origin: Origin

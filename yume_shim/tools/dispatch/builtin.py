@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.confinement import Confinement
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
     from yume_shim.types.ports import BackgroundTasks, Cancel, Confiner, FileCheckpoints, HostFiles
@@ -162,6 +163,17 @@ class BuiltinTools:
         __import__(module)
         output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
+
+    def preview(self, prepared: PreparedCall, cancel: Cancel) -> FilePatch | None:
+        """What a call of ours would change in a file, as far as that can be known before it runs."""
+        if prepared.source is not self or prepared.spec.kind != "edit":
+            return None
+        from yume_shim.types.outputs import ToolContext
+
+        try:
+            return self.run(prepared, ToolContext(prepared.call.id, cancel, dry=True)).patch
+        except ToolFailed:
+            return None  # the call will fail: its result says why
 
     def _with_local_paths(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
         """The call with paths in this system's form: the gate judges, the host sees and the tool opens the same."""

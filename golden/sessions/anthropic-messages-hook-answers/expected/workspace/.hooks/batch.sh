@@ -1,1 +1,0 @@
-printf '%s' '{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"one call was made"}}'

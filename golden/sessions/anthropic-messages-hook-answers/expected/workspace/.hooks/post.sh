@@ -1,1 +1,0 @@
-printf '%s' '{"decision":"block","reason":"read the other file too"}'

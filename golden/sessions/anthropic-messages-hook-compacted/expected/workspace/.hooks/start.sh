@@ -1,1 +1,0 @@
-printf '%s' '{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"the garden is in the hall"}}'
