@@ -24,14 +24,10 @@ class Combined:
     @property
     def verdict(self) -> Verdict:
         found: set[Verdict] = {"deny" if answer.blocks else answer.verdict for answer in self.answers}
-<<<<<<< HEAD
-        return next((verdict for verdict in _STRONGEST_FIRST if verdict in found), "")
-=======
         for verdict in _STRONGEST_FIRST:
             if verdict in found:
                 return verdict
         return ""
->>>>>>> dev
 
     @property
     def reason(self) -> str:
