@@ -97,7 +97,9 @@ def test_a_permission_mode_is_the_agents_alone(tmp_path: Path) -> None:
     ended, _ = run(tmp_path, {"writer": definition}, answers)
     assert sorted(path.name for path in (tmp_path / "ws").iterdir()) == ["inside.txt"]
     [result] = [line for line in ended.lines if line["type"] == "result"]
-    assert [denial["tool_input"]["file_path"] for denial in result["permission_denials"]] == ["outside.txt"]
+    assert [denial["tool_input"]["file_path"] for denial in result["permission_denials"]] == [
+        str(tmp_path / "ws" / "outside.txt")
+    ]
 
 
 def test_an_unknown_agent(tmp_path: Path) -> None:

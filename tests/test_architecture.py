@@ -25,6 +25,7 @@ MAY_IMPORT_HEAVY = {
     *(
         "types/ports.py",
         "types/hooks_port.py",
+        "types/tasks_port.py",
         "cli/commands.py",
         "cli/session_commands.py",
         "cli/models_command.py",

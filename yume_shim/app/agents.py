@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from yume_shim.engine.toolbox import ToolLimit
 from yume_shim.extensions.agents.agent_tool import AgentServices, AgentTool
-from yume_shim.types.agent_offer import agent_spec
+from yume_shim.extensions.agents.message_tool import MessageServices, MessageTool
+from yume_shim.types.agent_offer import agent_spec, message_spec
 from yume_shim.types.errors import BadInvocation
 
 TYPE_CHECKING = False
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from yume_shim.app.start import Startup
     from yume_shim.engine.session import Session
     from yume_shim.extensions.agents.agent_list import AgentList
+    from yume_shim.store.jsonl import JsonlStore
     from yume_shim.types.agents import AgentDefinition
+    from yume_shim.types.children import StoredChild
     from yume_shim.types.models import ToolSpec
+    from yume_shim.types.ports import BackgroundTasks
     from yume_shim.types.settings import Settings
 
 MODEL_VARIABLE = "CLAUDE_CODE_SUBAGENT_MODEL"
@@ -45,6 +49,26 @@ def agent_tool(startup: Startup, agents: AgentList, mcp: LazyMcp, *, background:
     )
 
 
+def message_tool(
+    agents: AgentList,
+    tool: AgentTool,
+    tasks: Callable[[], BackgroundTasks | None],
+    store: JsonlStore | None,
+    *,
+    background: bool,
+) -> MessageTool:
+    """The tool SendMessage, with what it needs from the rest of the program."""
+
+    def stored(agent_id: str) -> StoredChild | None:
+        if store is None:
+            return None
+        from yume_shim.store.children import load_child
+
+        return load_child(store.path, agent_id)
+
+    return MessageTool(MessageServices(agents, tool, tasks, stored, background))
+
+
 def _skill_text(startup: Startup, name: str) -> str | None:
     """The text of a skill for an agent that is given it from the start: as it is written, nothing in it is run."""
     file = None if startup.library is None else startup.library.find(name)
@@ -53,10 +77,11 @@ def _skill_text(startup: Startup, name: str) -> str | None:
     return f"Base directory for this skill: {file.folder}\n\n{file.body}" if file.folder else file.body
 
 
-def offered_to(agent: AgentDefinition, specs: Sequence[ToolSpec], *, agents: bool) -> tuple[str, ...]:
-    """The names of these tools that the agent may use, and of the tool Agent."""
+def offered_to(agent: AgentDefinition, specs: Sequence[ToolSpec], *, agents: Sequence[str]) -> tuple[str, ...]:
+    """The names of these tools, and of those of `agents`, that the agent may use."""
     limit = ToolLimit(agent.tools, agent.disallowed_tools)
-    offered = (*specs, *((agent_spec("", background=False),) if agents else ()))
+    more = (agent_spec("", background=False), message_spec())
+    offered = (*specs, *(spec for spec in more if spec.name in agents))
     return tuple(spec.name for spec in offered if limit.allows(spec))
 
 

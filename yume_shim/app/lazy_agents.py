@@ -1,11 +1,12 @@
-"""Offers the Agent tool. Loads the agents when a call starts one, or when some are configured besides the built-in."""
+"""Offers Agent and SendMessage. Loads the agents when a call starts one, or when some besides the built-in are
+configured."""
 
 from __future__ import annotations
 
 import threading
 
-from yume_shim.types.agent_offer import BUILTIN_OFFERS, agent_spec, builtin_listing
-from yume_shim.types.agents import AGENT_TOOL, TASK_TOOL
+from yume_shim.types.agent_offer import BUILTIN_OFFERS, agent_spec, builtin_listing, message_spec
+from yume_shim.types.agents import AGENT_TOOL, MESSAGE_TOOL, TASK_TOOL
 from yume_shim.types.calls import PreparedCall
 
 TYPE_CHECKING = False
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from yume_shim.extensions.agents.agent_list import AgentList
     from yume_shim.extensions.agents.agent_tool import AgentTool
+    from yume_shim.extensions.agents.message_tool import MessageTool
     from yume_shim.types.agents import AgentDefinition, AgentSettings
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.models import ToolSpec
@@ -32,20 +34,21 @@ class LazyAgents:
     def __init__(
         self,
         settings: AgentSettings,
-        make: Callable[[AgentList], AgentTool],
+        make: Callable[[AgentList], tuple[AgentTool, MessageTool]],
         warn: Callable[[str], None],
         *,
-        offered: bool,
+        offered: tuple[str, ...],
         background: bool,
     ) -> None:
-        """`make` joins the tool with the rest of the program."""
+        """`make` joins the tools with the rest of the program; `offered` are the names of those that are offered."""
         self._settings, self._make, self._warn = settings, make, warn
-        self._offered, self._background = offered, background
+        self._offered, self._background = bool(offered), background
         self.forwards = settings.forward_text
         """The Claude forms print all of what agents say; the host may ask for it with `initialize`."""
         self._lock = threading.Lock()
         self._list: AgentList | None = None
-        self._tool: AgentTool | None = None
+        self._tools: tuple[AgentTool, MessageTool] | None = None
+        self._message_spec = message_spec() if MESSAGE_TOOL in offered else None
         self._spec: tuple[object, ToolSpec] | None = None
         if settings.given or settings.folders:
             self.agents()
@@ -77,24 +80,31 @@ class LazyAgents:
         """Definitions that the host sends with `initialize`."""
         self.agents().add_given(definitions)
 
-    def tool(self) -> AgentTool:
-        """The tool, made now if it was not."""
+    def tools(self) -> tuple[AgentTool, MessageTool]:
+        """Agent and SendMessage, made now if they were not."""
         agents = self.agents()
         with self._lock:
-            if self._tool is None:
-                self._tool = self._make(agents)
-            return self._tool
+            if self._tools is None:
+                self._tools = self._make(agents)
+            return self._tools
+
+    def tool(self) -> AgentTool:
+        """The tool Agent."""
+        return self.tools()[0]
 
     # ------------------------------------------------------------ a source of tools
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        return (self._current(),) if self._offered else ()
+        more = () if self._message_spec is None else (self._message_spec,)
+        return (*((self._current(),) if self._offered else ()), *more)
 
     def find(self, name: str) -> ToolSpec | None:
+        if name == MESSAGE_TOOL:
+            return self._message_spec
         return self._current() if self._offered and name in (AGENT_TOOL, TASK_TOOL) else None
 
     def why_missing(self, name: str) -> str:
-        return NOT_OFFERED if name in (AGENT_TOOL, TASK_TOOL) and not self._offered else ""
+        return NOT_OFFERED if name in (AGENT_TOOL, TASK_TOOL, MESSAGE_TOOL) and not self._offered else ""
 
     def complete(self, call: ToolCall, spec: ToolSpec, *, fix_arguments: bool = False) -> ToolCall:
         return call
@@ -103,7 +113,9 @@ class LazyAgents:
         return PreparedCall(call, spec, self)
 
     def run(self, prepared: PreparedCall, context: ToolContext) -> ToolOutput:
-        return self.tool().run(prepared.call, context)
+        starts, sends = self.tools()
+        tool = sends if prepared.spec.name == MESSAGE_TOOL else starts
+        return tool.run(prepared.call, context)
 
     def _current(self) -> ToolSpec:
         """The spec for the agents as they are now; it stays the same object as long as they do."""

@@ -10,7 +10,7 @@ from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
 from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.providers import Providers
-from yume_shim.app.start import host_answers, offers_agents
+from yume_shim.app.start import host_answers, offered_agent_tools
 from yume_shim.catalog.cost import cost_usd
 from yume_shim.config.credentials import tool_environment
 from yume_shim.engine.services import EngineServices
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from yume_shim.app.trust_question import TrustQuestion
     from yume_shim.extensions.agents.agent_list import AgentList
     from yume_shim.extensions.agents.agent_tool import AgentTool
+    from yume_shim.extensions.agents.message_tool import MessageTool
     from yume_shim.extensions.hooks.runner import HookServices
     from yume_shim.host.control import ControlResponder
     from yume_shim.store.jsonl import JsonlStore
@@ -426,15 +427,16 @@ class Program:
         settings = self._settings
         background = not self._startup.flat and not settings.env.get("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")
 
-        def make(agents: AgentList) -> AgentTool:
-            from yume_shim.app.agents import agent_tool
+        def make(agents: AgentList) -> tuple[AgentTool, MessageTool]:
+            from yume_shim.app.agents import agent_tool, message_tool
 
-            return agent_tool(self._startup, agents, self._mcp, background=background)
+            tool = agent_tool(self._startup, agents, self._mcp, background=background)
+            return tool, message_tool(agents, tool, self._tasks.get, self._store, background=background)
 
         def warn(text: str) -> None:
             self._log("warning", text)
 
-        return LazyAgents(settings.agents, make, warn, offered=offers_agents(settings), background=background)
+        return LazyAgents(settings.agents, make, warn, offered=offered_agent_tools(settings), background=background)
 
     def _open_child(self, child: Child) -> ChildOutput:
         from yume_shim.app.children import open_child

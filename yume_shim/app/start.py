@@ -17,7 +17,7 @@ from yume_shim.host.latch import Latch
 from yume_shim.host.log import Log
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
-from yume_shim.types.agents import AGENT_TOOL, TASK_TOOL
+from yume_shim.types.agents import AGENT_TOOL, MESSAGE_TOOL, TASK_TOOL
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
 from yume_shim.types.settings import Rules
@@ -191,12 +191,13 @@ class Startup:
         specs = chosen_specs(
             settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings, mode)
         )
-        more = (*((AGENT_TOOL,) if offers_agents(settings) else ()), *(("Skill",) if self.offers_skills() else ()))
+        agents = offered_agent_tools(settings)
+        more = (*agents, *(("Skill",) if self.offers_skills() else ()))
         tools = (*(spec.name for spec in specs), *more)
         if self.agent is not None:
             from yume_shim.app.agents import offered_to
 
-            tools = offered_to(self.agent, specs, agents=offers_agents(settings))
+            tools = offered_to(self.agent, specs, agents=agents)
         return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
 
     def offers_skills(self) -> bool:
@@ -348,6 +349,17 @@ def offers_agents(settings: Settings) -> bool:
     if AGENT_TOOL in denied or TASK_TOOL in denied:
         return False
     return names is None or "default" in names or AGENT_TOOL in names or TASK_TOOL in names
+
+
+def offered_agent_tools(settings: Settings) -> tuple[str, ...]:
+    """Agent and SendMessage, as far as they are offered; the second one only where the first is."""
+    names = settings.tools.names
+    if not offers_agents(settings):
+        return ()
+    chosen = names is None or "default" in names or MESSAGE_TOOL in names
+    return (
+        (AGENT_TOOL, MESSAGE_TOOL) if chosen and MESSAGE_TOOL not in settings.permissions.rules.deny else (AGENT_TOOL,)
+    )
 
 
 def host_answers(settings: Settings, mode: str) -> bool:

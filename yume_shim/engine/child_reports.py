@@ -24,12 +24,15 @@ _DOING = {"read": "Reading", "edit": "Editing", "search": "Searching", "shell": 
 class ChildReports:
     """Emits the events of one child and counts for its task. Used on the child's thread."""
 
-    def __init__(self, services: EngineServices, child: Child, prompt: str, output: ChildOutput) -> None:
+    def __init__(self, services: EngineServices, child: Child, prompt: str, output: ChildOutput, call_id: str) -> None:
+        """`call_id` is the call that made it run."""
         self._services, self._child, self._output = services, child, output
         self._begun = services.clock.monotonic()
         self.last_usage = Usage()
         self.tools_used: dict[str, None] = {}
         self._calls = 0
+        self.unread = 0
+        """Messages that came too late for it."""
         self.task: Task | None = None
         if services.open_tasks is not None:
             facts = TaskFacts(
@@ -37,7 +40,7 @@ class ChildReports:
                 "",
                 "local_agent",
                 child.description,
-                child.call_id,
+                call_id,
                 child.agent_type,
                 prompt,
                 child.depth,
@@ -62,10 +65,19 @@ class ChildReports:
         took = round((self._services.clock.monotonic() - self._begun) * 1000)
         return TaskUsage(size_of(self.last_usage), self._calls, took)
 
+    def take_messages(self) -> tuple[str, ...]:
+        """Messages that were sent to the child since the last time."""
+        return () if self.task is None else self.task.take_messages()
+
+    def close_messages(self) -> None:
+        """The child reads no more messages; those that wait are counted."""
+        if self.task is not None:
+            self.unread = len(self.task.take_messages(last=True))
+
     def ended(self, result: ChildResult) -> None:
         """The child has ended on the thread of its call."""
         if self.task is not None:
-            self.task.end(end_of(result, self._child))
+            self.task.end(end_of(result, self._child, self.unread))
 
     def stopped(self) -> None:
         """The child was stopped before its loop ran."""
@@ -73,18 +85,18 @@ class ChildReports:
             self.task.end(TaskEnd("killed", self._child.description, self._output.transcript))
 
 
-def end_of(result: ChildResult, child: Child) -> TaskEnd:
-    """How the task of a child ended."""
+def end_of(result: ChildResult, child: Child, unread: int = 0) -> TaskEnd:
+    """How the task of a child ended; `unread` messages came too late for it."""
     if result.outcome == "cancelled":
         return TaskEnd("killed", child.description, result.transcript)
-    from yume_shim.types.child_texts import failure_text, report_text
+    from yume_shim.types.child_texts import failure_text, report_text, unread_text
 
     failed = failure_text(result)
     usage = TaskUsage(size_of(result.last_usage), result.tool_calls, result.duration_ms)
     if failed:
         return TaskEnd("failed", failed, result.transcript, told=f'Agent "{child.description}" failed: {failed}')
     text = report_text(result)
-    told = f'Agent "{child.description}" has ended.'
+    told = " ".join(filter(None, (f'Agent "{child.description}" has ended.', unread_text(unread))))
     return TaskEnd("completed", text, result.transcript, told=told, result=text, usage=usage)
 
 

@@ -13,7 +13,9 @@ from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.loop import Loop
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.child import Child
+from yume_shim.types.child_texts import message_text
 from yume_shim.types.children import ChildLaunched, ChildResult
+from yume_shim.types.commands import UserInput
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import NoteAdded, PromptTaken
 from yume_shim.types.shapes import interrupt_marker
@@ -37,8 +39,8 @@ MAX_DEPTH = 3
 MAX_RUNNING = 32
 """Children of a session that may run at the same time."""
 AGENT_TOOLS = ("Agent", "Task")
-FOR_THE_MAIN_LOOP = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
-"""Tools that a child is not offered: they are a conversation with the user."""
+FOR_THE_MAIN_LOOP = ("SendMessage", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
+"""Tools that a child is not offered: they are a conversation with the user, or with the children of the session."""
 
 
 class Children:
@@ -98,7 +100,7 @@ class Children:
             own_cancel = CancelSignal()
             with task.cancel.guard(own_cancel.set):
                 result = run.finish(own_cancel)
-            return end_of(result, run.child)
+            return end_of(result, run.child, run.reports.unread)
 
         tasks.launch(task, work)
         return launched
@@ -118,15 +120,16 @@ class Children:
         agent_id = request.agent_id or "a" + services.ids.uuid().replace("-", "")[-16:]
         child = Child(
             agent_id,
-            call_id,
+            request.begun_by or call_id,
             request.agent_type,
             request.description,
             services.agent_id,
             provider=spec.endpoint.name,
             depth=self._depth,
             background=background or services.in_background,
+            leaf=request.leaf,
         )
-        return _Run(services, self._parent, child, request, spec, self._denials)
+        return _Run(services, self._parent, child, request, spec, self._denials, call_id)
 
     def _model(self, request: ChildRequest) -> ModelSpec:
         if request.model is None:
@@ -149,13 +152,15 @@ class _Run:
         request: ChildRequest,
         spec: ModelSpec,
         denials: list[Denial],
+        call_id: str,
     ) -> None:
+        """`call_id` is the call that made it run; `child.call_id` the one that started it first."""
         assert services.open_child is not None
         self.child, self.spec = child, spec
         self._parent, self._request, self._denials = parent, request, denials
         self._output = services.open_child(child)
         self.transcript = self._output.transcript
-        self.reports = ChildReports(services, child, request.prompt, self._output)
+        self.reports = ChildReports(services, child, request.prompt, self._output, call_id)
         self._begun = services.clock.monotonic()
         self._services = replace(
             services,
@@ -182,14 +187,23 @@ class _Run:
                 conversation,
                 cancel,
                 interrupted=interrupt_marker,
+                inject=lambda _: self._messages(services),
                 max_turns=request.max_turns,
                 depth=self.child.depth,
             )
             end = loop.run()
             self._denials += loop.denials
+            self.reports.close_messages()
         finally:
             self.close()
         return self._result(loop, end)
+
+    def _messages(self, services: EngineServices) -> list[UserInput]:
+        """Messages that were sent to the child while it ran."""
+        found = [message_text(text) for text in self.reports.take_messages()]
+        for text in found:
+            services.emit(NoteAdded(text, counts=False))
+        return [UserInput((Text(text),), text) for text in found]
 
     def close(self) -> None:
         """End what lives as long as the child, and its transcript."""

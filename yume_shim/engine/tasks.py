@@ -25,6 +25,8 @@ MAX_ENDED = 256
 """Ended tasks that are remembered, for TaskOutput."""
 STOP_WAIT_S = 3.0
 """How long a stop waits until the work has ended."""
+MAX_MESSAGES = 64
+"""Messages to a running agent that it has not read yet."""
 HOST_STOPPED = "was stopped by the user or the host"
 
 
@@ -46,6 +48,8 @@ class Task:
         """Who stopped it, as words for the model; "" = nobody."""
         self.over = threading.Event()
         self.listeners: list[Callable[[], None]] = []
+        self.messages: list[str] | None = []
+        """Messages to an agent that it has not read; None = it reads no more."""
 
     def progress(self, description: str, last_tool: str, usage: TaskUsage) -> None:
         """Report what an agent is doing."""
@@ -66,6 +70,14 @@ class Task:
     def wait(self, seconds: float) -> bool:
         """Wait for the end; False if the time is up first."""
         return self.over.wait(seconds)
+
+    def post(self, text: str) -> bool:
+        """Leave a message for a running agent; False if it reads no more, or has too many."""
+        return self._registry.post(self, text)
+
+    def take_messages(self, *, last: bool = False) -> tuple[str, ...]:
+        """The messages that the agent has not read; `last`: it takes no more after these."""
+        return self._registry.take_messages(self, last=last)
 
 
 class Tasks:
@@ -159,6 +171,21 @@ class Tasks:
                 task.listeners.append(call)
                 return
         call()
+
+    def post(self, task: Task, text: str) -> bool:
+        """Leave a message for a running agent."""
+        with self._lock:
+            if task.ended is not None or task.messages is None or len(task.messages) >= MAX_MESSAGES:
+                return False
+            task.messages.append(text)
+            return True
+
+    def take_messages(self, task: Task, *, last: bool) -> tuple[str, ...]:
+        """The messages that an agent has not read; `last`: it takes no more after these."""
+        with self._lock:
+            found = tuple(task.messages or ())
+            task.messages = None if last or task.messages is None else []
+            return found
 
     def report(self) -> None:
         """Print the list of background tasks."""

@@ -49,10 +49,10 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 class TranscriptReader:
-    """Collects what a transcript says. `forget`: drop the lines before a compaction."""
+    """Collects what a transcript says. `forget`: drop the lines before a compaction; `child`: it is a subagent's."""
 
-    def __init__(self, *, forget: bool) -> None:
-        self._forget = forget
+    def __init__(self, *, forget: bool, child: bool = False) -> None:
+        self._forget, self._child = forget, child
         self._forgot = False
         self.tree = Tree()
         self.last = ""
@@ -112,7 +112,7 @@ class TranscriptReader:
 
     def _add(self, line: Json) -> None:
         kind, uuid, parent = line.get("type"), line.get("uuid"), line.get("parentUuid")
-        if not isinstance(uuid, str) or line.get("isSidechain"):
+        if not isinstance(uuid, str) or (line.get("isSidechain") and not self._child):
             if kind in _TITLES:
                 self._title(line)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.agents import AGENT_TOOL, DEFAULT_AGENT, TASK_TOOL
+from yume_shim.types.agents import AGENT_TOOL, DEFAULT_AGENT, MESSAGE_TOOL, TASK_TOOL
 from yume_shim.types.models import ToolSpec
 
 TYPE_CHECKING = False
@@ -65,6 +65,19 @@ def agent_spec(listing: str, *, background: bool) -> ToolSpec:
     )
 
 
+def message_spec() -> ToolSpec:
+    """The tool that sends a message to an agent."""
+    return ToolSpec(
+        MESSAGE_TOOL,
+        _MESSAGE_TEXT,
+        _MESSAGE_SCHEMA,
+        source="agents",
+        harmless=True,
+        rule_field="to",
+        describing_field="summary",
+    )
+
+
 def builtin_listing() -> str:
     """The list if there are only the built-in agents."""
     return "\n".join(f"- {name}: {text}" for name, text in BUILTIN_OFFERS)
@@ -86,6 +99,21 @@ def _short(text: str) -> str:
     return line if len(line) <= MAX_DESCRIPTION else line[: MAX_DESCRIPTION - 1] + "…"
 
 
+_MESSAGE_TEXT = (
+    "Send a message to an agent that you have started. One that still runs reads it with its next results; one that "
+    "has ended goes on with all that it knows, and reports again. Use it for further questions about work that an "
+    "agent has done: a new agent would know nothing of it."
+)
+_MESSAGE_SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "to": {"type": "string", "description": "The agentId from the result of Agent"},
+        "summary": {"type": "string", "description": "The message in five to ten words"},
+        "message": {"type": "string", "description": "The message"},
+    },
+    "required": ["to", "message"],
+    "additionalProperties": False,
+}
 _SCHEMA: Json = {
     "type": "object",
     "properties": {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 AGENT_TOOL = "Agent"
 TASK_TOOL = "Task"
 """The alias of the Agent tool, and its name in the init lines of the Claude forms."""
+MESSAGE_TOOL = "SendMessage"
 DEFAULT_AGENT = "general-purpose"
 
 

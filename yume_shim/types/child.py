@@ -24,5 +24,7 @@ class Child:
     depth: int = 1
     background: bool = False
     """It runs beside the conversation: the call has ended before."""
+    leaf: str = ""
+    """The last line of its transcript, if it continues one."""
     shown: Literal["all", "calls", "nothing"] = "all"
     """What the Claude forms print of it: everything, its calls and their results, or nothing. Flat prints all."""

@@ -7,6 +7,18 @@ if TYPE_CHECKING:
     from yume_shim.types.children import ChildResult
 
 NO_TEXT = "(The agent ended without a report.)"
+_MESSAGE = "A message from the conversation that started you. Take it into account before you report:"
+_UNREAD = "NOTE: {count} message(s) came too late: the agent has not read them. Send them again if they still matter."
+
+
+def message_text(message: str) -> str:
+    """A message to an agent, as its model reads it."""
+    return f"{_MESSAGE}\n{message}"
+
+
+def unread_text(count: int) -> str:
+    """What the sender is told about messages that an agent has not read; "" if it has read all."""
+    return _UNREAD.format(count=count) if count else ""
 
 
 def failure_text(result: ChildResult) -> str:

@@ -61,6 +61,10 @@ class ChildRequest:
     """What it said and read before: a message to an agent that has ended continues it."""
     agent_id: str = ""
     """The id of the agent that is continued; "" = a new one."""
+    begun_by: str = ""
+    """The call that started the agent that is continued: its lines keep that as their parent."""
+    leaf: str = ""
+    """The last line of its transcript, which the next one follows."""
 
 
 @value
@@ -83,6 +87,17 @@ class ChildResult:
     model: str = ""
     transcript: str = ""
     """The file that records it; "" = none."""
+
+
+@value
+class StoredChild:
+    """A child that has ended, as its transcript keeps it."""
+
+    agent_type: str
+    description: str
+    call_id: str
+    history: tuple[Message, ...]
+    leaf: str
 
 
 @value

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from yume_shim.app.mcp import McpParts
     from yume_shim.app.model_requests import ModelParts
     from yume_shim.extensions.agents.agent_tool import AgentTool
+    from yume_shim.extensions.agents.message_tool import MessageTool
     from yume_shim.extensions.hooks.runner import HookServices
 
 PROFILES = {
@@ -67,7 +68,7 @@ def no_hooks() -> HookServices:
     raise AssertionError("these requests register no hook")
 
 
-def no_agents(_: object) -> AgentTool:
+def no_agents(_: object) -> tuple[AgentTool, MessageTool]:
     raise AssertionError("no agent is started here")
 
 
@@ -92,7 +93,7 @@ class Host:
         self.keys = EndpointKeys(services.settings)
         providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
         self.tasks = LazyTasks(self.bench.emit, services.ids.uuid, lambda: self.session.notify)
-        self.agents = LazyAgents(AgentSettings(), no_agents, print, offered=True, background=True)
+        self.agents = LazyAgents(AgentSettings(), no_agents, print, offered=("Agent",), background=True)
         requests = ControlRequests(
             *(
                 self.session,

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.engine_fakes import SPEC, Bench, FunctionTools, ScriptedProvider, answer, calls, says
+from tests.helpers.engine_fakes import SPEC, Bench, FunctionTools, NoHooks, ScriptedProvider, answer, calls, says
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.child_reports import doing
 from yume_shim.engine.children import MAX_RUNNING, Children
 from yume_shim.engine.conversation import Conversation
-from yume_shim.engine.tasks import Tasks
+from yume_shim.engine.tasks import Task, Tasks
 from yume_shim.engine.toolbox import ToolLimit
-from yume_shim.types.blocks import ToolCall
+from yume_shim.types.blocks import Message, Text, ToolCall
+from yume_shim.types.calls import StopVerdict
 from yume_shim.types.child import Child
+from yume_shim.types.child_texts import message_text
 from yume_shim.types.children import ChildRequest
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import Event, TaskNotification, TaskProgress, TaskStarted
+from yume_shim.types.events import Event, ResponseEnded, TaskNotification, TaskProgress, TaskStarted, ToolFinished
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.tasks import TaskFacts
 from yume_shim.types.value import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.types.ports import Cancel
 
 
 class Output:
@@ -124,6 +131,76 @@ def test_an_agent_in_the_background_ends_with_its_report() -> None:
     assert task.wait(30)
     assert task.ended is not None
     assert (task.ended.status, task.ended.result) == ("completed", "Report.")
+
+
+def test_a_running_agent_reads_messages_and_says_which_came_too_late() -> None:
+    world = World(
+        answer(calls("c1", "Look"), stop="tool_calls"), answer(says("Seen.")), answer(says("Seen, and heard twice."))
+    )
+
+    def task() -> Task:
+        [found] = world.tasks.all()
+        return found
+
+    class Talking(Output):
+        """Sends a message while the call runs, one when the agent has finished, and one after that."""
+
+        def emit(self, event: Event) -> str:
+            if isinstance(event, ToolFinished):
+                assert task().post("One.")
+            elif isinstance(event, ResponseEnded) and len(world.provider.requests) == 2:
+                assert task().post("Two.")
+            return ""
+
+    hooks = LateMessage(lambda: task().post("Three."))
+    world.services = replace(world.services, open_child=Talking, hooks=lambda: hooks)
+    launched = world.children().launch(ChildRequest("Look.", "scout", "look"), "p1", CancelSignal())
+    assert task().wait(30)
+    end = task().ended
+    assert end is not None
+    assert (end.result, hooks.posted, task().post("Four.")) == ("Seen, and heard twice.", [True], False)
+    assert "1 message(s) came too late" in end.told
+    texts = [
+        [block.text for block in request.messages[-1].blocks if isinstance(block, Text)]
+        for request in world.provider.requests
+    ]
+    assert texts[1:] == [[message_text("One.")], [message_text("Two.")]]
+    assert launched.agent_id == task().facts.task_id
+
+
+class LateMessage(NoHooks):
+    """Hooks that send a message when the agent is about to end."""
+
+    def __init__(self, post: Callable[[], bool]) -> None:
+        self._post = post
+        self.posted: list[bool] = []
+
+    def for_agent(self, agent_id: str, agent_type: str) -> LateMessage:
+        return self
+
+    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
+        self.posted.append(self._post())
+        return StopVerdict()
+
+
+def test_an_agent_that_goes_on_keeps_its_first_call_and_history() -> None:
+    opened: list[Child] = []
+
+    class Listed(Output):
+        def __init__(self, child: Child) -> None:
+            super().__init__(child)
+            opened.append(child)
+
+    world = World(answer(says("More.")), open_child=Listed)
+    before = (Message("user", (Text("Look."),)), Message("assistant", (Text("Seen."),)))
+    request = ChildRequest("Again.", "scout", "look", history=before, agent_id="a1", begun_by="p1", leaf="l9")
+    assert world.children().run(request, "p2", CancelSignal()).agent_id == "a1"
+    [task] = world.tasks.all()
+    assert (task.facts.task_id, task.facts.call_id) == ("a1", "p2")
+    assert [(child.call_id, child.leaf) for child in opened] == [("p1", "l9")]
+    [sent] = world.provider.requests
+    said = [block.text for message in sent.messages for block in message.blocks if isinstance(block, Text)]
+    assert said[-3:] == ["Look.", "Seen.", "Again."]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def report(result: ChildResult, agent: AgentDefinition, prompt: str) -> ToolOutp
         *(_indented(note) for note in notes),
         _FRAME,
         _indented(text),
-        f"agentId: {result.agent_id}",
+        f"agentId: {result.agent_id} (SendMessage to it asks more)",
         f"<usage>subagent_tokens: {tokens}\ntool_uses: {result.tool_calls}\nduration_ms: {result.duration_ms}</usage>",
     ]
     structured: Json = {
@@ -55,7 +55,7 @@ def launched(child: ChildLaunched, description: str, prompt: str) -> ToolOutput:
     """The result of an agent that runs in the background."""
     lines = [
         _LAUNCHED,
-        f"agentId: {child.agent_id} (for the tools that name an agent; not of interest to the user)",
+        f"agentId: {child.agent_id} (for SendMessage, TaskOutput and TaskStop; not of interest to the user)",
     ]
     structured: Json = {
         "isAsync": True,
