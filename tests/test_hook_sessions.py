@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +16,7 @@ from tests.helpers.scripted_model import ModelServer, call, say
 from tests.helpers.vendor_place import FLAT, MODELS, NESTED, VendorPlace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.helpers.scripted_model import Answer
@@ -220,3 +224,42 @@ def test_guards_of_a_host_that_cannot_be_read_refuse_all_calls(tmp_path: Path) -
 
 def ask(number: str, **request: Any) -> dict[str, Any]:
     return {"type": "control_request", "request_id": number, "request": request}
+
+
+def test_an_address_changes_a_call(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            special = {"hookEventName": "PreToolUse", "updatedInput": {"command": "echo changed"}}
+            body = json.dumps({"hookSpecificOutput": special | {"permissionDecision": "allow"}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ModelServer([call("Bash", command="touch made")], [say("Done.")]) as server, serving(Answers) as url:
+        place = HookedPlace(tmp_path, server, "anthropic-messages")
+        place.settings = json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"type": "http", "url": url}]}]}})
+        lines = place.run("Go")
+    assert results(lines) == ["changed"]
+    assert [(each["hook_event_name"], each["tool_input"]) for each in asked] == [
+        ("PreToolUse", {"command": "touch made"})
+    ]
+    assert not (place.cwd / "made").exists()
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A server on the loopback address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hook"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -8,7 +8,7 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.compaction import CompactionFailed
 from yume_shim.engine.model_client import Stopped
 from yume_shim.engine.requests import Requests
-from yume_shim.engine.slash_commands import ONLY_FOR_MODEL
+from yume_shim.engine.slash_commands import ONLY_FOR_MODEL, ask_hooks
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.children import FORKED_COMMAND, ChildRequest
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
@@ -166,11 +166,13 @@ class LocalCommands:
         from yume_shim.engine.command_expansion import expand
 
         self._conversation.prepare()
+        notes = ask_hooks(self._services, "slash_command", file.name, arguments, cancel)
         request = ChildRequest(
             expand(self._services, file, arguments, cancel),
             agent_type=file.agent or "general-purpose",
             description=file.description or f"/{file.name}",
             model=self._model_of(file),
+            notes=notes,
         )
         spec, call_id = self._conversation.models.refined(cancel), f"{FORKED_COMMAND}{file.name}"
         result = Children(self._services, self._conversation, spec, 0, []).run(request, call_id, cancel)

@@ -61,6 +61,17 @@ class Expansion:
     """Text whose `@file` mentions count: the body of the command."""
 
 
+def ask_hooks(services: EngineServices, kind: str, name: str, arguments: str, cancel: Cancel) -> tuple[str, ...]:
+    """What hooks add to a command before it becomes a prompt; raises ToolFailed if they stop it."""
+    hooks = services.hooks()
+    if hooks is None:
+        return ()
+    verdict = hooks.expanding(kind, name, arguments, cancel)
+    if verdict.blocked is not None:
+        raise ToolFailed(verdict.blocked)
+    return verdict.notes
+
+
 class SlashCommands:
     """For one session, on the session's thread."""
 
@@ -102,26 +113,16 @@ class SlashCommands:
                 raise ToolFailed(f"Error: {failed.message}") from None
             if text is None:
                 return None
-            return Expansion(prompt, (text, *self._ask_hooks("mcp_prompt", name, arguments, cancel)))
+            return Expansion(prompt, (text, *ask_hooks(self._services, "mcp_prompt", name, arguments, cancel)))
         file = self._file(name) or _built_in(name)
         if file is None:
             note = self._unknown(name)
             return Expansion(prompt, (note,)) if note else None
         from yume_shim.engine.command_expansion import expand
 
-        notes = self._ask_hooks("slash_command", file.name, arguments, cancel)
+        notes = ask_hooks(self._services, "slash_command", file.name, arguments, cancel)
         text = expand(self._services, file, arguments, cancel)
         return Expansion(_announced(prompt, file.name, arguments), (text, *notes), self.model_of(file), file.body)
-
-    def _ask_hooks(self, kind: str, name: str, arguments: str, cancel: Cancel) -> tuple[str, ...]:
-        """What hooks add to the command; raises ToolFailed if they stop it."""
-        hooks = self._services.hooks()
-        if hooks is None:
-            return ()
-        verdict = hooks.expanding(kind, name, arguments, cancel)
-        if verdict.blocked is not None:
-            raise ToolFailed(verdict.blocked)
-        return verdict.notes
 
     def model_of(self, file: PromptFile) -> ModelSpec | None:
         """The model that a file names; None = the session's. A file of an untrusted folder chooses no other vendor."""

@@ -262,7 +262,7 @@ HOSTILE = {
     "deep object": 'python3 -c \'print(chr(123) + chr(34) * 2 + ":" , end="") ; print("[" * 90000)\'',
     "leaves a child": "cat >/dev/null; (sleep 600 &) ; exit 0",
     "forks": "for n in 1 2 3 4 5 6 7 8; do (sleep 600 &); done",
-    "writes after its answer": "echo '{}'; (while :; do echo x; done) &",
+    "writes after its answer": "echo '{}'; (while sleep 0.01; do echo x; done) &",
     "ignores signals": "trap '' TERM INT HUP PIPE; sleep 600",
     "leaves its group": "echo $$ > /dev/null; setsid sleep 601 & exit 0",
     "stops itself": "kill -STOP $$",
