@@ -44,7 +44,7 @@ def test_a_stream_is_checked(tmp_path: Path) -> None:
     assert done.stdout.decode().splitlines() == [
         "line 18: content: missing; id: missing",
         "end: the stream ends inside a turn: `result` is missing",
-        "15 lines, 0 results: 2 problems",
+        "18 lines, 0 results: 2 problems",
     ]
 
 
