@@ -88,7 +88,8 @@ def _check_first_turn(editor: Editor, world: HostWorld) -> None:
     (asked,) = editor.asked
     assert asked["call"]["toolCallId"] == started[1]["toolCallId"]
     assert asked["call"]["content"][0] == diff
-    assert [kind for kind, _ in asked["options"]] == ["allow_once", "allow_always", "reject_once", "reject_always"]
+    kinds = ["allow_once", "allow_always", "allow_always", "reject_once", "reject_always"]  # this call, or all edits
+    assert [kind for kind, _ in asked["options"]] == kinds
     assert (world.cwd / "note.txt").read_text("utf-8") == "70 degrees\n"
     assert [one["title"] for one in editor.take("session_info_update")] == ["What is in the kettle?"]
     (usage,) = editor.take("usage_update")

@@ -30,7 +30,7 @@ def test_a_session(world: HostWorld) -> None:
         "version": 1,
         "model": f"{world.vendor.name}/{world.vendor.model}",
         "turn": {"stop": "end_turn", "text": "A note.Done.", "calls": ["edit"], "statuses": ["completed"]},
-        "asked": [["allow_once", "allow_always", "reject_once", "reject_always"]],
+        "asked": [["allow_once", "allow_always", "allow_always", "reject_once", "reject_always"]],
         "stopped": "cancelled",
         "loaded": "Write a note.Count.",
         "refused": -32601,

@@ -78,7 +78,8 @@ def test_a_call_is_denied(world: HostWorld) -> None:
         (used,) = calls(got)
         assert [(back.content, back.is_error) for back in results(got)] == [("not today", True)]
         end = result_of(got)
-        denied = {"tool_name": "Write", "tool_use_id": used.id, "tool_input": used.input}
+        given = {**used.input, "file_path": str(world.cwd / "hello.txt")}
+        denied = {"tool_name": "Write", "tool_use_id": used.id, "tool_input": given}
         assert (end.is_error, end.permission_denials, end.result) == (False, [denied], "Well.")
 
     run(story())

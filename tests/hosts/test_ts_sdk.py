@@ -96,7 +96,9 @@ def test_the_host_decides(world: HostWorld, modules: Path) -> None:
     ]
     assert [result["error"] for result in seen["results"]] == [False, False, True]
     assert seen["results"][2]["text"] == "not today"
-    assert [denied["tool_input"] for denied in seen["result"]["permission_denials"]] == [given[2]]
+    assert [denied["tool_input"] for denied in seen["result"]["permission_denials"]] == [
+        {**given[2], "file_path": paths[2]}
+    ]
     assert sorted(path.name for path in world.cwd.iterdir()) == ["a.txt", "changed.txt"]
 
 

@@ -172,10 +172,10 @@ class Program:
         if self._startup.flat and self._host is None:  # a Claude form finishes its turn without a reader
             self._output.writer.watch_reader()
         try:
-            if self._settings.session.name:
+            if self._settings.session.title:
                 from yume_shim.types.events import TitleChanged
 
-                self._emit(TitleChanged(self._settings.session.name))
+                self._emit(TitleChanged(self._settings.session.title))
             one_at_a_time()
             if self._settings.host.input_format == "lines":
                 self._read_lines()

@@ -96,7 +96,7 @@ def session_settings(sources: SettingSources) -> SessionSettings:
         resume_newest=sources.on("continue"),
         resume_at=sources.text("resume-session-at") or "",
         fork=sources.on("fork-session"),
-        name=" ".join((sources.text("name") or "").split()),
+        title=" ".join((sources.text("name") or "").split()),
     )
 
 

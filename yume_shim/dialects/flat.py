@@ -391,7 +391,7 @@ class _Answer:
     def __init__(self, id: str) -> None:
         self.id = id
         self.thinking: int | None = None
-        self.call = ("", "")
+        self.call: tuple[str, str] = ("", "")
         """Id and name of the call whose arguments stream."""
 
     def close(self, index: int | None) -> list[Json]:

@@ -384,7 +384,7 @@ class SessionSettings:
     """Resume after the message with this uuid; later messages are dropped."""
     fork: bool = False
     """Leave the old transcript unchanged and continue under a new id."""
-    name: str = ""
+    title: str = ""
     """The title that the session gets (`--name`)."""
 
 

@@ -36,15 +36,15 @@ def test_schemas_and_types_are_printed(tmp_path: Path) -> None:
 def test_a_stream_is_checked(tmp_path: Path) -> None:
     good = GOLDEN.read_bytes()
     done = run(tmp_path, "check-stream", "--strict", given=good)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"16 lines, 1 results: valid\n", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"19 lines, 1 results: valid\n", b"")
     lines = good.splitlines(keepends=True)
     bad = b"".join(lines[:-2]) + b'{"type":"text"}\n'
     done = run(tmp_path, "check-stream", "--dialect", "flat", given=bad)
     assert done.returncode == 1
     assert done.stdout.decode().splitlines() == [
-        "line 15: content: missing; id: missing",
+        "line 18: content: missing; id: missing",
         "end: the stream ends inside a turn: `result` is missing",
-        "15 lines, 0 results: 2 problems",
+        "18 lines, 0 results: 2 problems",
     ]
 
 

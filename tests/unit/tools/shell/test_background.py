@@ -164,7 +164,7 @@ def test_the_end_is_reported(reports: Reports, tmp_path: Path, command: str, sta
     assert reports.events == [
         TasksChanged((facts,)),
         TaskStarted(facts),
-        TaskUpdated(facts, status),
+        TaskUpdated(facts, status, end.summary if status == "failed" else ""),
         TaskNotification(facts, end),
         TasksChanged(()),
     ]
