@@ -92,7 +92,7 @@ class TeamServer(FakeServer):
     def _main(self, text: str) -> Answer:
         if "Never mind." in text:
             return [say("All right.")]
-        if "agentId" in text or "doesn't want to proceed" in text:
+        if "agentId: a" in text or "doesn't want to proceed" in text:
             return [say("The agents are done or on their way.")]
         more = {} if self._background is None else {"run_in_background": self._background}
         calls = [

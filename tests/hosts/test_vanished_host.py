@@ -63,6 +63,7 @@ def test_a_signal_counts_when_the_input_ends_right_after_it(name: str, code: int
 
 def test_an_interrupt_while_the_program_loads_prints_nothing(any_world: HostWorld) -> None:
     """Before the interpreter runs our first line its own default applies."""
+    any_world.serve([say("unused")])
     for moment in (0.03, 0.06):
         running = child.start([], cwd=any_world.cwd, env=any_world.env, program=[program()])
         try:
