@@ -145,10 +145,10 @@ class _Running:
     def _wait(self, began: float) -> None:
         """Wait for the process, with its peak of memory."""
         while time.monotonic() - began < LIMIT:
-            pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
-            if pid:
-                self._outcome.code = self._process.returncode = os.waitstatus_to_exitcode(status)
-                self._outcome.peak_kb = usage.ru_maxrss
+            self._outcome.peak_kb = max(self._outcome.peak_kb, _peak_kb(self._process.pid))
+            code = self._process.poll()
+            if code is not None:
+                self._outcome.code = code
                 return
             time.sleep(0.01)
         self._process.kill()
@@ -249,6 +249,15 @@ class _Running:
             except ProcessLookupError:
                 continue
         return [f"{process}: {words}" for process, words in found]
+
+
+def _peak_kb(pid: int) -> int:
+    """The peak of memory so far. (`ru_maxrss` would also count the memory of the process that started it.)"""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
+    except OSError:  # it has ended, or this is no Linux
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 
 
 def _message(text: str) -> dict[str, Any]:
