@@ -34,6 +34,9 @@ def main() -> int:
         "sizes": sizes,
         "module names": module_names,
         "tables in documents": lambda: command([sys.executable, os.path.join("scripts", "doc_tables.py"), "--check"]),
+        "protocol schemas": lambda: command(
+            [sys.executable, os.path.join("scripts", "protocol_schemas.py"), "--check"]
+        ),
         "price table": lambda: command([sys.executable, os.path.join("scripts", "price_table.py"), "--check"]),
         "nothing private": nothing_private,
     }

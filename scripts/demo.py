@@ -24,6 +24,8 @@ DEADLINE = 30.0
 WIDTH = 100
 CAPTIONS = {
     "init": "ready",
+    "turn_started": "turn begins",
+    "context_usage": "context",
     "text": "text",
     "thinking": "thinking",
     "tool_use": "tool call",
@@ -32,7 +34,8 @@ CAPTIONS = {
     "result": "turn done",
     "message_stop": "end",
 }
-STORY = ["init", "text", "usage", "tool_use", "tool_result", "text", "usage", "result", "message_stop"]
+ANSWER = ("usage", "context_usage")
+STORY = ["init", "turn_started", "text", *ANSWER, "tool_use", "tool_result", "text", *ANSWER, "result", "message_stop"]
 """What must come, in this order; repeated pieces count once."""
 
 

@@ -2,8 +2,9 @@
 
 The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endpoints of docs/providers.md from
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
-docs/protocol/flat.md from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
-yume_shim/config/claude_settings.py; the protected names from yume_shim/types/protected_names.py.
+docs/protocol/ from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
+yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
+the protected names from yume_shim/types/protected_names.py.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import sys
 
 import _venv
-import flat_tables
+import protocol_pages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,11 +38,9 @@ def main() -> int:
             "families": families(),
             "thresholds": thresholds(),
         },
-        os.path.join("docs", "protocol", "flat.md"): {
-            "lines out": flat_tables.lines_out(),
-            "objects": flat_tables.objects(),
-        },
+        **{os.path.join("docs", "protocol", name): found for name, found in protocol_pages.sections().items()},
         os.path.join("docs", "settings.md"): {"settings": settings(), "keys of settings.json": settings_keys()},
+        os.path.join("docs", "hooks.md"): {"hook events": hook_events()},
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
         os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
         os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
@@ -196,6 +195,17 @@ def settings_keys() -> str:
     rows += [(key, "ignored", reason) for key, reason in IGNORED.items()]
     lines = ["", "| key | here | notes |", "|---|---|---|"]
     lines += [f"| `{key}` | {state} | {note} |" for key, state, note in sorted(rows, key=lambda row: row[0].lower())]
+    return "\n".join(lines) + "\n\n"
+
+
+def hook_events() -> str:
+    """Every hook event of the Claude CLI: when it is fired and what its hooks may answer, or why it is not fired."""
+    from yume_shim.extensions.hooks.event_table import ALL_EVENTS
+
+    lines = ["", "| event | when | matched with | answers |", "|---|---|---|---|"]
+    lines += [f"| {e.name} | {e.when} | {e.subject or '–'} | {e.answers} |" for e in ALL_EVENTS if not e.why_not]
+    lines += ["", "| not fired | why |", "|---|---|"]
+    lines += [f"| {event.name} | {event.why_not} |" for event in ALL_EVENTS if event.why_not]
     return "\n".join(lines) + "\n\n"
 
 

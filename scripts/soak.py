@@ -121,7 +121,7 @@ def one_call(tools: Toolbox, place: int, chance: random.Random) -> None:
 
     name, given = "Bash", {"command": "sleep 300 & sleep 300", "run_in_background": True}
     if place % BACKGROUND_EVERY == 1:
-        name, given = "KillShell", {"shell_id": f"bash_{place // BACKGROUND_EVERY + 1}"}
+        name, given = "TaskStop", {"task_id": f"bash_{place // BACKGROUND_EVERY + 1}"}
     elif place % BACKGROUND_EVERY:
         name, given = chance.choice(mixture(chance.randrange(20)))
     call = tools.complete(ToolCall(f"call_{place}", name, given))
@@ -146,7 +146,7 @@ def mixture(number: int) -> list[tuple[str, dict[str, Any]]]:
         ("Bash", {"command": "seq 1 20000"}),
         ("Bash", {"command": "exit 3"}),
         ("Bash", {"command": "sleep 5", "timeout": 20}),
-        ("BashOutput", {"bash_id": "bash_1"}),
+        ("TaskOutput", {"task_id": "bash_1"}),
         ("WebFetch", {"url": "http://127.0.0.1/", "prompt": "refused"}),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import socket
@@ -72,6 +73,13 @@ def pytest_configure() -> None:
         if ours or name.startswith(PRIVATE) or name.lower().endswith("_proxy"):
             del os.environ[name]
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: the collector need not scan it again and again. A pause of it in the middle of a test
+    counts as processor time of whatever is measured there, such as the gate's limit for a command."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

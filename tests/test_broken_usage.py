@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
 
-LONG = "The quick brown fox jumps over the lazy dog near the river bank. " * 150
+LONG = "".join(f"The quick brown fox number {n} jumps over {n * 7} lazy dogs near the river. " for n in range(150))
 """10,000 characters: by any count more than 1,500 tokens and fewer than 5,000."""
 FAILED: dict[str, list[Json]] = {
     "openai-responses": [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,15 +83,6 @@ def test_warnings_are_given_only_where_the_level_says_so(feature: str, rule: Map
         assert warned
     if rule["level"] == "silent":
         assert not warned
-
-
-def test_extensions_are_left_out_as_the_table_says() -> None:
-    folder = GOLDEN / "sessions" / "degraded-extensions"
-    argv = tomllib.loads((folder / "case.toml").read_text("utf-8"))["argv"]
-    assert "--agents" in argv
-    for dialect in ("flat", "nested"):
-        init = json.loads((folder / "expected" / f"{dialect}.jsonl").read_text("utf-8").splitlines()[0])
-        assert not [tool for tool in init["tools"] if tool in ("Task", "Skill")]
 
 
 def test_a_model_can_lack_what_its_endpoint_has() -> None:

@@ -105,7 +105,11 @@ GRANT = ("setting", "permissions.allow", "untrusted")
 
 
 def waiting(reason: str) -> list[tuple[str, str, str]]:
-    return [GRANT, ("mcp_server", "words", reason), ("hooks", "UserPromptSubmit", reason)]
+    return [
+        ("setting", "permissions.allow", reason),
+        ("mcp_server", "words", reason),
+        ("hooks", "UserPromptSubmit", reason),
+    ]
 
 
 @pytest.fixture
@@ -142,9 +146,9 @@ def test_a_yes_starts_it_and_is_remembered(folder: Folder, form: str) -> None:
     ended = folder.run(form, *ASKING[form], trust="ask", answer={"trusted": True})
     [question] = questions(ended)
     assert question["cwd"] == str(folder.cwd)
-    assert [entry["name"] for entry in question["left_out"]] == ["words", "UserPromptSubmit"]
+    assert [entry["name"] for entry in question["left_out"]] == ["permissions.allow", "words", "UserPromptSubmit"]
     assert folder.started == BOTH
-    assert left_out(ended) == (waiting("asking") if form == "flat" else [GRANT])
+    assert left_out(ended) == (waiting("asking") if form == "flat" else None)
     again = folder.run(form, *ASKING[form], trust="ask")
     assert (folder.started, questions(again), left_out(again)) == (BOTH, [], None)
 

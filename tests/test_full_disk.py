@@ -30,7 +30,7 @@ MIDDLE = "echo first line; seq 1 9000; echo last line"
 def test_output_that_cannot_be_saved_shows_both_ends_and_says_so(tmp_path: Path, mount: str, reason: str) -> None:
     answers = [call("Bash", command=LONG)], [call("Bash", command=f"{LONG}; exit 3")], [call("Bash", command=MIDDLE)]
     started = [call("Bash", command="echo from afar", run_in_background=True)]
-    background = (started, [call("BashOutput", bash_id="bash_1")])
+    background = (started, [call("TaskOutput", task_id="bash_1")])
     with ModelServer(*answers, *background, [say("Done.")]) as server:
         place = VendorPlace(tmp_path, server)
         (place.home / ".claude").mkdir()

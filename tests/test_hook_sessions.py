@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers import child
 from tests.helpers.scripted_model import ModelServer, call, say
 from tests.helpers.vendor_place import FLAT, MODELS, NESTED, VendorPlace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.helpers.scripted_model import Answer
@@ -100,7 +105,8 @@ def test_all_hooks_of_a_prompt_get_its_id(tmp_path: Path, api: str) -> None:
         place.run("First", "Second")
     given = place.given()
     assert [each["hook_event_name"] for each in given] == [*events, *events[1:]]
-    first, second = {each["prompt_id"] for each in given[:5]}, {each["prompt_id"] for each in given[5:]}
+    assert "prompt_id" not in given[0]  # the session has begun, no prompt has
+    first, second = {each["prompt_id"] for each in given[1:5]}, {each["prompt_id"] for each in given[5:]}
     assert len(first) == len(second) == 1
     assert first != second
 
@@ -181,3 +187,79 @@ def test_an_async_hook_is_not_waited_for(tmp_path: Path, form: tuple[str, ...]) 
         )
     assert '"done' in json.dumps(lines)
     assert [line["is_error"] for line in lines if line["type"] == "result"] == [False]
+
+
+def test_guards_of_a_host_that_cannot_be_read_refuse_all_calls(tmp_path: Path) -> None:
+    """The host is told; if it goes on all the same, nothing runs unguarded. Hooks of the settings decide about models,
+    and hear that the host was asked."""
+    script: list[Answer] = [[call("Glob", pattern="*")], [say("No.")]]
+    hooks = {
+        "PreModelSwitch": "cat >> log; echo stay >&2; exit 2",
+        "PostModelSwitch": "touch wrong",
+    }
+    lines = [
+        ask("r1", subtype="initialize", hooks={"PreToolUse": [{"hookCallbackIds": "h0"}]}),
+        ask("r2", subtype="set_model", model="claude-haiku-4-5"),
+        {"!after": "control_response"},
+        {"!after": "control_response"},
+        {"type": "user", "message": {"role": "user", "content": "Go"}},
+    ]
+    with ModelServer(*script) as server:
+        place = HookedPlace(tmp_path, server, APIS[0], **hooks)
+        argv = [*NESTED, "--model", MODELS[APIS[0]], "--settings", place.settings]
+        ended = child.run(argv, [*lines, {"!after": "result"}], cwd=place.cwd, env=place.place.env)
+    printed = ended.lines
+    answers = {
+        line["response"]["request_id"]: line["response"] for line in printed if line["type"] == "control_response"
+    }
+    assert answers["r1"]["subtype"] == "error"
+    assert answers["r1"]["error"].startswith("`hooks.PreToolUse` has an entry without a list of texts")
+    assert answers["r2"]["error"].startswith("a hook refused the model claude-haiku-4-5: ")
+    [switch] = place.given()
+    assert (switch["hook_event_name"], switch["to_model"]) == ("PreModelSwitch", "claude-haiku-4-5")
+    assert not (place.cwd / "wrong").exists()
+    [result] = results(printed)
+    assert "the hooks of the host: `hooks.PreToolUse` has an entry" in result
+
+
+def ask(number: str, **request: Any) -> dict[str, Any]:
+    return {"type": "control_request", "request_id": number, "request": request}
+
+
+def test_an_address_changes_a_call(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            special = {"hookEventName": "PreToolUse", "updatedInput": {"command": "echo changed"}}
+            body = json.dumps({"hookSpecificOutput": special | {"permissionDecision": "allow"}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ModelServer([call("Bash", command="touch made")], [say("Done.")]) as server, serving(Answers) as url:
+        place = HookedPlace(tmp_path, server, "anthropic-messages")
+        place.settings = json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"type": "http", "url": url}]}]}})
+        lines = place.run("Go")
+    assert results(lines) == ["changed"]
+    assert [(each["hook_event_name"], each["tool_input"]) for each in asked] == [
+        ("PreToolUse", {"command": "touch made"})
+    ]
+    assert not (place.cwd / "made").exists()
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A server on the loopback address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hook"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -20,7 +20,7 @@ from tests.helpers.timing import SOON
 from yume_shim.config.file_report import FileReport
 from yume_shim.config.settings_files import MAX_SETTINGS_BYTES, read_layers
 from yume_shim.context.environment import facts
-from yume_shim.context.memory_files import load_memory
+from yume_shim.context.memory import Memory, MemoryPlaces
 from yume_shim.gate.permissions import Permissions
 from yume_shim.store.index import look
 from yume_shim.types.settings import Rules
@@ -101,13 +101,15 @@ def test_a_git_file_that_is_a_pipe_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "import.md"])
+@pytest.mark.parametrize(
+    "name", ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", ".claude/rules/x.md", "import.md"]
+)
 def test_instruction_files(tmp_path: Path, name: str, kind: str) -> None:
     if name == "import.md":
         (tmp_path / "CLAUDE.md").write_text("see @import.md\n")
     (tmp_path / ".git").mkdir()
     plant(tmp_path / name, kind)
-    note = promptly(lambda: load_memory(str(tmp_path), str(tmp_path / "home")))
+    note = promptly(lambda: Memory(MemoryPlaces(str(tmp_path), str(tmp_path / "home"))).note)
     assert "\0" not in note
     assert len(note) < 10_000
 
@@ -124,7 +126,7 @@ def test_a_link_of_the_project_that_leads_out_is_not_read(tmp_path: Path) -> Non
     )
     (project / ".claude").mkdir()
     (project / ".claude" / "CLAUDE.md").symlink_to("../../secret.md")
-    assert "SECRET" not in load_memory(str(project), str(tmp_path / "home"))
+    assert "SECRET" not in Memory(MemoryPlaces(str(project), str(tmp_path / "home"))).note
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "/dev/zero", "folder"])
@@ -234,10 +236,11 @@ def test_what_rules_hide_is_no_instruction(tmp_path: Path, rule: str, what: str,
     settings = settings_with(permission_mode=mode, rules=Rules(deny=(rule,)), cwd=str(work))
     gate = Permissions(settings, str(work), str(home), False, lambda *_: None)
     warnings: list[str] = []
-    note = load_memory(str(work), str(home / ".claude"), hidden=gate.hides, warn=warnings.append)
+    places = MemoryPlaces(str(work), str(home / ".claude"))
+    note = Memory(places, hidden=gate.hides, warn=warnings.append).note
     assert f"CANARY of {what}" not in note
     assert any("a permission rule denies reading it" in text for text in warnings)
-    full = load_memory(str(work), str(home / ".claude"))
+    full = Memory(places).note
     assert f"CANARY of {what}" in full
 
 

@@ -217,13 +217,24 @@ def test_a_small_context_is_learned_at_the_first_prompt(tmp_path: Path) -> None:
         assert len(server.requests) == 3
 
 
+def test_a_small_window_that_a_refusal_names_gets_the_short_prompt(tmp_path: Path) -> None:
+    message = "request (9001 tokens) exceeds the available context size (4096 tokens), try increasing it"
+    error = {"message": message, "type": "exceed_context_size_error", "n_ctx": 4_096}
+    refused: list[Json] = [{"!status": 400, "body": {"error": error}}]
+    with FakeServer("openai-chat", [refused, ANSWERS["openai-chat"]()]) as server:
+        ended = start(tmp_path, "openai-chat", server.url)
+        first, second = (len(received.body) for received in server.requests)
+    assert (ended.code, ended.stdout) == (0, b"Hi.\n")
+    assert second < first * 0.6
+
+
 def test_a_prompt_that_no_answer_fits_beside_says_what_to_do(tmp_path: Path) -> None:
     full = {"message": "request (9001 tokens) exceeds the available context size (4096 tokens), try increasing it"}
     wire: list[Json] = [
         {"!status": 400, "body": {"error": {**full, "type": "exceed_context_size_error", "n_ctx": 4_096}}}
     ]
     with FakeServer("openai-chat", [wire, wire, wire]) as server:
-        ended = start(tmp_path, "openai-chat", server.url)
+        ended = start(tmp_path, "openai-chat", server.url, "--prompt-size", "full")
         assert len(server.requests) == 1
     assert ended.code == 1
     assert b"(4096 tokens)" in ended.stdout

@@ -34,12 +34,14 @@ def offered(body: dict[str, Any]) -> list[str]:
 class LimitedModel(ModelServer):
     """Refuses a request with more tools than its API's vendor takes."""
 
+    limits = LIMITS
+
     def _play(self, exchange: Exchange) -> bool:
         if exchange.request.method == "POST" and "/show" not in exchange.request.path:
             api = api_of(exchange.request.path)
-            most = LIMITS.get(api, 0)
+            most = self.limits.get(api, 0)
             if most and len(offered(exchange.request.json())) > most:
-                refusal = Refuse(400, message=f"Invalid 'tools': array too long. Expected at most {most}")
+                refusal = Refuse(400, message=f"Invalid 'tools': array too long. Expected an array of at most {most}")
                 return self.play(exchange, api, wire_of(api, [refusal]))
         return super()._play(exchange)
 
@@ -81,6 +83,25 @@ def test_a_tool_out_of_two_hundred_is_found_and_called(tmp_path: Path, api: str)
     [notice] = notices(lines)
     assert "tools are deferred" in notice
     assert "ToolSearch" in notice
+
+
+@pytest.mark.parametrize("api", ["ollama-chat", "anthropic-messages"])
+def test_a_limit_that_only_the_refusal_names_is_kept(tmp_path: Path, api: str) -> None:
+    """The request is repeated with fewer tools, and the next process knows the limit."""
+    find = [call("ToolSearch", query="select:mcp__many__tool_199")]
+    with LimitedModel(find, [call(LAST, city="Kyoto")], [say("Sunny.")], [say("Again.")]) as server:
+        server.limits = {api: 60}
+        place = VendorPlace(tmp_path, server)
+        flags = argv(api)
+        flags[3] = flags[3].replace('"150"', '"3"')  # short descriptions: the context has room for all
+        lines = place.run(*flags, lines=[{"type": "user", "content": "Weather?"}], form=FLAT)
+        place.run(*flags, lines=[{"type": "user", "content": "And now?"}], form=FLAT)
+        assert server.left == 0
+        counts = [len(offered(body)) for body in bodies(server)]
+    assert "tool_199: sunny in Kyoto" in str([line for line in lines if line["type"] == "tool_result"][-1])
+    assert counts[0] > 60
+    assert counts[1:] == [45, 46, 46, 45]
+    assert len(notices(lines)) == 1
 
 
 def test_a_deferred_tool_that_is_called_directly_runs_and_a_resumed_session_offers_it(tmp_path: Path) -> None:

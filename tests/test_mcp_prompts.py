@@ -13,6 +13,7 @@ from tests.helpers import child
 from tests.helpers.scripted_model import ModelServer, call, say
 from tests.helpers.timing import wait_until
 from tests.helpers.vendor_place import FLAT, MODELS, NESTED, SESSION, VendorPlace
+from yume_shim.app.command_list import BUILTIN_NAMES
 
 SERVER = Path(__file__).parent / "helpers" / "prompt_server.py"
 CONFIG = json.dumps({"mcpServers": {"my kit": {"command": sys.executable, "args": [str(SERVER)]}}})
@@ -99,7 +100,7 @@ def test_commands_are_listed_and_changes_are_announced(tmp_path: Path) -> None:
     seen = [answer["response"]["commands"]]
     seen += [line["commands"] for line in ended.lines if line.get("subtype") == "commands_changed"]
     names = [[command["name"] for command in commands] for commands in seen]
-    own, first = ["clear", "compact"], [GREET, "mcp__my_kit__broken"]
+    own, first = [*BUILTIN_NAMES], [GREET, "mcp__my_kit__broken"]
     assert any(LISTED in commands for commands in seen)
     if names[0] == own:  # the server was not connected yet, as nearly always
         names.pop(0)

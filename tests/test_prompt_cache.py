@@ -187,7 +187,12 @@ def test_hooks_keep_the_prefix(tmp_path: Path, api: str) -> None:
         assert server.left == 0
     assert len(bodies) == len(script)
     check_prefixes(api, bodies)
-    for text, count in (("Mind the gap.", 4), ("Look again.", 3), ("Today is quiet.", 2), ("hook success: Hm.", 2)):
+    for text, count in (
+        ("Mind the gap.", 4),
+        ("}'\\\": Look again.", 3),
+        ("Today is quiet.", 2),
+        ("hook success: Hm.", 2),
+    ):
         assert bodies[-1].count(text.encode()) == count
     if api == "anthropic-messages":
         check_marks(bodies)

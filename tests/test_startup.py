@@ -83,10 +83,32 @@ CONFIGURED_ONLY = [
     "yume_shim.config.managed_settings",
     "yume_shim.config.mcp_admission",
     "yume_shim.config.mcp_settings",
+    "yume_shim.config.plugin_settings",
+    "yume_shim.config.prompt_settings",
     "yume_shim.config.settings_check",
     "yume_shim.config.trust",
+    "yume_shim.engine.command_table",
+    "yume_shim.engine.slash_commands",
     "yume_shim.extensions",
 ]
+QUESTIONS_ONLY = [
+    "yume_shim.app.model_requests",
+    "yume_shim.app.pages",
+    "yume_shim.app.session_requests",
+    "yume_shim.app.tool_list",
+    "yume_shim.dialects.line_order",
+    "yume_shim.dialects.records.control_request_records",
+    "yume_shim.dialects.records.index",
+    "yume_shim.dialects.records.input_records",
+    "yume_shim.dialects.schema_check",
+    "yume_shim.dialects.stream_check",
+    "yume_shim.engine.title",
+    "yume_shim.store.changes",
+    "yume_shim.store.stored_messages",
+    "yume_shim.store.titles",
+    "yume_shim.types.answer_records",
+]
+"""What only questions of the host and checks of streams need."""
 FORMS = {
     "flat": ("--output-format", "flat"),
     "nested": ("-p", "Hello", "--output-format", "stream-json", "--verbose"),
@@ -124,7 +146,7 @@ def test_nothing_heavy_is_loaded_before_the_answer(form: str, tmp_path: Path) ->
     moments = loaded(report)
     assert set(moments) == {"first", "delta"}
     assert hits(moments["first"], NOT_BEFORE_FIRST_LINE) == set()
-    assert hits(moments["delta"], NEVER) == set()
+    assert hits(moments["delta"], [*NEVER, *QUESTIONS_ONLY]) == set()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -158,6 +180,41 @@ def test_nothing_about_trust_is_loaded_without_files(form: str, tmp_path: Path) 
         assert program.end().code == 0
     names = loaded(report)["delta"]
     assert hits(names, CONFIGURED_ONLY) == set()
+
+
+def test_the_first_answer_of_acp_loads_less_than_a_first_line(tmp_path: Path) -> None:
+    """`initialize` needs the reader, the writer and JSON; sessions load while the client reads the answer."""
+    hello = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+    code = "import sys; import yume_shim.cli.acp_command, yume_shim.host.signals; from yume_shim.app.acp import server"
+    code += f"; server.AcpServer({{}}, {{}}).take_line({hello!r}); sys.stderr.write(' '.join(sorted(sys.modules)))"
+    program = child.start(["-c", code], cwd=tmp_path, env=child.clean_environment(tmp_path), program=(sys.executable,))
+    ended = program.end()
+    assert json.loads(ended.stdout)["result"]["protocolVersion"] == 1
+    rooms = [f"yume_shim.{name}" for name in ("app.start", "app.program", "config", "engine", "providers", "tools")]
+    assert hits(set(ended.stderr.decode().split(" ")), [*NOT_BEFORE_FIRST_LINE, *rooms]) == set()
+
+
+def test_a_turn_of_acp_loads_nothing_heavy(tmp_path: Path) -> None:
+    report = tmp_path / "modules"
+    with FakeServer("anthropic-messages", [WIRE]) as server:
+        env = environment(tmp_path, server)
+        program = child.start(["acp"], cwd=tmp_path, env=env, program=listening_shim.modules_reported(report))
+        program.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}})
+        opening = {"cwd": str(tmp_path), "mcpServers": []}
+        program.send({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": opening})
+        with program.changed:
+            opened = program.changed.wait_for(lambda: len(program.out) > 1, timeout=child.DEADLINE)
+        assert opened, program.transcript()
+        session = json.loads(program.out[1])["result"]["sessionId"]
+        prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "Hello"}]}
+        program.send({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": prompt})
+        with program.changed:
+            answered = program.changed.wait_for(lambda: b'"id":2' in program.out[-1], timeout=child.DEADLINE)
+        assert answered, program.transcript()
+        assert program.end().code == 0
+    names = loaded(report)["delta"]
+    needed = {"yume_shim.engine.command_table"}  # clients are told what each command does
+    assert hits(names, [*NEVER, *CONFIGURED_ONLY]) <= needed
 
 
 def test_the_version_is_printed_without_loading_the_program(tmp_path: Path) -> None:

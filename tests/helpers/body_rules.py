@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Quirks
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+CLAUDE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 GOOGLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -118,7 +119,7 @@ def _anthropic(body: Json, quirks: Quirks) -> Iterator[str]:
     if any(not text.strip() for text in body.get("stop_sequences", ())):
         yield "stop_sequences: each stop sequence must contain non-whitespace"
     tools = body.get("tools", [])
-    yield from _names("tools", [tool["name"] for tool in tools], NAME)
+    yield from _names("tools", [tool["name"] for tool in tools], CLAUDE_NAME)
     for tool in tools:
         yield from _schema(f"tools.{tool['name']}.input_schema", tool["input_schema"])
     yield from _anthropic_thinking(body)
@@ -196,7 +197,7 @@ def _anthropic_media(where: str, block: Json, quirks: Quirks, *, inside: bool = 
             for part in block["content"] if isinstance(block.get("content"), list) else ():
                 yield from _anthropic_media(f"{where}.tool_result", part, quirks, inside=True)
         case "tool_use":
-            yield from _names(where, [block["name"]], NAME)
+            yield from _names(where, [block["name"]], CLAUDE_NAME)
 
 
 # ---------------------------------------------------------------- OpenAI Responses

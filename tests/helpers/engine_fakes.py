@@ -10,7 +10,15 @@ from tests.helpers.settings import settings_with
 from yume_shim.engine.services import EngineServices
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.types.blocks import Text, Thinking, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import (
+    AfterCall,
+    BatchVerdict,
+    BeforeCall,
+    ModelSwitch,
+    PreparedCall,
+    PromptVerdict,
+    StopVerdict,
+)
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import (
     BlockDelta,
@@ -25,9 +33,11 @@ from yume_shim.types.models import Cost, Endpoint, ModelSpec, ToolSpec, Usage
 from yume_shim.types.outputs import Answer, Decision, ToolOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from yume_shim.types.events import Event, ModelEvent
+    from yume_shim.types.events import Event, ModelEvent, ToolFinished
+    from yume_shim.types.file_patch import FilePatch
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.models import Cost, Request
     from yume_shim.types.outputs import ToolContext
     from yume_shim.types.ports import Cancel, Emit
@@ -143,9 +153,13 @@ class TableGate:
     def __init__(self, **verdicts: str) -> None:
         self.verdicts = verdicts
         self.updates: list[Any] = []
+        self.granted: list[str] = []
 
     def decide(self, call: ToolCall, spec: ToolSpec) -> Decision:
         return Decision(self.verdicts.get(spec.name, "allow"), f"{spec.name} needs permission")  # type: ignore[arg-type]
+
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        return None
 
     def mode(self) -> str:
         return "default"
@@ -156,8 +170,21 @@ class TableGate:
     def apply(self, updates: tuple[Any, ...]) -> None:
         self.updates.extend(updates)
 
+    def grant(self, rules: tuple[str, ...]) -> None:
+        self.granted.extend(rules)
+
+    def end_grants(self) -> None:
+        self.granted.clear()
+
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> dict[str, Any]:
         return {"exactly": call.id}
+
+    def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
+        self.updates.append({"remember": rules or (f"exactly {call.id}",)})
+        return rules or (f"exactly {call.id}",)
+
+    def for_agent(self, mode: str) -> TableGate:
+        return self
 
     def directories(self) -> tuple[str, ...]:
         return ()
@@ -176,7 +203,14 @@ class ScriptedAsker:
         return bool(self.answers)
 
     def ask(
-        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        decision: Decision,
+        cancel: Cancel,
+        *,
+        emit: Emit | None = None,
+        patch: FilePatch | None = None,
     ) -> Answer:
         return self.answers.pop(0)
 
@@ -240,6 +274,9 @@ def info(spec: ModelSpec = SPEC, session_id: str = "s-1") -> SessionInfo:
 class NoHooks:
     """Implements `types.ports.Hooks`: every answer changes nothing."""
 
+    def has(self, *events: str) -> bool:
+        return False
+
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         return BeforeCall()
 
@@ -249,11 +286,32 @@ class NoHooks:
     def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
         return None
 
+    def host_asked(self, prepared: PreparedCall) -> None:
+        pass
+
+    def batch_ended(self, results: Sequence[ToolFinished], cancel: Cancel) -> BatchVerdict:
+        return BatchVerdict()
+
+    def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
+        pass
+
     def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
         return ()
 
     def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
         return PromptVerdict()
+
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        pass
+
+    def expanding(self, kind: str, name: str, arguments: str, cancel: Cancel) -> PromptVerdict:
+        return PromptVerdict()
+
+    def model_switching(self, switch: ModelSwitch, cancel: Cancel) -> str | None:
+        return None
+
+    def model_switched(self, switch: ModelSwitch, cancel: Cancel) -> tuple[str, ...]:
+        return ()
 
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
         return StopVerdict()
@@ -266,6 +324,12 @@ class NoHooks:
 
     def for_agent(self, agent_id: str, agent_type: str) -> NoHooks:
         return self
+
+    def for_judge(self) -> NoHooks:
+        return self
+
+    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        return ()
 
     def turn_ended(self) -> None:
         pass

@@ -85,12 +85,12 @@ class HostWorld:
 
     def processes(self) -> list[int]:
         """The processes of this world (Linux only: elsewhere none is found)."""
-        return [process for process, _ in _processes_of(self.home)]
+        return [process for process, _ in processes_of(self.home)]
 
     def strays(self) -> list[str]:
         """Processes of this test that still run after a fair wait; they are killed."""
         deadline = time.monotonic() + STRAY_WAIT
-        while (found := _processes_of(self.home)) and time.monotonic() < deadline:
+        while (found := processes_of(self.home)) and time.monotonic() < deadline:
             time.sleep(0.05)
         for process, _ in found:
             os.kill(process, signal.SIGKILL)
@@ -104,7 +104,7 @@ def program() -> str:
     return found
 
 
-def _processes_of(home: Path) -> list[tuple[int, str]]:
+def processes_of(home: Path) -> list[tuple[int, str]]:
     """Processes whose environment names this home."""
     mark = b"HOME=" + os.fsencode(home)
     found: list[tuple[int, str]] = []

@@ -11,6 +11,7 @@ import hashlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 class OAuthServer:
     """`with OAuthServer() as server:` serves `server.url`; `seen` has what happened, in order."""
 
-    def __init__(self, *, expires_in: int = 3_600, refuse: str = "") -> None:
-        """`refuse`: the error that the sign-in page answers with."""
+    def __init__(self, *, expires_in: int = 3_600, refuse: str = "", kind: str = "http") -> None:
+        """`refuse`: the error that the sign-in page answers with; `kind`: the transport, "http" or "sse"."""
+        self.kind = kind
+        self.messages: SimpleQueue[Any] = SimpleQueue()
+        """Answers for the newest event stream of an "sse" server; None ends it."""
         self.expires_in, self.refuse = expires_in, refuse
         self.seen: list[str] = []
         self.valid: set[str] = set()
@@ -41,6 +45,7 @@ class OAuthServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.messages.put(None)
         self.http.shutdown()
         self.http.server_close()
 
@@ -104,10 +109,16 @@ class OAuthServer:
         answer = {"access_token": fresh, "token_type": "Bearer", "refresh_token": self.refresh}
         return 200, {**answer, "expires_in": self.expires_in}, {}
 
+    def unauthorized(self, authorization: str) -> tuple[int, Any, dict[str, str]] | None:
+        if authorization.removeprefix("Bearer ") in self.valid:
+            return None
+        where = f"{self.base}/.well-known/oauth-protected-resource/mcp"
+        return 401, {}, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}
+
     def mcp(self, body: bytes, authorization: str) -> tuple[int, Any, dict[str, str]]:
-        if authorization.removeprefix("Bearer ") not in self.valid:
-            where = f"{self.base}/.well-known/oauth-protected-resource/mcp"
-            return 401, {}, {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}
+        refused = self.unauthorized(authorization)
+        if refused is not None:
+            return refused
         asked = json.loads(body)
         match asked.get("method"):
             case "initialize":
@@ -130,7 +141,11 @@ def _handler(server: OAuthServer) -> type[BaseHTTPRequestHandler]:
                 server.seen.append("authorize")
                 self._answer(*server.authorize(dict(parse_qsl(parts.query))))
             elif parts.path == "/mcp":
-                self._answer(405, {}, {})
+                refused = server.unauthorized(self.headers.get("Authorization", ""))
+                if server.kind == "http" or refused is not None:
+                    self._answer(*(refused if refused is not None and server.kind == "sse" else (405, {}, {})))
+                else:
+                    self._stream()
             else:
                 self._answer(*server.metadata(parts.path))
 
@@ -144,8 +159,23 @@ def _handler(server: OAuthServer) -> type[BaseHTTPRequestHandler]:
                     form = dict(parse_qsl(body.decode()))
                     server.seen += ["token", form["grant_type"]]
                     self._answer(*server.token(form))
+                case "/messages":
+                    status, answer, headers = server.mcp(body, self.headers.get("Authorization", ""))
+                    if status == 200:
+                        server.messages.put(answer)
+                    self._answer(202 if status == 200 else status, None, headers)
                 case _:
                     self._answer(*server.mcp(body, self.headers.get("Authorization", "")))
+
+        def _stream(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            server.messages.put(None)  # ends the stream before, whose client has gone
+            mine = server.messages = SimpleQueue()
+            self.wfile.write(b"event: endpoint\ndata: /messages\n\n")
+            while (message := mine.get()) is not None:
+                self.wfile.write(f"data: {json.dumps(message)}\n\n".encode())
 
         def _answer(self, status: int, body: Any, headers: dict[str, str]) -> None:
             data = b"" if body is None else json.dumps(body).encode()

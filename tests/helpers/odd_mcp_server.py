@@ -22,6 +22,10 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "progress", "inputSchema": {"type": "object"}},
     {"name": "grow", "inputSchema": {"type": "object"}},
     {"name": "ask", "inputSchema": {"type": "object"}},
+    {"name": "broken", "inputSchema": {"type": "object"}},
+    {"name": "twice", "inputSchema": {"type": "object"}},
+    {"name": "noisy", "inputSchema": {"type": "object"}},
+    {"name": "null", "inputSchema": {"type": "object"}},
 ]
 
 
@@ -51,13 +55,29 @@ def call(number: Any, name: str, params: dict[str, Any]) -> None:
                     {
                         "jsonrpc": "2.0",
                         "method": "notifications/progress",
-                        "params": {"progressToken": token, "progress": step},
+                        "params": {"progressToken": token, "progress": step, "total": 5, "message": f"step {step}"},
                     }
                 )
                 time.sleep(0.2)
         case "grow":
             TOOLS.append({"name": "new", "inputSchema": {"type": "object"}})
             say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        case "broken":
+            sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"content": [\n')
+            sys.stdout.flush()
+            return
+        case "twice":  # answers to requests that nobody made, and its own answer three times
+            for other in (number + 1, number - 1, str(number), None, True, 1.5, number, number):
+                say({"jsonrpc": "2.0", "id": other, "result": text(f"for {other!r}")})
+        case "noisy":  # thousands of messages, none of which is the answer
+            for method in ("message", "tools/list_changed", "progress", "no/such"):
+                noise = {"level": "info", "data": "x" * 5_000, "progressToken": number, "progress": 1}
+                for _ in range(500):
+                    say({"jsonrpc": "2.0", "method": f"notifications/{method}", "params": noise})
+            sys.stdout.write("words, not JSON\n" * 5_000)
+        case "null":
+            say({"jsonrpc": "2.0", "id": number, "result": None})
+            return
         case "ask":
             say({"jsonrpc": "2.0", "id": "q1", "method": sys.argv[2], "params": {"message": "Which one?"}})
             answer = json.loads(sys.stdin.readline())

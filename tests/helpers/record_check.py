@@ -85,15 +85,16 @@ def reachable(lines: Sequence[type[Record]]) -> set[str]:
         name = f"{describe(record).module}.{describe(record).name}"
         if name not in found:
             found.add(name)
-            waiting += [each for hint in hints(record).values() for each in _records_in(hint)]
+            waiting += [each for hint in hints(record).values() for each in records_in(hint)]
     return found
 
 
-def _records_in(hint: Any) -> Iterator[type[Record]]:
+def records_in(hint: Any) -> Iterator[type[Record]]:
+    """The records that a type refers to."""
     if hasattr(hint, "record"):
         yield hint.record
     for part in typing.get_args(hint):
-        yield from _records_in(part)
+        yield from records_in(part)
 
 
 # ---------------------------------------------------------------- values

@@ -46,7 +46,10 @@ def _has(*programs: str) -> bool:
 
 REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     "node": (lambda: _has("node") and _has("npm"), "node or npm not found"),
-    "chromium": (lambda: _has("chromium", "chromium-browser", "google-chrome"), "chromium not found"),
+    "chromium": (
+        lambda: _has("chromium", "chromium-browser", "google-chrome") and _has("chromedriver"),
+        "chromium or chromedriver not found",
+    ),
     "ray": (lambda: importlib.util.find_spec("ray") is not None, "ray not installed"),
     "wine": (lambda: _has("wine", "wine64"), "wine not found"),
     "ripgrep": (lambda: _has("rg"), "ripgrep not found"),

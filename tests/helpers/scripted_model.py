@@ -32,6 +32,10 @@ SHOWN: Json = {
 """Ollama's description of a model (`/api/show`)."""
 
 
+TITLE_REQUEST = b"You name conversations."
+"""Hosts ask for a title beside the first prompt: such a request takes no answer of the script."""
+
+
 class Cue(NamedTuple):
     """Something that happens to the connection; `frame` is the wire file's word for it."""
 
@@ -115,6 +119,8 @@ class ModelServer(FakeServer):
         if not api:
             exchange.reply(404, {"Content-Type": "application/json"}, b'{"error":{"message":"no such path"}}')
             return True
+        if TITLE_REQUEST in exchange.request.body:
+            return self.play(exchange, api, wire_of(api, [say("A scripted title")]))
         with self._turn:
             answer = self._answers.pop(0) if self._answers else [refuse(400)]
             self._count += 1

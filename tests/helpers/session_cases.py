@@ -33,6 +33,10 @@ FORMATS: dict[str, tuple[str, ...]] = {
 FIXED = {"YUME_TEST_CLOCK": "1", "YUME_TEST_IDS": "1"}
 DURATION = re.compile(rb'("durationMs":)[0-9]+')
 """What Glob measured, the one figure of a tool that no port can fix."""
+PARTS = re.compile(rb'"parts":\{"system":[0-9]+,"tools":[0-9]+,"memory":[0-9]+,"messages":[0-9]+\}')
+NO_PARTS = b'"parts":{"system":0,"tools":0,"memory":0,"messages":0}'
+ESTIMATED = re.compile(rb'("subtype":"context_usage","used":)[0-9]+(,"window":[0-9]+,"estimated":true)')
+"""Estimates that count the name of the machine's system, which is in the system prompt."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STORED_BY = "nested"
 """The dialect whose run gives expected/session.jsonl: transcripts are the Claude CLI's, so its form is the one kept."""
@@ -137,7 +141,8 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
         script = [_fill(step, workspace) for step in case.script(dialect)]
         ended = child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
-        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}"}
+        project = Path(session_path(str(home), str(workspace), "x")).parent.name
+        known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}", project: "{PROJECT}"}
         files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
         if ended.stderr:
             files[f"{dialect}.stderr"] = _blank(ended.stderr, known)
@@ -229,6 +234,8 @@ def _copy_workspace(case: Case, target: Path) -> None:
 def _copy_cassette(case: Case, dialect: str, target: Path, workspace: Path) -> None:
     shutil.copytree(case.wire(dialect), target / "wire")
     shutil.copy(case.path / "case.toml", target / "case.toml")
+    if (case.path / "mcp").exists():
+        shutil.copytree(case.path / "mcp", target / "mcp")
     inside = codec.dumps(str(workspace))[1:-1]
     for path in (target / "wire").iterdir():
         path.write_bytes(path.read_bytes().replace(b"{WS}", inside))
@@ -251,6 +258,7 @@ def _fill(step: dict[str, Any], workspace: Path) -> dict[str, Any]:
 
 def _blank(data: bytes, known: Mapping[str, str]) -> bytes:
     data = DURATION.sub(rb"\g<1>0", data)
+    data = ESTIMATED.sub(rb"\g<1>0\g<2>", PARTS.sub(NO_PARTS, data))
     for path, name in known.items():
         for form in {codec.dumps(path)[1:-1], path.encode()}:
             data = data.replace(form, name.encode())
@@ -258,11 +266,13 @@ def _blank(data: bytes, known: Mapping[str, str]) -> bytes:
 
 
 def _transcripts(home: Path) -> dict[str, bytes]:
-    """session.jsonl, then session-2.jsonl … where one process wrote several."""
-    found = sorted((home / ".claude" / "projects").glob("*/*.jsonl"))
+    """session.jsonl, then session-2.jsonl … where one process wrote several; session-agent-1.jsonl … of its agents."""
+    projects = home / ".claude" / "projects"
+    found = sorted(projects.glob("*/*.jsonl"))
+    agents = sorted(projects.glob("*/*/subagents/agent-*.jsonl"))
     return {
         f"session{f'-{place}' if place > 1 else ''}.jsonl": path.read_bytes() for place, path in enumerate(found, 1)
-    }
+    } | {f"session-agent-{place}.jsonl": path.read_bytes() for place, path in enumerate(agents, 1)}
 
 
 def _write_tree(folder: Path, files: Mapping[str, bytes]) -> None:

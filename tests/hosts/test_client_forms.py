@@ -44,7 +44,8 @@ def test_vibe_kanban_asks_three_things_without_waiting(world: HostWorld) -> None
         body: dict[str, Any] = {"hookSpecificOutput": decision}
         running.send(answer(asked["request_id"], body))
         asked = running.wait_for("can_use_tool")
-        assert (asked["request"]["tool_name"], asked["request"]["input"]["file_path"]) == ("Write", "a.txt")
+        request = asked["request"]
+        assert (request["tool_name"], request["input"]["file_path"]) == ("Write", str(world.cwd / "a.txt"))
         assert isinstance(asked["request"]["tool_use_id"], str)
         running.send(answer(asked["request_id"], {"behavior": "allow", "updatedInput": asked["request"]["input"]}))
         running.wait_for("result")

@@ -57,7 +57,7 @@ def test_a_call_is_allowed(world: HostWorld) -> None:
     async def story() -> None:
         async with host.client(can_use_tool=decider) as client:
             got = await turn(client, "Write hello")
-        assert decider.asked == [("Write", {"file_path": "hello.txt", "content": "hello\n"})]
+        assert decider.asked == [("Write", {"file_path": str(world.cwd / "hello.txt"), "content": "hello\n"})]
         assert decider.ids == [calls(got)[0].id]
         assert [back.is_error or False for back in results(got)] == [False]
         end = result_of(got)
@@ -78,7 +78,8 @@ def test_a_call_is_denied(world: HostWorld) -> None:
         (used,) = calls(got)
         assert [(back.content, back.is_error) for back in results(got)] == [("not today", True)]
         end = result_of(got)
-        denied = {"tool_name": "Write", "tool_use_id": used.id, "tool_input": used.input}
+        given = {**used.input, "file_path": str(world.cwd / "hello.txt")}
+        denied = {"tool_name": "Write", "tool_use_id": used.id, "tool_input": given}
         assert (end.is_error, end.permission_denials, end.result) == (False, [denied], "Well.")
 
     run(story())
@@ -128,7 +129,7 @@ def test_a_remembered_permission_is_not_asked_for_again(world: HostWorld) -> Non
             assert result_of(await turn(client, "Write both")).is_error is False
 
     run(story())
-    assert [given["file_path"] for _, given in decider.asked] == ["a.txt"]
+    assert [given["file_path"] for _, given in decider.asked] == [str(world.cwd / "a.txt")]
     assert (world.cwd / "b.txt").read_text("utf-8") == "b"
 
 

@@ -91,7 +91,7 @@ def test_stream_json_prints_the_turn(any_world: HostWorld) -> None:
 def test_flat_is_the_default(any_world: HostWorld) -> None:
     any_world.serve([say("Hello.", pieces=1)])
     done = sh(any_world, """printf '{"type":"user","content":"Hi"}\\n' | yume-shim""")
-    assert types(done.lines) == ["system", "text", "usage", "result", "message_stop"]
+    assert types(done.lines) == ["system", "system", "text", "usage", "system", "result", "message_stop"]
     assert (done.stderr, done.code) == (b"", 0)
 
 

@@ -89,10 +89,16 @@ def test_the_host_decides(world: HostWorld, modules: Path) -> None:
     world.serve([call("Write", file_path=name, content=name) for name in names], [say("Well.")])
     seen = tell("permission", world, modules)
     given = [{"file_path": name, "content": name} for name in names]
-    assert seen["asked"] == [{"name": "Write", "given": one, "id": "string"} for one in given]
+    paths = [str(world.cwd / name) for name in names]
+    assert seen["asked"] == [
+        {"name": "Write", "given": {**one, "file_path": path}, "id": "string"}
+        for one, path in zip(given, paths, strict=True)
+    ]
     assert [result["error"] for result in seen["results"]] == [False, False, True]
     assert seen["results"][2]["text"] == "not today"
-    assert [denied["tool_input"] for denied in seen["result"]["permission_denials"]] == [given[2]]
+    assert [denied["tool_input"] for denied in seen["result"]["permission_denials"]] == [
+        {**given[2], "file_path": paths[2]}
+    ]
     assert sorted(path.name for path in world.cwd.iterdir()) == ["a.txt", "changed.txt"]
 
 
@@ -158,3 +164,21 @@ def test_hooks(world: HostWorld, modules: Path) -> None:
     assert seen["results"][0][0] is True
     assert "no touching" in str(seen["results"][0][1])
     assert not (world.cwd / "made.txt").exists()
+
+
+def test_an_agent_of_the_options(world: HostWorld, modules: Path) -> None:
+    (world.cwd / "kettle.txt").write_text("sencha\n", "utf-8")
+    given = {"description": "look", "prompt": "Look.", "subagent_type": "scout", "run_in_background": False}
+    world.serve(
+        [call("Agent", **given)],
+        [say("I look."), call("Read", file_path="kettle.txt")],
+        [say("Sencha.")],
+        [say("The scout found sencha.")],
+    )
+    seen = tell("agents", world, modules)
+    names = ["Explore", "general-purpose", "Plan", "scout"]
+    assert (seen["known"], seen["init"]) == (names, names)
+    assert seen["tasks"] == ["task_started", "task_progress", "task_updated", "task_notification"]
+    assert seen["texts"] == ["I look.", "Sencha.", "The scout found sencha."]
+    assert (seen["calls"], seen["parents"]) == (["Agent", "Read"], 5)
+    assert [row["agent_type"] for row in seen["result"]["agentUsage"]] == ["scout"]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.app.start import LOCAL_COMMANDS
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
-from yume_shim.host.control import described
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import CommandsChanged, ElicitationAsked, ServersChanged
 from yume_shim.types.settings import McpServer
@@ -17,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.extensions.mcp.recording import Tape
     from yume_shim.tools.dispatch.builtin import BuiltinTools
     from yume_shim.types.blocks import Json
     from yume_shim.types.ports import Cancel, Emit, Gate, HostChannel
@@ -37,37 +36,67 @@ class McpParts:
         emit: Emit,
         log: Callable[[str, str], None],
         tool_names: Callable[[], tuple[str, ...]] | None,
+        list_commands: Callable[[tuple[Json, ...]], tuple[Json, ...]],
+        secrets: Sequence[str] = (),
     ) -> None:
         """`tool_names` returns the names of all tools of the session, for the events about changes; None = changes are
-        not announced: init lines of the Claude forms report the servers at each turn."""
-        self._settings, self._host, self._emit = settings, host, emit
+        not announced: init lines of the Claude forms report the servers at each turn. `list_commands` completes a list
+        of commands for hosts."""
+        self._settings, self._host, self._emit, self._log = settings, host, emit, log
+        self._list_commands = list_commands
+        self._secrets = secrets  # not copied: it grows when a key is obtained later
         self.lifetime = CancelSignal()
         """Set when the program ends."""
-        self.env, self.connect_s = settings.env, settings.mcp.connect_s
+        self.env, self.connect_s, self.admission = settings.env, settings.mcp.connect_s, settings.mcp.admission
+        self.setting = threading.Lock()
+        """Held while the host changes its servers; guards `set_by_host`."""
+        self.set_by_host: frozenset[str] = frozenset()
+        """Servers of the last `mcp_set_servers`."""
         self._tool_names = tool_names
         self._telling = threading.Lock()
         self._told: tuple[Json, ...] | None = None
         """The commands that the host knows; None = it has not asked for them."""
-        self.servers = McpServers(
-            settings.mcp.servers,
-            McpServices(
-                cwd=settings.cwd,
-                env=tools.environment,
-                roots=lambda: (settings.cwd, *gate.directories()),
-                host=host,
-                watcher=tools.orphan_watcher,
-                log=log,
-                changed=self._on_change,
-                elicit=self._elicit,
-                save=tools.save_output,
-                connect_s=settings.mcp.connect_s,
-                call_s=settings.mcp.call_s,
-                lifetime=self.lifetime,
-            ),
-            settings.mcp.output_tokens,
+        self.services = McpServices(
+            cwd=settings.cwd,
+            env=tools.environment,
+            roots=lambda: (settings.cwd, *gate.directories()),
+            host=host,
+            watcher=tools.orphan_watcher,
+            log=log,
+            changed=self._on_change,
+            elicit=self._elicit,
+            save=tools.save_output,
+            connect_s=settings.mcp.connect_s,
+            call_s=settings.mcp.call_s,
+            lifetime=self.lifetime,
+            record=self._tape if settings.network.record else None,
+            replayed=self._cassette(),
         )
+        self.max_tokens = settings.mcp.output_tokens
+        self.servers = McpServers(settings.mcp.servers, self.services, self.max_tokens)
         if settings.permissions.prompt_tool.startswith("mcp__"):
             self.servers.hide(settings.permissions.prompt_tool)
+
+    def _tape(self, config: McpServer) -> Tape:
+        """The recording of a server: without our keys, and without what its own environment and headers hold."""
+        from yume_shim.extensions.mcp.recording import Tape
+        from yume_shim.providers.cassettes.record import safe_line
+
+        own = (*config.env.values(), *config.headers.values())
+
+        def safe(item: Json) -> bytes:
+            return safe_line(item, (*self._secrets, *own))
+
+        return Tape(self._settings.network.record, config.name, safe, self._log)
+
+    def _cassette(self) -> str:
+        """The cassette that servers are played from; "" if they are started."""
+        cassette = self._settings.network.cassette
+        if not cassette:
+            return ""
+        from yume_shim.extensions.mcp.recording import is_recorded
+
+        return cassette if is_recorded(cassette) else ""
 
     def start(self) -> None:
         """Start the servers, except those in the host's process, which `initialize` starts."""
@@ -104,6 +133,10 @@ class McpParts:
         self.servers.close()
         self.lifetime.set()
 
+    def changed(self) -> None:
+        """Servers were added or removed: the host learns it as it learns of other changes."""
+        self._on_change()
+
     def _on_change(self) -> None:
         if self.lifetime.is_set():
             return
@@ -115,7 +148,7 @@ class McpParts:
             now = self.commands()
             changed, self._told = self._told not in (None, now), self._told if self._told is None else now
             if changed:
-                self._emit(CommandsChanged((*(described(name) for name in LOCAL_COMMANDS), *now)))
+                self._emit(CommandsChanged(self._list_commands(now)))
 
     def _elicit(self, server: str, params: Json, cancel: Cancel) -> Json:
         """Pass a server's question to the host; without a host that answers it is declined."""

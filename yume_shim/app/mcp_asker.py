@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.types.blocks import ToolCall
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import Decision, ToolOutput
     from yume_shim.types.ports import Cancel, Emit
@@ -28,7 +29,14 @@ class McpAsker:
         return True
 
     def ask(
-        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        decision: Decision,
+        cancel: Cancel,
+        *,
+        emit: Emit | None = None,
+        patch: FilePatch | None = None,
     ) -> Answer:
         """Call the tool and read its answer. Raises Cancelled."""
         given = {"tool_name": call.name, "input": call.input, "tool_use_id": call.id}

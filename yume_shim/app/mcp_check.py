@@ -52,5 +52,5 @@ def _ignore(level: str, message: str) -> None:
     """What servers log is not shown: the state of each is one line."""
 
 
-def _no_file(call_id: str, data: bytes) -> str:
+def _no_file(call_id: str, data: bytes, ending: str) -> str:
     raise OSError("no tool is called here")

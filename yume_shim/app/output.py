@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.host.delta_merging import DeltaMerger
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
 from yume_shim.host.writer import STDOUT, LineWriter
@@ -17,8 +18,26 @@ if TYPE_CHECKING:
     from yume_shim.host.event_output import Listener
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event, ModelUsage
-    from yume_shim.types.ports import Clock, Dialect, Ids
+    from yume_shim.types.ports import Clock, Dialect, Emit, Ids
     from yume_shim.types.settings import Settings
+
+
+class OutputLink:
+    """What one of several sessions of a process writes to: the shared writer, its own dialect, and what is called after
+    each of its events was printed."""
+
+    def __init__(self, writer: LineWriter, dialect: Dialect, after: Callable[[Event], None]) -> None:
+        self.writer, self.dialect, self._after = writer, dialect, after
+
+    def follow(self, emit: Emit) -> Emit:
+        """An emitter that calls `after` with every event it has sent."""
+
+        def emit_then(event: Event) -> str:
+            uuid = emit(event)
+            self._after(event)
+            return uuid
+
+        return emit_then
 
 
 class Output:
@@ -34,16 +53,23 @@ class Output:
         flat: bool,
         log: Callable[[str, str], None],
         listeners: Sequence[Listener] = (),
+        link: OutputLink | None = None,
     ) -> None:
+        """`link`: the session shares its stdout with others."""
         self._log = log
         self._transcript = opened.transcript if settings.session.persist else ""
         cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         used = opened.stored.used if opened.stored is not None else ()
         self.host_gone = Latch()
-        self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
-        dialect = make_dialect(settings, ids, cap, used)
-        self.events = EventOutput(clock, ids, dialect, self.writer, listeners, tell=self._tell)
-        self.emit = self.events.emit
+        if link is not None:
+            self.writer, dialect = link.writer, link.dialect
+        else:
+            self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
+            dialect = make_dialect(settings, ids, cap, used)
+        merges = flat and link is None
+        written = DeltaMerger(self.writer, settings.host.delta_interval, cap) if merges else self.writer
+        self.events = EventOutput(clock, ids, dialect, written, listeners, tell=self._tell)
+        self.emit = self.events.emit if link is None else link.follow(self.events.emit)
 
     def _gone(self) -> None:
         self.host_gone.set("gone")
@@ -74,7 +100,7 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     """The dialect of the output format. `used` is what a resumed session has used before."""
     output_format = settings.host.output_format
     if output_format == "flat":
-        return flat_dialect(ids, cap)
+        return flat_dialect(ids, cap, tool_deltas=settings.host.tool_deltas)
     if output_format == "text":
         from yume_shim.dialects.plain import TextDialect
 
@@ -89,8 +115,8 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     return nested
 
 
-def flat_dialect(ids: Ids, cap: int) -> Dialect:
+def flat_dialect(ids: Ids, cap: int, *, tool_deltas: bool = False) -> Dialect:
     """The flat dialect, which shrinks long values itself."""
     from yume_shim.dialects.flat import FlatDialect
 
-    return FlatDialect(__version__, ids, cap)
+    return FlatDialect(__version__, ids, cap, tool_deltas=tool_deltas)

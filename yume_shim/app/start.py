@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.app.command_list import command_names, skill_names
 from yume_shim.app.models import EndpointKeys, ModelResolver
 from yume_shim.app.output import Output, refusal_output
 from yume_shim.app.resume import NoConversation, open_session
@@ -16,6 +17,7 @@ from yume_shim.host.latch import Latch
 from yume_shim.host.log import Log
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
+from yume_shim.types.agents import AGENT_TOOL, MESSAGE_TOOL, TASK_TOOL
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
 from yume_shim.types.settings import Rules
@@ -25,16 +27,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.app.output import OutputLink
+    from yume_shim.extensions.commands.library import PromptLibrary
     from yume_shim.host.event_output import Listener
+    from yume_shim.host.signals import Signals
+    from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
     from yume_shim.types.models import Credential, ModelSpec
-    from yume_shim.types.ports import Clock, Ids
+    from yume_shim.types.ports import Clock, Gate, Ids
     from yume_shim.types.settings import Settings
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
-LOCAL_COMMANDS = ("clear", "compact")
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 FLAT_REFUSED = 2
 PRICE_NEEDED = "give --price IN,OUT (USD per million tokens), or `prices` for the model in the config file"
@@ -76,6 +81,7 @@ def run(
         program.run()
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings)
+    signals.settle()
     gone, compacted = startup.output.writer.gone, not program.compact_failed()
     return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
 
@@ -87,7 +93,14 @@ class Startup:
     transcripts.
     """
 
-    def __init__(self, settings: Settings, flat: bool, listeners: Sequence[Listener] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        flat: bool,
+        listeners: Sequence[Listener] = (),
+        link: Callable[[Startup], OutputLink] | None = None,
+    ) -> None:
+        """`link` makes the way out of a session that shares its stdout with others."""
         self.settings, self.flat = settings, flat
         self.left_out = settings.left_out
         """What init lines name as not used; the host's answer about the folder changes it."""
@@ -103,7 +116,8 @@ class Startup:
         )
         self.keys = EndpointKeys(settings)
         self.models = ModelResolver(settings, self.keys)
-        self.spec = self.models.first(self.opened.stored)
+        self.agent = self._main_agent() if settings.agents.main else None
+        self.spec = self._agent_model() or self.models.first(self.opened.stored)
         credential = self.keys.known(self.spec.endpoint)
         if credential is None and flat:
             raise self.keys.missing(self.spec.endpoint)
@@ -114,7 +128,44 @@ class Startup:
         for warning in (f"{unpriced}: {COUNTS_AS_ZERO}" if unpriced else "", *self._unknown_names()):
             if warning:
                 self.log("warning", warning)
-        self.output = Output(settings, self.opened, self.clock, self.ids, flat=flat, log=self.log, listeners=listeners)
+        self.library: PromptLibrary | None = None
+        """Commands and skills of files; None = there are none."""
+        if settings.prompts.prompt_folders:
+            from yume_shim.app.prompts import open_library, ungranted
+
+            self.library = open_library(settings, self.log)
+            self.left_out += ungranted(self.library, self.log)
+        self.output = Output(
+            settings,
+            self.opened,
+            self.clock,
+            self.ids,
+            flat=flat,
+            log=self.log,
+            listeners=listeners,
+            link=link(self) if link is not None else None,
+        )
+
+    def _main_agent(self) -> AgentDefinition | None:
+        from yume_shim.app.agents import main_agent
+
+        return main_agent(self.settings, self.keys.note, flat=self.flat)
+
+    def _agent_model(self) -> ModelSpec | None:
+        """The model of the agent that the main loop runs as. One that a flag names overrides it, and a resumed session
+        keeps its own."""
+        agent, settings = self.agent, self.settings
+        if agent is None or not agent.model or settings.model.chosen_by_flag or self.opened.stored is not None:
+            return None
+        try:
+            found = self.models.switch_to(agent.model)
+        except BadInvocation as error:
+            self.keys.note(f"agent {agent.name}: {agent.model}: {error.message}")
+            return None
+        if agent.same_provider and found.endpoint.base_url != self.models.first(None).endpoint.base_url:
+            self.keys.note(f"agent {agent.name}: an untrusted folder may not choose another provider")
+            return None
+        return found
 
     def _unpriced(self) -> str:
         """What is wrong if no price of the model is known; "" if one is. Needs the price table, so only a start with a
@@ -140,8 +191,36 @@ class Startup:
         specs = chosen_specs(
             settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings, mode)
         )
-        tools = tuple(spec.name for spec in specs)
+        agents = offered_agent_tools(settings)
+        more = (*agents, *(("Skill",) if self.offers_skills() else ()))
+        tools = (*(spec.name for spec in specs), *more)
+        if self.agent is not None:
+            from yume_shim.app.agents import offered_to
+
+            tools = offered_to(self.agent, specs, agents=agents)
         return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
+
+    def offers_skills(self) -> bool:
+        """Whether the model gets the Skill tool."""
+        if self.library is None:
+            return False
+        from yume_shim.app.prompts import offers_tool
+
+        return offers_tool(self.settings, self.library)
+
+    def answers(self, mode: str) -> bool:
+        """Does the host answer questions in this mode?"""
+        return host_answers(self.settings, mode)
+
+    def approver(self, gate: Gate) -> Callable[[], bool]:
+        """Does the host answer permission questions, in the mode of the moment?"""
+        return lambda: host_approves(self.settings, gate.mode())
+
+    def save_rules(self, scope: str, rules: tuple[str, ...]) -> None:
+        """Keep allow rules of an answer for the user or for this folder. Raises OSError."""
+        from yume_shim.config.saved_rules import save_rules
+
+        save_rules(self.settings.env, self.settings.cwd, scope, rules)
 
     def describe(
         self,
@@ -165,8 +244,12 @@ class Startup:
             mcp_servers=self._waiting_servers() if mcp_servers is None else mcp_servers,
             left_out=tuple(entry.line() for entry in self.left_out),
             additional_directories=folders,
-            slash_commands=LOCAL_COMMANDS if self.settings.host.slash_commands else (),
+            slash_commands=command_names(self.library) if self.settings.host.slash_commands else (),
+            skills=skill_names(self.library),
+            plugins=tuple(plugin.line() for plugin in self.settings.plugins.used),
+            plugin_errors=tuple(dict(entry) for entry in self.settings.plugins.errors),
             resumed=self.opened.stored is not None and session_id == self.opened.session_id,
+            output_style=self.settings.instructions.output_style,
         )
 
     def _waiting_servers(self) -> tuple[Json, ...]:
@@ -197,17 +280,24 @@ class EarlySignals:
 
     def __init__(self) -> None:
         self._latch = Latch()
+        self._signals: Signals | None = None
 
     @property
     def received(self) -> str:
         """The name of the signal; "" = none yet."""
-        return self._latch.value
+        return self._latch.value or (self._signals.first if self._signals is not None else "")
 
     def start(self, shutdown: float) -> None:
         """Install the handlers; `shutdown` is the number of seconds that an orderly end may take."""
         from yume_shim.host.signals import Signals
 
-        Signals(self.receive, shutdown).install()
+        self._signals = Signals(self.receive, shutdown)
+        self._signals.install()
+
+    def settle(self) -> None:
+        """Make sure that `received` knows of every signal that has arrived."""
+        if self._signals is not None:
+            self._signals.settle()
 
     def receive(self, name: str) -> None:
         """Record a signal; runs on the thread of signals. Only the first one counts."""
@@ -253,10 +343,36 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     return CLAUDE_REFUSED
 
 
+def offers_agents(settings: Settings) -> bool:
+    """Is the tool Agent offered?"""
+    names, denied = settings.tools.names, settings.permissions.rules.deny
+    if AGENT_TOOL in denied or TASK_TOOL in denied:
+        return False
+    return names is None or "default" in names or AGENT_TOOL in names or TASK_TOOL in names
+
+
+def offered_agent_tools(settings: Settings) -> tuple[str, ...]:
+    """Agent and SendMessage, as far as they are offered; the second one only where the first is."""
+    names = settings.tools.names
+    if not offers_agents(settings):
+        return ()
+    chosen = names is None or "default" in names or MESSAGE_TOOL in names
+    return (
+        (AGENT_TOOL, MESSAGE_TOOL) if chosen and MESSAGE_TOOL not in settings.permissions.rules.deny else (AGENT_TOOL,)
+    )
+
+
 def host_answers(settings: Settings, mode: str) -> bool:
     """Does the host answer questions in this permission mode? A flag says so, or the flat mode `interactive`."""
     asked = settings.permissions.prompt_tool == "stdio" or mode == "interactive"
     return asked and settings.host.input_format == "lines" and not settings.permissions.never_ask
+
+
+def host_approves(settings: Settings, mode: str) -> bool:
+    """Does the host answer permission questions? A flat host that sends lines does, unless a flag says that it does
+    not."""
+    lines = settings.host.output_format == "flat" and settings.host.input_format == "lines"
+    return host_answers(settings, mode) or (lines and not settings.permissions.never_ask)
 
 
 def _shown(address: str) -> str:

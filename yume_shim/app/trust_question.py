@@ -16,15 +16,23 @@ if TYPE_CHECKING:
     from yume_shim.app.lazy_mcp import LazyMcp
     from yume_shim.app.start import Startup
     from yume_shim.types.ports import Cancel, HostChannel
+    from yume_shim.types.settings import PermissionSettings
 
 
 class TrustQuestion:
     """Asked once, on the session's thread, before the first turn. Without an answer the folder is not trusted."""
 
     def __init__(
-        self, startup: Startup, host: HostChannel, host_answers: Callable[[], bool], hooks: LazyHooks, mcp: LazyMcp
+        self,
+        startup: Startup,
+        host: HostChannel,
+        host_answers: Callable[[], bool],
+        hooks: LazyHooks,
+        mcp: LazyMcp,
+        grant: Callable[[PermissionSettings], None],
     ) -> None:
-        self._startup, self._host, self._host_answers = startup, host, host_answers
+        """`grant` makes rules and variables of the folder count."""
+        self._startup, self._host, self._host_answers, self._grant = startup, host, host_answers, grant
         self._hooks, self._mcp = hooks, mcp
         self._settled = False
 
@@ -47,6 +55,7 @@ class TrustQuestion:
             )
             return
         startup.left_out = tuple(entry for entry in startup.left_out if entry.reason != "asking")
+        self._grant(settings.permissions)
         self._hooks.add_sources(settings.hooks.sources_if_trusted)
         if settings.mcp.servers_if_trusted:
             servers = self._mcp.open().servers

@@ -13,6 +13,7 @@ from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.auth_command import add_auth
 from yume_shim.cli.mcp_command import add_mcp
 from yume_shim.cli.models_command import add_models
+from yume_shim.cli.protocol_commands import add_protocol
 from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import find_credential
@@ -149,4 +150,5 @@ def _complain(text: str) -> None:
 add_sessions(_group, _settings, _say)
 add_models(_group, _settings, _say)
 add_auth(_group, _say)
+add_protocol(_group, _say)
 add_mcp(_group, lambda: _sources(quiet=True), build_settings, _say)

@@ -8,7 +8,7 @@ does not begin with "-", "repeat" takes one value each time it is given.
 
 from __future__ import annotations
 
-from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES
+from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES, PROMPT_SIZES
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -80,6 +80,8 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--verbose", "Required by stream-json; makes json an array of all messages"),
     _switch("--include-partial-messages", "stream-json: add stream_event lines while the answer streams"),
     _switch("--replay-user-messages", "stream-json input and output: echo user lines with isReplay"),
+    _switch("--tool-use-deltas", "flat: show the arguments of tool calls as they stream", ours=True),
+    _value("--delta-interval", "ms", "flat: collect pieces of text for so long into one line (0: not)", ours=True),
     _value("--max-line-bytes", "bytes", "Lower the size limit of an output line", ours=True),
     # --- model
     _value("--model", "model", "Model: an alias, an id, or provider/model"),
@@ -97,7 +99,12 @@ FLAGS: tuple[Flag, ...] = (
     _value("--max-thinking-tokens", "n", "Reasoning budget, for models that have one"),
     _value("--betas", "name", "Extra beta headers", "accepted", kind="variadic"),
     _value("--cassette", "dir", "Folder with the recording that the replay provider plays", ours=True),
-    _value("--record", "dir", "Record the provider's responses into a cassette folder, without secrets", ours=True),
+    _value(
+        "--record",
+        "dir",
+        "Record the responses of the provider and of MCP servers into a cassette folder, without secrets",
+        ours=True,
+    ),
     _value("--config", "file", "Configuration file (default ~/.yume/config.toml)", ours=True),
     # --- retries and time
     _value("--max-retries", "n", "Retries after the first attempt", ours=True),
@@ -105,13 +112,25 @@ FLAGS: tuple[Flag, ...] = (
     _value("--retry-max-wait", "seconds", "Longest retry wait", ours=True),
     _value("--idle-timeout", "seconds", "Longest silence inside a stream", ours=True),
     _value("--response-timeout", "seconds", "Longest single response", ours=True),
-    _value("--approval-timeout", "seconds", "How long a tool call waits for the host's approval", ours=True),
+    _value("--approval-timeout", "seconds", "How long a call waits for the host's approval (0: no limit)", ours=True),
+    _value("--background-timeout", "seconds", "How long the end of input waits for background tasks (600)", ours=True),
     _value("--on-cut", "how", "What to do after an interrupted stream", choices=("continue", "restart"), ours=True),
     # --- system prompt and answer
     _value("--system-prompt", "text", "Replace the default system prompt"),
     _value("--system-prompt-file", "file", "The same, from a file"),
     _value("--append-system-prompt", "text", "Add to the end of the system prompt"),
     _value("--append-system-prompt-file", "file", "The same, from a file"),
+    _switch(
+        "--exclude-dynamic-system-prompt-sections",
+        "Facts about the machine go before the first prompt: the system prompt is the same everywhere",
+    ),
+    _value(
+        "--prompt-size",
+        "size",
+        "A short system prompt and few tools: auto = for models with a small window",
+        choices=PROMPT_SIZES,
+        ours=True,
+    ),
     _value("--json-schema", "schema", "Require an answer that matches a JSON Schema"),
     # --- limits
     _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
@@ -146,15 +165,18 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--continue -c", "Continue the newest session of this folder"),
     _switch("--fork-session", "With resume or continue: write to a new session"),
     _value("--resume-session-at", "uuid", "With resume: continue after that message"),
+    _value("--name -n", "text", "Title of the session, for lists"),
     _switch("--session-mirror", "stream-json: add transcript_mirror lines with every transcript entry"),
     # --- extensions
     _value("--mcp-config", "files-or-json", "MCP servers to start: files, or JSON", kind="variadic"),
     _switch("--strict-mcp-config", "Only the servers of --mcp-config"),
-    _value("--agents", "json-or-file", "Custom subagents: checked, not offered yet", "accepted"),
-    _value("--agent", "name", "Run as this agent: checked, not supported yet", "accepted"),
+    _value("--agents", "json-or-file", "Agents besides those of files: JSON, or a file with it"),
+    _value("--agent", "name", "Run as this agent: its system prompt, tools and model"),
     _switch("--include-hook-events", "stream-json: add lines about hooks"),
-    _switch("--forward-subagent-text", "stream-json: include subagents' text", "accepted"),
-    _switch("--disable-slash-commands", "Send slash commands to the model as text"),
+    _switch("--forward-subagent-text", "stream-json: include agents' text, and agents of agents"),
+    _switch("--disable-slash-commands", "No commands and no skills: send slash commands to the model as text"),
+    _value("--plugin-dir", "dir", "Use the plugin in this folder", kind="repeat"),
+    _value("--plugin-dir-no-mcp", "dir", "The same without its MCP servers", kind="repeat"),
     # --- diagnostics
     _value("--debug -d", "filter", "Debug log on stderr", kind="optional"),
     _value("--debug-file", "file", "Debug log to a file"),
@@ -163,12 +185,8 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--version -v", "Print the version"),
     _switch("--help -h", "Print this help"),
     # --- accepted without effect
-    _value("--name -n", "text", "Display title", "accepted"),
     _value("--prompt-suggestions", "on", "Prompt suggestions", "accepted", kind="optional"),
     _value("--system-prompt-snapshot", "on-off", "Recorded system prompt", "accepted", choices=("on", "off")),
-    _switch("--exclude-dynamic-system-prompt-sections", "Dynamic prompt parts", "accepted"),
-    _value("--plugin-dir", "dir", "Plugins", "accepted", kind="repeat"),
-    _value("--plugin-dir-no-mcp", "dir", "Plugins", "accepted", kind="repeat"),
     _value("--autocompact", "tokens", "Automatic compaction window"),
     _switch("--brief", "Vendor tool", "accepted"),
     _switch("--bare", "Minimal mode: no CLAUDE.md files"),
@@ -198,4 +216,4 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("doctor", "mcp", "models", "sessions")
+SUBCOMMANDS = ("check-stream", "doctor", "mcp", "models", "schema", "sessions")

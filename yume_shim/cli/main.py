@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
     from yume_shim.host.event_output import Listener
 
+INTERRUPTED = 130
+
 
 def entry(listeners: Sequence[Listener] = ()) -> None:
     """The console script. Programs that embed this one may pass `listeners`, which receive every event."""
+    _end_quietly_on_interrupt()
     _hold_stdin()
     code = main(sys.argv[1:], listeners)
     # All output was written with os.write and everything is closed. Skipping the interpreter's shutdown saves several
@@ -27,6 +30,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     """Run one command line; returns the exit code."""
     if list(argv) in (["--version"], ["-v"]):
         return _say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
+    if argv and argv[0] == "acp":
+        from yume_shim.cli.acp_command import run_acp
+
+        return run_acp(argv[1:], _say, listeners)
     from yume_shim.cli.flags import SUBCOMMANDS
 
     if argv and argv[0] in SUBCOMMANDS:
@@ -55,6 +62,19 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     from yume_shim.app.start import run
 
     return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ, listeners=listeners)
+
+
+def _end_quietly_on_interrupt() -> None:
+    """Until the program's own handlers are installed an interrupt ends the process without a traceback. Nothing has
+    been read or printed by then."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _end_at_once)
+
+
+def _end_at_once(_number: int, _frame: object) -> None:
+    os._exit(INTERRUPTED)
 
 
 def _hold_stdin() -> None:

@@ -8,7 +8,7 @@ import click
 
 from yume_shim.cli import mcp_words as words
 from yume_shim.cli.mcp_arguments import check_scope, spread, table_of, table_of_json
-from yume_shim.config.mcp_admission import refusal
+from yume_shim.config.mcp_admission import admission_of, refusal
 from yume_shim.config.mcp_files import McpFiles
 from yume_shim.config.mcp_settings import approved, configured_server
 from yume_shim.config.setting_sources import SettingSources, strings
@@ -134,7 +134,7 @@ class _Desk:
                 except BadInvocation as error:
                     states[name] = ("failed", error.message)
                     continue
-                problem = refusal(config, sources)
+                problem = refusal(config, admission_of(sources))
                 if problem:
                     states[name] = ("failed", problem)
                 else:
@@ -202,13 +202,16 @@ class _Desk:
         config, sources = self._remote(name)
         self._say(f'Starting authentication for "{name}"…\n')
         try:
-            log_in(config, sources.env, self._say, open_browser=not no_browser)
+            log_in(config, sources.env, self._show, open_browser=not no_browser)
         except McpError as error:
             raise BadInvocation(f'Couldn\'t complete authentication for "{name}": {error.message}') from None
         from yume_shim.app.mcp_check import check_servers
 
         state = check_servers([config], self._build(sources))[name]
         self._say(f'Signed in to "{name}".\n{words.server_line(name, state)}\n')
+
+    def _show(self, url: str) -> None:
+        self._say(f"Open this address to sign in:\n\n  {url}\n\nWaiting for the browser…\n")
 
     def logout(self, name: str) -> None:
         from yume_shim.extensions.mcp.tokens import forget

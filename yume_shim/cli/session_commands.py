@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import click
 
 from yume_shim.store import export, index
+from yume_shim.store.changes import delete_session
 from yume_shim.store.layout import projects_dir
 from yume_shim.store.load import load
 from yume_shim.text.codec import dumps
@@ -136,7 +136,10 @@ class _Sessions:
         listed = self._find(session)
         if not yes and not click.confirm(f"Delete {listed.session_id} ({listed.shown[:SHOWN_PROMPT]})?", err=True):
             return
-        _delete(listed)
+        try:
+            delete_session(listed.path)
+        except StoreFailed as error:
+            raise BadInvocation(str(error)) from None
         self._say(f"Deleted {listed.session_id}.\n")
 
     # ------------------------------------------------------------ finding
@@ -220,23 +223,3 @@ def _places(path: str, text: str) -> list[str]:
             if at >= 0 and len(places) < MAX_MATCHES:
                 places.append(" ".join(words[max(at - AROUND, 0) : at + len(text) + AROUND].split()))
     return places
-
-
-def _delete(listed: Listed) -> None:
-    import shutil
-
-    from yume_shim.store.lock import InUse, hold
-    from yume_shim.types.shapes import timestamp
-
-    try:
-        lock = hold(listed.path, wait=0.0, now=lambda: timestamp(time.time()))
-    except InUse as error:
-        raise BadInvocation(f"session {listed.session_id} is being written by {error}") from None
-    try:
-        os.unlink(listed.path)
-    except OSError as error:
-        raise BadInvocation(f"{listed.path} cannot be deleted: {error.strerror}") from None
-    finally:
-        if lock is not None:
-            lock.release()
-    shutil.rmtree(listed.path.removesuffix(".jsonl"), ignore_errors=True)

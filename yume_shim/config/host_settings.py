@@ -34,7 +34,11 @@ def host_settings(sources: SettingSources) -> HostSettings:
         or sources.is_true("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"),
         session_mirror=sources.on("session-mirror"),
         slash_commands=not sources.on("disable-slash-commands"),
+        details=sources.flat,
+        tool_deltas=sources.on("tool-use-deltas"),
+        delta_interval=(sources.whole("delta-interval", "YUME_DELTA_INTERVAL") or 0) / 1000,
         merge_waiting=not sources.flat,
+        watch_streams=_watch_streams(sources),
     )
 
 
@@ -92,6 +96,7 @@ def session_settings(sources: SettingSources) -> SessionSettings:
         resume_newest=sources.on("continue"),
         resume_at=sources.text("resume-session-at") or "",
         fork=sources.on("fork-session"),
+        title=" ".join((sources.text("name") or "").split()),
     )
 
 
@@ -112,3 +117,11 @@ def _resume(sources: SettingSources) -> str:
     if sources.on("resume") and not given:
         raise BadInvocation("Error: --resume needs a session ID or a session title in a non-interactive session.")
     return given or ""
+
+
+def _watch_streams(sources: SettingSources) -> bool:
+    """On in flat and off in the Claude forms, unless it is set."""
+    given = sources.env.get("YUME_STREAM_WATCHERS", "")
+    if given:
+        return sources.is_true("YUME_STREAM_WATCHERS")
+    return sources.config.get("stream_watchers", sources.flat) is True

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.config.setting_sources import strings
+from yume_shim.config.settings_files import managed_folder
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.settings import InstructionSettings
+from yume_shim.types.settings import PROMPT_SIZES, InstructionSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.types.instruction_settings import PromptSize
 
 MAX_PROMPT_BYTES = 4 << 20
 
@@ -23,8 +26,45 @@ def instruction_settings(sources: SettingSources) -> InstructionSettings:
         system_prompt=_text_or_file(sources, "system-prompt", "System prompt"),
         append_system_prompt=_text_or_file(sources, "append-system-prompt", "Append system prompt") or "",
         memory=not sources.on("bare"),
+        memory_names=_memory_names(sources),
+        memory_excludes=_excludes(sources),
+        memory_of_added=sources.is_true("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"),
+        managed_folder=managed_folder(),
+        output_style=_output_style(sources),
+        exclude_dynamic=sources.on("exclude-dynamic-system-prompt-sections"),
+        prompt_size=_prompt_size(sources),
         json_schema=_json_schema(sources),
     )
+
+
+def _memory_names(sources: SettingSources) -> tuple[str, ...]:
+    names = sources.conf_texts("memory_files")
+    for name in names:
+        if os.path.basename(name) != name or name in (".", ".."):
+            raise BadInvocation(f"{sources.config_path}: `memory_files` are names of files, not '{name}'")
+    return names
+
+
+def _excludes(sources: SettingSources) -> tuple[str, ...]:
+    """Not from untrusted folders: they could switch off the user's own instructions."""
+    found: list[str] = []
+    for layer in sources.layers:
+        if layer.trusted:
+            found += strings(layer.data.get("claudeMdExcludes"))
+    return tuple(found)
+
+
+def _output_style(sources: SettingSources) -> str:
+    names = (layer.data.get("outputStyle") for layer in reversed(sources.layers))
+    return next((name for name in names if isinstance(name, str) and name), "default")
+
+
+def _prompt_size(sources: SettingSources) -> PromptSize:
+    asked = sources.text("prompt-size") or sources.conf("prompt_size") or "auto"
+    for size in PROMPT_SIZES:
+        if size == asked:
+            return size
+    raise BadInvocation(f"prompt_size '{asked}' is not one of {', '.join(PROMPT_SIZES)}")
 
 
 def _text_or_file(sources: SettingSources, flag: str, what: str) -> str | None:

@@ -17,6 +17,10 @@ MIN_COMPACT_TOKENS = 1_000
 REPEATS = ("repeat_warn", "repeat_stop")
 
 
+FLAT_HEARTBEAT_S = 5.0
+"""Between signs of life of a running tool in the flat dialect."""
+
+
 def limit_settings(sources: SettingSources) -> LimitSettings:
     """Raises BadInvocation."""
     given = {name: number for name in REPEATS if (number := sources.conf_number(name, least=0)) is not None}
@@ -47,10 +51,13 @@ def _timeouts(sources: SettingSources) -> Timeouts:
         ("idle", "idle-timeout", "YUME_IDLE_TIMEOUT"),
         ("total", "response-timeout", "YUME_RESPONSE_TIMEOUT"),
         ("approval", "approval-timeout", "YUME_APPROVAL_TIMEOUT"),
+        ("background", "background-timeout", "YUME_BACKGROUND_TIMEOUT"),
     ):
-        given = sources.number(flag, variable, least=0.001)
+        given = sources.number(flag, variable, least=0 if field == "approval" else 0.001)
         if given is not None:
             seconds[field] = given
+    if sources.flat:  # a host that draws what happens wants to know it every few seconds
+        seconds.setdefault("tool_heartbeat", FLAT_HEARTBEAT_S)
     return Timeouts(**seconds)
 
 

@@ -11,6 +11,7 @@ import os
 import re
 
 from yume_shim.config.extensions import json_or_file
+from yume_shim.config.mcp_admission import admission_of, refusal
 from yume_shim.config.setting_sources import strings
 from yume_shim.disk.bounded import is_absent, read_whole
 from yume_shim.text import codec
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.config.setting_sources import SettingSources
+    from yume_shim.types.mcp_admission import McpAdmission
+    from yume_shim.types.plugins import Plugin
 
 KINDS = ("stdio", "http", "sse", "sdk")
 KIND_ALIASES = {"streamable-http": "http", "streamableHttp": "http", "streamable_http": "http"}
@@ -33,36 +36,39 @@ MAX_NAMED = 20
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-def mcp_settings(sources: SettingSources) -> McpSettings:
+def mcp_settings(sources: SettingSources, plugins: tuple[Plugin, ...] = ()) -> McpSettings:
     """The group of settings; raises BadInvocation for a wrong `--mcp-config`."""
     found: dict[str, McpServer] = {}
     asked: dict[str, McpServer] = {}
     for text in sources.many("mcp-config"):
         for name, table in _given(text, sources.cwd).items():
-            found[name] = configured_server(name, table, "dynamic", sources, waited_for=True)
+            found[name] = _server_or_problem(name, table, "dynamic", sources, waited_for=True)
     if not sources.on("strict-mcp-config") and not sources.on("restricted"):
         _add_files(found, asked, sources)
-    _keep_admitted(found, sources)
-    _keep_admitted(asked, sources)
+        for plugin in plugins:
+            servers = {f"plugin:{plugin.name}:{name}": table for name, table in plugin.mcp_servers.items()}
+            _add(found, servers, "plugin", sources)
+    admission = admission_of(sources)
+    _keep_admitted(found, admission, sources)
+    _keep_admitted(asked, admission, sources)
     connect, call = sources.env.get("MCP_TIMEOUT"), sources.env.get("MCP_TOOL_TIMEOUT")
     default = McpSettings()
     return McpSettings(
         servers=tuple(found.values()),
         servers_if_trusted=tuple(asked.values()),
+        admission=admission,
         connect_s=_milliseconds(connect) or default.connect_s,
         call_s=_milliseconds(call) or default.call_s,
         output_tokens=_count(sources.env.get("MAX_MCP_OUTPUT_TOKENS")) or default.output_tokens,
     )
 
 
-def _keep_admitted(found: dict[str, McpServer], sources: SettingSources) -> None:
+def _keep_admitted(found: dict[str, McpServer], admission: McpAdmission | None, sources: SettingSources) -> None:
     """Remove and name the servers that `deniedMcpServers` and `allowedMcpServers` do not admit."""
-    if not any("deniedMcpServers" in layer.data or "allowedMcpServers" in layer.data for layer in sources.layers):
+    if admission is None:
         return
-    from yume_shim.config.mcp_admission import refusal
-
     for name, server in list(found.items()):
-        problem = refusal(server, sources)
+        problem = refusal(server, admission)
         if problem:
             del found[name]
             sources.leave_out(LeftOut("mcp_server", name, server.source, "managed"))
@@ -124,12 +130,19 @@ def _hold_back(project: Mapping[str, Any], asked: dict[str, McpServer], sources:
 
 def _add(found: dict[str, McpServer], tables: Mapping[str, Any], source: str, sources: SettingSources) -> None:
     for name, table in tables.items():
-        if name in found:
-            continue
-        try:
-            found[name] = configured_server(name, table, source, sources)
-        except BadInvocation as error:
-            sources.log("warning", error.message)
+        if name not in found:
+            found[name] = _server_or_problem(name, table, source, sources)
+
+
+def _server_or_problem(
+    name: str, table: Any, source: str, sources: SettingSources, *, waited_for: bool = False
+) -> McpServer:
+    """A server; one that is wrongly described has a `problem`, so that the others still start and hosts see it."""
+    try:
+        return configured_server(name, table, source, sources, waited_for=waited_for)
+    except BadInvocation as error:
+        sources.log("warning", error.message)
+        return McpServer(name=name, source=source, problem=error.message.removeprefix("Error: "))
 
 
 def _given(text: str, cwd: str) -> Mapping[str, Any]:
@@ -170,15 +183,11 @@ def server_of(
     *,
     waited_for: bool = False,
 ) -> McpServer:
-    """One server; raises BadInvocation if it has neither command nor address."""
-    table = table if isinstance(table, dict) else {}
-    kind = str(table.get("type") or ("http" if "url" in table and "command" not in table else "stdio"))
-    kind = KIND_ALIASES.get(kind, kind)
-    needed = {"stdio": "command", "http": "url", "sse": "url"}.get(kind)
-    if kind not in KINDS or (needed is not None and not isinstance(table.get(needed), str)):
-        raise BadInvocation(
-            f"Error: Invalid MCP configuration: server '{name}' needs a `command`, a `url` or a known `type`"
-        )
+    """One server; raises BadInvocation if its description is wrong."""
+    problem = _problem(table)
+    if problem:
+        raise BadInvocation(f"Error: Invalid MCP configuration: server '{name}': {problem}")
+    kind = _kind(table)
 
     def expanded(text: Any) -> str:
         return _expand(str(text), name, env, log)
@@ -191,13 +200,45 @@ def server_of(
         kind=kind,  # type: ignore[arg-type]  # checked above
         source="sdk" if kind == "sdk" else source,
         command=expanded(table.get("command", "")),
-        args=tuple(expanded(item) for item in table.get("args") or () if isinstance(item, str)),
+        args=tuple(expanded(item) for item in table.get("args") or ()),
         env=texts("env"),
         url=expanded(table.get("url", "")),
         headers=texts("headers"),
         headers_helper=expanded(table.get("headersHelper", "")),
         waited_for=waited_for or kind == "sdk",
     )
+
+
+def _kind(table: Mapping[str, Any]) -> str:
+    kind = table.get("type") or ("http" if "url" in table and "command" not in table else "stdio")
+    return KIND_ALIASES.get(kind, kind) if isinstance(kind, str) else ""
+
+
+def _problem(table: Any) -> str:
+    """What is wrong with the description of a server; "" if nothing is."""
+    if not isinstance(table, dict):
+        return "it must be an object"
+    kind = _kind(table)
+    if kind not in KINDS:
+        return f"`type` must be one of {', '.join(KINDS)}"
+    needed = {"stdio": "command", "http": "url", "sse": "url"}.get(kind)
+    if needed is not None and (not isinstance(table.get(needed), str) or not table[needed].strip()):
+        return f"it needs a `{needed}`, a text that is not empty"
+    args = table.get("args")
+    if args is not None and not (isinstance(args, list) and all(_is_text(item) for item in args)):
+        return "`args` must be a list of texts"
+    for field in ("env", "headers"):
+        given = table.get(field)
+        if given is not None and not (isinstance(given, dict) and all(_is_text(item) for item in given.values())):
+            return f"`{field}` must be an object of texts"
+    if not isinstance(table.get("headersHelper", ""), str):
+        return "`headersHelper` must be a text"
+    return ""
+
+
+def _is_text(given: Any) -> bool:
+    """A number counts: JSON written by hand has `"PORT": 8080`."""
+    return isinstance(given, str | int | float) and not isinstance(given, bool)
 
 
 def _expand(text: str, server: str, env: Mapping[str, str], log: Callable[[str, str], None] | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from yume_shim.config.setting_sources import strings
+from yume_shim.config.settings_files import PROJECT_LAYERS
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import EndpointSettings, ModelSettings, NetworkSettings, RetrySettings
 from yume_shim.types.value import fields
@@ -28,7 +30,7 @@ def model_settings(sources: SettingSources) -> ModelSettings:
         provider_model=sources.env.get("YUME_MODEL", "") or sources.conf("model"),
         chosen_by_flag=bool(text("model") or text("provider")),
         aliases=sources.table("aliases"),
-        fallback=text("fallback-model") or ",".join(sources.conf_texts("fallback")),
+        fallback=text("fallback-model") or ",".join(sources.conf_texts("fallback")) or _fallback(sources),
         effort=_effort(sources),  # type: ignore[arg-type]  # checked there
         thinking=text("thinking") or _thinking(sources),  # type: ignore[arg-type]  # the flag table checked the choice
         thinking_budget=sources.whole("max-thinking-tokens", "MAX_THINKING_TOKENS"),
@@ -65,6 +67,13 @@ def _models(sources: SettingSources) -> tuple[str, str]:
     theirs = strongest[0].data["model"] if strongest and not strongest[0].trusted else ""
     own = next((str(layer.data["model"]) for layer in strongest if layer.trusted), "")
     return own, theirs if isinstance(theirs, str) else ""
+
+
+def _fallback(sources: SettingSources) -> str:
+    """`fallbackModel` of the strongest file that is not a project's."""
+    given = [layer.data.get("fallbackModel") for layer in sources.layers if layer.name not in PROJECT_LAYERS]
+    names = next((each for each in reversed(given) if each), "")
+    return names if isinstance(names, str) else ",".join(strings(names))
 
 
 def _thinking(sources: SettingSources) -> str:

@@ -30,6 +30,8 @@ _NEVER_FROM_PROJECTS = (
     *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # folders in which keys are looked up
 )
 """Endings of variables that redirect requests or change keys: project files may not set them, trusted or not."""
+GRANTED_AT_ONCE = ("permissions.allow", "env")
+"""What counts as soon as the host trusts the folder; other settings count from the next start."""
 
 
 MAX_LEFT_OUT = 100
@@ -98,10 +100,17 @@ class SettingSources:
             if layer.name in PROJECT_LAYERS and not layer.trusted:
                 for name in grants_of(layer.data):
                     names[name] = None
-                    self.leave_out(LeftOut("setting", name, layer.name, "untrusted"))
+                    asks = name in GRANTED_AT_ONCE and self.trust.asks
+                    self.leave_out(LeftOut("setting", name, layer.name, "asking" if asks else "untrusted"))
         if names:
-            listed = ", ".join(names)
-            self.report.warn(f"this folder is not trusted: {listed} of its .claude/settings files is ignored")
+            listed, unless = ", ".join(names), self.trust.unless
+            self.report.warn(f"this folder is not trusted: {listed} of its .claude/settings files is ignored{unless}")
+
+    def if_trusted(self) -> list[Layer]:
+        """The layers of the folder that count if the host trusts it."""
+        return [
+            layer for layer in self.layers if layer.name in PROJECT_LAYERS and not layer.trusted and self.trust.asks
+        ]
 
     def _managed_layers(self, folder: str) -> list[Layer]:
         given = self.text("managed-settings")
@@ -212,16 +221,23 @@ def merged_env(env: Mapping[str, str], layers: list[Layer], table: Mapping[str, 
     """The process environment, overridden by the settings files' `env` and completed by the config file's `[env]`."""
     merged = dict(env)
     for layer in layers:
-        extra = layer.data.get("env")
-        if layer.trusted and isinstance(extra, dict):
-            from_project = layer.name in ("project", "local")
-            for name, given in extra.items():
-                if from_project and (name.upper() == "HOME" or name.upper().endswith(_NEVER_FROM_PROJECTS)):
-                    continue
-                merged[str(name)] = str(given)
+        if layer.trusted:
+            merged |= variables_of(layer)
     for name, given in table.items():
         merged.setdefault(name, str(given))
     return merged
+
+
+def variables_of(layer: Layer) -> dict[str, str]:
+    """The variables of a layer's `env`; a project's never redirect requests or change keys."""
+    extra, limited = layer.data.get("env"), layer.name in PROJECT_LAYERS
+    if not isinstance(extra, dict):
+        return {}
+    return {
+        str(name): str(given)
+        for name, given in extra.items()
+        if not limited or not (name.upper() == "HOME" or name.upper().endswith(_NEVER_FROM_PROJECTS))
+    }
 
 
 def strings(found: Any) -> list[str]:

@@ -5,7 +5,7 @@ Loaded only if there is such a file.
 
 from __future__ import annotations
 
-from yume_shim.config.claude_settings import KEYS
+from yume_shim.config.claude_settings import KEYS, UNMET, UNMET_PERMISSIONS
 from yume_shim.text.nearest import did_you_mean
 from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, MODE_ALIASES
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-PERMISSIONS = ("allow", "ask", "deny", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode")
+PERMISSIONS = (
+    *("allow", "ask", "deny", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"),
+    *("denyInsteadOfPrompting", "disableAutoMode"),
+)
 RULES = ("allow", "ask", "deny", "additionalDirectories")
 
 
@@ -45,11 +48,15 @@ def unknown_words(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key in data:
         if key not in KEYS and (hint := did_you_mean(key, KEYS)):
             yield key, f"unknown key `{key}`.{hint}"
+        elif key in UNMET:
+            yield key, f"`{key}` is not supported yet and has no effect"
     permissions = data.get("permissions")
     if not isinstance(permissions, dict):
         return
     for key in permissions:
-        if key not in PERMISSIONS:
+        if key in UNMET_PERMISSIONS:
+            yield key, f"`permissions.{key}` is not supported yet and has no effect"
+        elif key not in PERMISSIONS:
             yield key, f"unknown key `permissions.{key}`.{did_you_mean(key, PERMISSIONS)}"
     mode = permissions.get("defaultMode", "default")
     modes = (*CLAUDE_MODES, AUTO_MODE, *MODE_ALIASES)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.config.setting_sources import strings
-from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED
+from yume_shim.config.setting_sources import strings, variables_of
+from yume_shim.config.settings_files import FLAG_LAYER, HOST_MANAGED, MANAGED, PROJECT_LAYERS
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.folders import home_folder
+from yume_shim.types.folders import SAVED_RULES, home_folder, yume_folder
 from yume_shim.types.settings import (
     AUTO_MODE,
     CLAUDE_MODES,
@@ -33,7 +33,7 @@ CLAUDE_CONCURRENCY = 8
 """Read-only calls that may run side by side in the Claude formats; the flat dialect runs one after another."""
 MANAGED_RULES_ONLY = "allowManagedPermissionRulesOnly"
 """Only managed settings may allow calls. Ask and deny rules of others hold: they cannot weaken a policy."""
-COMMAND_TOOLS = ("Bash", "BashOutput", "KillShell")
+COMMAND_TOOLS = ("Bash", "TaskOutput", "TaskStop")
 
 
 def tool_settings(sources: SettingSources) -> ToolSettings:
@@ -75,6 +75,12 @@ def _sandbox(sources: SettingSources) -> str:
 # ---------------------------------------------------------------- permissions
 
 
+def _never_prompts(sources: SettingSources) -> bool:
+    """`denyInsteadOfPrompting`: true in any file that is not a project's counts."""
+    own = (layer for layer in sources.layers if layer.name not in PROJECT_LAYERS)
+    return any(_table(layer).get("denyInsteadOfPrompting") is True for layer in own)
+
+
 def permission_settings(sources: SettingSources) -> PermissionSettings:
     """Raises BadInvocation."""
     no_bypass = any(_table(layer).get("disableBypassPermissionsMode") == "disable" for layer in sources.layers)
@@ -85,9 +91,12 @@ def permission_settings(sources: SettingSources) -> PermissionSettings:
         allow_bypass=wants_bypass and not no_bypass,
         no_bypass=no_bypass,
         prompt_tool=sources.text("permission-prompt-tool") or "",
-        never_ask=sources.text("permission-prompts") == "none",
+        never_ask=sources.text("permission-prompts") == "none" or _never_prompts(sources),
         rules=_rules(sources),
+        allow_if_trusted=_allowed_if_trusted(sources),
+        variables_if_trusted={name: text for each in sources.if_trusted() for name, text in variables_of(each).items()},
         managed=_managed_rules(sources),
+        saved=_saved_rules(sources),
         managed_only=sources.managed(MANAGED_RULES_ONLY),
         add_dirs=_folders(sources),
         confined=sources.on("restricted"),
@@ -160,6 +169,23 @@ def _rules(sources: SettingSources) -> Rules:
     if sources.on("restricted"):
         deny += COMMAND_TOOLS
     return Rules(tuple(allow), tuple(ask), tuple(deny))
+
+
+def _saved_rules(sources: SettingSources) -> tuple[str, ...]:
+    """Rules that were saved with answers are the user's, and count like the user's settings file."""
+    if "user" not in sources.layer_names or sources.managed(MANAGED_RULES_ONLY) or sources.report.damaged:
+        return ()
+    if not os.path.exists(os.path.join(yume_folder(sources.env), SAVED_RULES)):
+        return ()
+    from yume_shim.config.saved_rules import read_saved_rules
+
+    return read_saved_rules(sources.env, sources.cwd, sources.log)
+
+
+def _allowed_if_trusted(sources: SettingSources) -> tuple[str, ...]:
+    if sources.managed(MANAGED_RULES_ONLY) or sources.report.damaged:
+        return ()
+    return tuple(rule for layer in sources.if_trusted() for rule in strings(_table(layer).get("allow")))
 
 
 def _managed_rules(sources: SettingSources) -> Rules:

@@ -1,10 +1,8 @@
-"""Reads standing instructions from files: the user's and the project's `CLAUDE.md`, `CLAUDE.local.md`, or a lone
-`AGENTS.md`, with the files they import by `@path`. They become one note before the first prompt.
+"""Reads files of standing instructions with the files that they import by `@path`, each once and within limits.
 
-Files are read from the root down to the working directory, so that the nearest one comes last. A project's file may
-import only from the project: the author of a repository must not be able to send other files (such as keys) to a model.
-The user's file may import anything. Files that the user's rules hide from reading are left out, whoever imports them.
-Nothing here raises: a file that cannot be read is ignored, with a warning.
+A project's file may import only from the project: the author of a repository must not be able to send other files (such
+as keys) to a model. The user's file may import anything. Files that the user's rules hide from reading are left out,
+whoever imports them. Nothing here raises: a file that cannot be read is ignored, with a warning.
 """
 
 from __future__ import annotations
@@ -15,7 +13,9 @@ import re
 from yume_shim.disk.bounded import is_absent, open_regular, read_handle
 from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.disk.resolve import resolve
-from yume_shim.types.settings import SETTING_SOURCES
+from yume_shim.types.memory import MemoryFile
+from yume_shim.types.token_estimate import by_characters
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,118 +26,136 @@ MAX_FILE_BYTES = 100_000
 MAX_TOTAL_BYTES = 400_000
 """Bytes read from all files together."""
 MAX_FILES = 50
-MAX_IMPORT_DEPTH = 5
-
-INTRODUCTION = (
-    "These are standing instructions from the user's and the project's files. Follow them wherever they apply, "
-    "even where they differ from your defaults; ignore them where they have nothing to do with the task."
-)
+MAX_IMPORT_DEPTH = 4
+"""How far imports are followed: the Claude CLI stops there, too."""
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
 _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
 _TRAILING = ".,;:!?)]}'\"*_"
 """Punctuation that may follow a path in a sentence."""
+_COMMENT, _COMMENT_END = "<!--", "-->"
 
 
-def load_memory(
-    cwd: str,
-    home_config_dir: str,
-    sources: tuple[str, ...] = SETTING_SOURCES,
-    *,
-    hidden: Callable[[str], bool] | None = None,
-    warn: Callable[[str], None] | None = None,
-) -> str:
-    """The note for the first user message, or "". `sources` are the setting sources to read: user, project, local.
-    `hidden` says whether a rule hides a path from reading; `warn` learns which files are ignored."""
-    found = _Found(hidden or _nothing_hidden, warn or _ignore)
-    users = os.path.join(home_config_dir, "CLAUDE.md")
-    if "user" in sources:
-        found.read(users, "the user's, for all projects", inside=None)
-    found.skip(users)  # below the home folder it would also be found as `.claude/CLAUDE.md` of a parent
-    for folder in _from_root_to(os.path.abspath(cwd)):
-        inside = _project_of(folder)
-        if "project" in sources:
-            for path in _project_files(folder):
-                found.read(path, "the project's", inside)
-        if "local" in sources:
-            found.read(os.path.join(folder, "CLAUDE.local.md"), "the user's, for this project", inside)
-    if not found.sections:
-        return ""
-    return "\n".join(["<system-reminder>", INTRODUCTION, *found.sections, "</system-reminder>"])
+class MemoryReader:
+    """Reads files one after another and remembers which. `left_tokens` is what all of them may still take."""
 
-
-def _from_root_to(folder: str) -> list[str]:
-    folders = [folder]
-    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
-        folders.append(parent)
-    return folders[::-1]
-
-
-def _project_of(folder: str) -> str:
-    """The folder that imports must stay in: the git repository around `folder`, or `folder` itself."""
-    for candidate in reversed(_from_root_to(folder)):
-        if os.path.exists(os.path.join(candidate, ".git")):
-            return resolve(candidate).real
-    return resolve(folder).real
-
-
-def _project_files(folder: str) -> Iterator[str]:
-    paths = [os.path.join(folder, "CLAUDE.md"), os.path.join(folder, ".claude", "CLAUDE.md")]
-    existing = [path for path in paths if _may_be_file(path)]
-    yield from existing or [os.path.join(folder, "AGENTS.md")]
-
-
-class _Found:
-    """The files read so far, each once, in order."""
-
-    def __init__(self, hidden: Callable[[str], bool], warn: Callable[[str], None]) -> None:
-        self._hidden, self._warn = hidden, warn
-        self.sections: list[str] = []
-        self._seen: set[str] = set()
+    def __init__(
+        self,
+        hidden: Callable[[str], bool],
+        warn: Callable[[str], None],
+        excluded: Callable[[str], bool],
+        max_tokens: int | None,
+    ) -> None:
+        """`hidden`: does a rule deny reading this path? `excluded`: do the settings leave it out? `max_tokens`: of all
+        files together, None = no limit."""
+        self._hidden, self._warn, self._excluded = hidden, warn, excluded
+        self._seen: dict[str, None] = {}
         self._left = MAX_TOTAL_BYTES
+        self._left_tokens = max_tokens
+        self._full = False
 
     def skip(self, path: str) -> None:
         """Do not read this file."""
-        self._seen.add(resolve(path).real)
+        self._seen[resolve(path).real] = None
 
-    def read(self, path: str, whose: str, inside: str | None, depth: int = 0) -> None:
-        """Read a file and its imports. After resolving links, files must be in `inside`; None = anywhere."""
-        place = resolve(path)
-        real = place.real
-        if place.flaw or real in self._seen or len(self._seen) >= MAX_FILES or self._left <= 0:
+    def seen(self) -> tuple[str, ...]:
+        """The real paths of the files that are not read again."""
+        return tuple(self._seen)
+
+    def forget_after(self, seen: tuple[str, ...]) -> None:
+        """Only these files count as read."""
+        self._seen = dict.fromkeys(seen)
+
+    def peek(self, path: str, inside: str | None) -> str:
+        """The text of a file that may be read later; "" if it may not."""
+        real = self._usable(path, inside)
+        return self._start_of(path, real, MAX_FILE_BYTES) if real else ""
+
+    def read(self, file: MemoryFile, inside: str | None, *, header: bool = False) -> Iterator[MemoryFile]:
+        """The file with its text, and its imports. After resolving links, files must be in `inside`; None =
+        anywhere. `header`: its frontmatter is not part of the text."""
+        yield from self._read(file, inside, 0, header=header)
+
+    def _read(self, file: MemoryFile, inside: str | None, depth: int, *, header: bool = False) -> Iterator[MemoryFile]:
+        raw = self._whole(file.path, inside)
+        if header:
+            from yume_shim.text.frontmatter import split_frontmatter
+
+            raw = split_frontmatter(raw)[1]
+        text = self._fitted(file.path, without_comments(raw).strip()) if raw.strip() else ""
+        if not text:
             return
-        if not place.exists or not _is_in(real, inside):
-            return
-        if self._hidden(path) or self._hidden(real):
-            self._seen.add(real)
-            self._warn(f"{path} is left out of the instructions: a permission rule denies reading it")
-            return
-        text = self._text_of(path, real, min(MAX_FILE_BYTES, self._left))
-        if not text.strip():
-            return
-        self._seen.add(real)
-        self._left -= len(text.encode("utf-8", "surrogatepass"))
-        self.sections.append(f"\n{path} ({whose}):\n\n{text.strip()}")
+        yield replace(file, text=text, tokens=by_characters(text))
         if depth == MAX_IMPORT_DEPTH:
             return
-        for target in _imports(text, os.path.dirname(path)):
-            self.read(target, f"{whose}; imported by {os.path.basename(path)}", inside, depth + 1)
+        for target in _imports(raw, os.path.dirname(file.path)):
+            imported = replace(file, path=target, parent=file.path, reason="include", globs=())
+            yield from self._read(imported, inside, depth + 1)
 
-    def _text_of(self, path: str, real: str, limit: int) -> str:
+    # ------------------------------------------------------------ one file
+
+    def _usable(self, path: str, inside: str | None) -> str:
+        """The real path of a file that may be read and was not read yet; "" otherwise."""
+        place = resolve(path)
+        real = place.real
+        if place.flaw or not place.exists or not is_in(real, inside) or real in self._seen:
+            return ""
+        if self._excluded(path):
+            self._seen[real] = None
+            return ""
+        if len(self._seen) >= MAX_FILES or self._left <= 0:
+            self._warn_full()
+            return ""
+        if self._hidden(path) or self._hidden(real):
+            self._seen[real] = None
+            self._warn(f"{path} is left out of the instructions: a permission rule denies reading it")
+            return ""
+        return real
+
+    def _whole(self, path: str, inside: str | None) -> str:
+        """The text of a file, which counts as read from now on."""
+        real = self._usable(path, inside)
+        text = self._start_of(path, real, min(MAX_FILE_BYTES, self._left)) if real else ""
+        if text.strip():
+            self._seen[real] = None
+            self._left -= len(text.encode("utf-8", "surrogatepass"))
+        return text
+
+    def _start_of(self, path: str, real: str, limit: int) -> str:
         """The start of a text file; "" for anything else (a device or a pipe could block for ever)."""
         try:
             data = _start_of(real, limit + 1)
         except (OSError, ValueError) as error:
             if not isinstance(error, OSError) or not is_absent(error):
                 why = getattr(error, "strerror", None) or "not a path"
-                self._seen.add(real)
+                self._seen[real] = None
                 self._warn(f"{path} is left out of the instructions: it cannot be read ({why})")
             return ""
         if b"\0" in data:
             return ""
         text = data[:limit].decode("utf-8-sig", "replace")
         return text if len(data) <= limit else f"{text}\n[cut: the file is longer than {limit} bytes]"
+
+    def _fitted(self, path: str, text: str) -> str:
+        """The text, cut to the tokens that are left for instructions."""
+        if self._left_tokens is None:
+            return text
+        tokens = by_characters(text)
+        if tokens > self._left_tokens:
+            if self._left_tokens <= 0:
+                self._warn_full()
+                return ""
+            self._warn(f"{path} is cut: instructions may take a quarter of the model's context window")
+            text = text[: len(text) * self._left_tokens // tokens] + "\n[cut: no room in the context window]"
+            tokens = self._left_tokens
+        self._left_tokens -= tokens
+        return text
+
+    def _warn_full(self) -> None:
+        if not self._full:
+            self._full = True
+            self._warn("some instruction files are left out: there are too many of them, or they are too long")
 
 
 def _start_of(real: str, limit: int) -> bytes:
@@ -150,16 +168,35 @@ def _start_of(real: str, limit: int) -> bytes:
         os.close(handle)
 
 
-def _nothing_hidden(path: str) -> bool:
-    return False
-
-
-def _ignore(text: str) -> None:
-    """No one is warned."""
-
-
-def _is_in(real: str, folder: str | None) -> bool:
+def is_in(real: str, folder: str | None) -> bool:
+    """Is this path in the folder, or the folder itself? None = every folder."""
     return folder is None or real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def may_be_file(path: str) -> bool:
+    """A file, or something that a hostile project put in the place of one."""
+    return os.path.exists(path) and not os.path.isdir(path)
+
+
+def without_comments(text: str) -> str:
+    """The text without HTML comments that stand on lines of their own: notes of people for people. Those in code
+    stay."""
+    if _COMMENT not in text:
+        return text
+    fences = [match.span() for match in _FENCE.finditer(text)]
+    kept: list[str] = []
+    done = place = 0
+    while (start := text.find(_COMMENT, place)) >= 0 and (end := text.find(_COMMENT_END, start)) >= 0:
+        line, after = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+        after = len(text) if after < 0 else after + 1
+        alone = not text[max(line, done) : start].strip() and not text[end + len(_COMMENT_END) : after].strip()
+        while fences and fences[0][1] <= start:
+            fences.pop(0)
+        if alone and not (fences and fences[0][0] <= start):
+            kept.append(text[done:line])
+            done = after
+        place = max(after, end) if alone else end
+    return "".join([*kept, text[done:]])
 
 
 def _imports(text: str, folder: str) -> Iterator[str]:
@@ -169,12 +206,7 @@ def _imports(text: str, folder: str) -> Iterator[str]:
         name = match[1].replace("\\ ", " ")
         for candidate in (name, name.rstrip(_TRAILING)):
             path = os.path.join(folder, os.path.expanduser(candidate))
-            if candidate and _may_be_file(path):
+            if candidate and may_be_file(path):
                 tidy = os.path.normpath(path)
                 yield tidy if resolve(tidy).real == resolve(path).real else path
                 break
-
-
-def _may_be_file(path: str) -> bool:
-    """A file, or something that a hostile project put in the place of one."""
-    return os.path.exists(path) and not os.path.isdir(path)

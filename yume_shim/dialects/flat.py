@@ -10,24 +10,27 @@ A subagent's events render as lines with `parent_tool_use_id`. A subagent has no
 from __future__ import annotations
 
 from yume_shim.dialects.flat_lines import (
+    approval_line,
     failure_line,
     init_line,
     result_line,
     system_line,
     tool_result_line,
+    tool_use_line,
+    turn_started_line,
     usage_line,
+    withdrawal_line,
 )
 from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     InterruptLine,
     MessageStopLine,
     ThinkingEndLine,
-    ToolUseLine,
     set_parent,
     text_line,
     thinking_line,
 )
-from yume_shim.types.blocks import Text, Thinking
+from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.events import (
     ApprovalAsked,
     ApprovalWithdrawn,
@@ -40,15 +43,18 @@ from yume_shim.types.events import (
     Compacted,
     CompactEnded,
     Compacting,
+    ContextMeasured,
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -70,13 +76,21 @@ from yume_shim.types.events import (
     ServerMessage,
     ServersChanged,
     SessionChanged,
+    SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskEnded,
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
     TaskStarted,
+    TaskUpdated,
+    TitleChanged,
+    TodosChanged,
     ToolFinished,
+    ToolOutputAdded,
     ToolProgress,
+    ToolQueued,
     ToolStarted,
     TrustAsked,
     TurnEnded,
@@ -105,12 +119,21 @@ WORST_ESCAPE = 6
 class FlatDialect:
     """Renders events as flat lines."""
 
-    def __init__(self, info_version: str, ids: Ids, max_line: int = FLAT_LINE_BYTES) -> None:
+    def __init__(
+        self, info_version: str, ids: Ids, max_line: int = FLAT_LINE_BYTES, *, tool_deltas: bool = False
+    ) -> None:
+        """`tool_deltas`: show the arguments of calls as they stream."""
         self._version = info_version
         self._ids = ids
         self._room = max(max_line - LINE_OVERHEAD, SMALLEST_PIECE)
         self._info: SessionInfo | None = None
         self._answers: dict[str | None, _Answer] = {}
+        self._tool_deltas = tool_deltas
+        self._prompt_id = ""
+        """Of the turn that runs, or of the prompt whose turn is about to begin."""
+        self._in_turn = False
+        self._asks: dict[str, str] = {}
+        """Open questions: their id, and the call that they are about."""
 
     def feed(self, tagged: Tagged) -> list[Json]:
         """The lines of one event, usually one or none."""
@@ -121,7 +144,7 @@ class FlatDialect:
         else:
             lines = self._render(tagged)
         if parent is not None:
-            set_parent(lines, parent)
+            set_parent(lines, parent, "" if tagged.child is None else tagged.child.agent_id)
         return lines
 
     def _render(self, tagged: Tagged) -> list[Json]:
@@ -140,11 +163,11 @@ class FlatDialect:
                 return [usage_line(event.usage if event.usage_given else replace(event.usage, estimated=True))]
             case ResponseDropped():
                 return self._dropped(event, parent)
-            case ToolStarted():
-                return [ToolUseLine(id=event.call.id, name=event.call.name, input=event.call.input)]
+            case ToolStarted(call):
+                return [tool_use_line(call)]
             case ToolFinished():
                 self._answers.pop(event.call.id, None)  # the call's subagent has ended with it
-                return [tool_result_line(event.result)]
+                return [tool_result_line(event, self._room)]
             case TurnFailed():
                 return [failure_line(event.failure, self._provider())]
             case SessionReady() | Interrupted() | TurnEnded():
@@ -153,7 +176,6 @@ class FlatDialect:
                 Retrying()
                 | ToolProgress()
                 | CallDenied()
-                | ApprovalAsked()
                 | ModeChanged()
                 | ModelChanged()
                 | SessionChanged()
@@ -161,16 +183,29 @@ class FlatDialect:
                 | Compacted()
                 | StartFailed()
                 | ServersChanged()
+                | TitleChanged()
+                | PromptTaken(joined=True)
             ):
                 return [system_line(event)]
-            case HookStarted() | HookEnded() | HookNotice():
-                from yume_shim.dialects.hook_lines import flat_hook_line
+            case TurnStarted():
+                return self._turn_started(event, tagged.uuid) if parent is None else []
+            case PromptTaken():
+                return self._prompt_taken(event, tagged)
+            case Compacting() | CompactEnded() | ContextMeasured() | TodosChanged() | ToolOutputAdded() | ToolQueued():
+                from yume_shim.dialects.live_lines import live_line
 
-                return [flat_hook_line(event)]
+                return [live_line(event)]
+            case ApprovalAsked():
+                self._asks[event.ask_id] = event.call.id
+                return [approval_line(event, self._room)]
+            case ApprovalWithdrawn():
+                return self._approval_withdrawn(event)
+            case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
+                return [self._task_line(event, tagged.at)]
+            case LimitsReported() | HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+                return [_rare_line(event, tagged.at)]
             case QuestionWithdrawn():
-                from yume_shim.dialects.records.nested_records import ControlCancel
-
-                return [ControlCancel(request_id=event.ask_id)]
+                return [withdrawal_line(event)]
             case InputRejected() | CommandRefused() | ControlAnswered() | Pong() | LineEchoed():
                 return [self._host_line(event)]
             case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
@@ -178,26 +213,47 @@ class FlatDialect:
 
                 return [question_line(event)]
             case LocalCommandDone():
-                return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
+                return self._command_done(event, tagged.uuid)
             case (
-                PromptTaken()
-                | TurnStarted()
+                SessionEnding()
                 | RequestStarted()
                 | ResponseFailed()
                 | PartialKept()
                 | NoteAdded()
-                | ApprovalWithdrawn()
                 | StateChanged()
-                | TaskStarted()
-                | TaskEnded()
                 | PromptWithdrawn()
-                | Compacting()
-                | CompactEnded()
                 | EntriesWritten()
                 | ResumeFailed()
-                | CommandsChanged()
+                | FileAsked()
             ):
                 return []
+
+    def _command_done(self, event: LocalCommandDone, uuid: str) -> list[Json]:
+        if event.answers:
+            from yume_shim.dialects.records.flat_records import TextLine
+
+            return [TextLine(content=event.text, id=uuid)]
+        return [self._refusal(event.text, event.failed, failure=event.failure)] if event.failed else []
+
+    def _prompt_taken(self, event: PromptTaken, tagged: Tagged) -> list[Json]:
+        if not event.repeated and tagged.parent_call_id is None and not self._in_turn:
+            self._prompt_id = event.uuid or tagged.uuid
+        return []
+
+    def _approval_withdrawn(self, event: ApprovalWithdrawn) -> list[Json]:
+        from yume_shim.dialects.live_lines import withdrawn_line
+
+        call_id = self._asks.pop(event.ask_id, "")
+        return [withdrawn_line(call_id)] if call_id else []
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, at: float
+    ) -> Json:
+        from yume_shim.dialects.task_lines import flat_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.pop(event.facts.call_id, None)  # an agent in the background outlives its call
+        return flat_task_line(event, at)
 
     def _turn_line(self, event: SessionReady | Interrupted | TurnEnded) -> list[Json]:
         """The session's own lines: its start, a stop, the end of a turn."""
@@ -213,7 +269,15 @@ class FlatDialect:
             case TurnEnded():
                 self._info = event.info or self._info
                 session_id = self._info.session_id if self._info is not None else ""
-                return [result_line(event, session_id), MessageStopLine()]
+                prompt_id, self._prompt_id, self._in_turn = self._prompt_id, "", False
+                self._asks.clear()
+                return [result_line(event, session_id, prompt_id), MessageStopLine()]
+
+    def _turn_started(self, event: TurnStarted, uuid: str) -> list[Json]:
+        """The turn's id is that of its prompt, also of one that is not kept (a local command, a refused prompt)."""
+        self._prompt_id = self._prompt_id or next(iter(event.user_uuids), uuid)
+        self._in_turn = True
+        return [turn_started_line(self._prompt_id, event.origin)]
 
     def _host_line(self, event: InputRejected | CommandRefused | ControlAnswered | Pong | LineEchoed) -> Json:
         from yume_shim.dialects.host_lines import control_response
@@ -256,6 +320,9 @@ class FlatDialect:
             return self._text(block.text, event.index, parent)
         if isinstance(block, Thinking) and block.text:
             return self._thought(block.text, event.index, parent)
+        if isinstance(block, ToolCall) and self._tool_deltas:
+            self._answer(parent).call = (block.id, block.name)
+            return self._arguments("", parent)
         return []
 
     def _delta(self, event: BlockDelta, parent: str | None) -> list[Json]:
@@ -263,15 +330,25 @@ class FlatDialect:
             return self._text(event.text, event.index, parent)
         if event.kind == "thinking":
             return self._thought(event.text, event.index, parent)
+        if event.kind == "json" and self._tool_deltas:
+            return self._arguments(event.text, parent)
         return []
+
+    def _arguments(self, delta: str, parent: str | None) -> list[Json]:
+        from yume_shim.dialects.records.live_records import ToolUseDeltaLine
+
+        call_id, name = self._answer(parent).call
+        pieces = self._pieces(delta) if delta else [""]
+        return [ToolUseDeltaLine(id=call_id, name=name, delta=piece) for piece in pieces]
 
     def _text(self, text: str, index: int, parent: str | None) -> list[Json]:
         block_id = f"{self._answer(parent).id}:{index}"
         return [text_line(piece, block_id) for piece in self._pieces(text)]
 
     def _thought(self, text: str, index: int, parent: str | None) -> list[Json]:
-        self._answer(parent).thinking = index
-        return [thinking_line(piece) for piece in self._pieces(text)]
+        answer = self._answer(parent)
+        answer.thinking = index
+        return [thinking_line(piece, f"{answer.id}:{index}") for piece in self._pieces(text)]
 
     def _pieces(self, text: str) -> list[str]:
         if not text:
@@ -291,21 +368,38 @@ class FlatDialect:
         return lines
 
 
+def _rare_line(event: LimitsReported | HookStarted | HookEnded | HookNotice | CommandsChanged, at: float) -> Json:
+    """A line whose module is loaded with the first of its kind."""
+    if isinstance(event, CommandsChanged):
+        from yume_shim.dialects.records.flat_records import CommandsLine
+
+        return CommandsLine(commands=list(event.commands))
+    if isinstance(event, LimitsReported):
+        from yume_shim.dialects.limit_lines import flat_limits_line
+
+        return flat_limits_line(event, at)
+    from yume_shim.dialects.hook_lines import flat_hook_line
+
+    return flat_hook_line(event)
+
+
 class _Answer:
     """The response that is being printed: its id, and the thinking block that was shown and not yet closed."""
 
-    __slots__ = ("id", "thinking")
+    __slots__ = ("call", "id", "thinking")
 
     def __init__(self, id: str) -> None:
         self.id = id
         self.thinking: int | None = None
+        self.call: tuple[str, str] = ("", "")
+        """Id and name of the call whose arguments stream."""
 
     def close(self, index: int | None) -> list[Json]:
         """The line that closes the thinking block of this index, if it is open."""
         if index is None or self.thinking != index:
             return []
         self.thinking = None
-        return [ThinkingEndLine()]
+        return [ThinkingEndLine(id=f"{self.id}:{index}")]
 
     def close_open(self) -> list[Json]:
         """The line that closes an open thinking block."""

@@ -3,15 +3,15 @@
 1. Binary data is removed, because clipped base64 is not an image any more.
 2. Texts over a common length are clipped: head and tail stay, with a note between them that says how much is missing
    and where the full text is. The length is the largest with which the line fits.
-3. If the line is still too long, lists and objects lose their later half, the largest first, until it fits.
+3. If the line is still too long, lists lose their end and objects their largest fields (`dialects/line_cutting.py`).
 
 Each top-level field that lost something gets a `…_truncated` mark after it (`input` → `input_truncated`).
 """
 
 from __future__ import annotations
 
-from yume_shim.text.clip import clip_middle, escape_separators
-from yume_shim.text.codec import dumps
+from yume_shim.dialects.line_cutting import cut_line, json_size
+from yume_shim.text.clip import clip_middle
 from yume_shim.types.message_records import TextBlock
 
 TYPE_CHECKING = False
@@ -25,13 +25,9 @@ MIN_CLIP = 200
 whole."""
 MAX_DEPTH = 64
 """Values nested deeper than this are replaced by a mark."""
-MAX_HALVINGS = 200
+PRECISION = 256
+"""The search for the length ends when it is known to 1 in this many: every step encodes the whole line."""
 TOO_DEEP = "…"
-
-# What identifies a line: the host cannot use it without these fields.
-_IDENTITY = frozenset(
-    ("type", "subtype", "session_id", "uuid", "id", "tool_use_id", "parent_tool_use_id", "request_id", "is_error")
-)
 
 
 def shrink(obj: Json, limit: int, where: str = "") -> Json:
@@ -43,20 +39,16 @@ def shrink(obj: Json, limit: int, where: str = "") -> Json:
     lean = _without_binary(obj, 0)
     low, high = MIN_CLIP, max(limit, MIN_CLIP)
     best = _clipped(lean, low, note)
-    if _size(best) > limit:
-        return _marked(obj, _halved(best, limit))
-    while high - low > 1:
+    if json_size(best) > limit:
+        return _marked(obj, cut_line(best, limit))
+    while high - low > 1 + low // PRECISION:
         middle = (low + high) // 2
         attempt = _clipped(lean, middle, note)
-        if _size(_marked(obj, attempt)) <= limit:
+        if json_size(_marked(obj, attempt)) <= limit:
             low, best = middle, attempt
         else:
             high = middle
-    return _marked(obj, best) if _size(_marked(obj, best)) <= limit else _marked(obj, _halved(best, limit))
-
-
-def _size(value: Any) -> int:
-    return len(escape_separators(dumps(value), wide=True))
+    return _marked(obj, best) if json_size(_marked(obj, best)) <= limit else _marked(obj, cut_line(best, limit))
 
 
 def _note(where: str) -> str:
@@ -110,49 +102,3 @@ def _clipped(value: Any, length: int, note: str) -> Any:
     if isinstance(value, dict):
         return {key: _clipped(item, length, note) for key, item in value.items()}
     return value
-
-
-# ---------------------------------------------------------------- step 3: lists and objects
-
-
-def _halved(line: Json, limit: int) -> Json:
-    marks = sum(len(key) + len('"_truncated":true,') for key in line)  # bytes that the marks may add
-    for _ in range(MAX_HALVINGS):
-        if _size(line) + marks <= limit:
-            break
-        free = {key: item for key, item in line.items() if key not in _IDENTITY}
-        if not free:
-            break
-        key = max(free, key=lambda name: _size(free[name]))
-        smaller = _half(line[key])
-        line = {name: item for name, item in line.items() if name != key or smaller is not None}
-        if smaller is not None:
-            line[key] = smaller
-    return line
-
-
-def _half(value: Any) -> Any:
-    """About half of a value; None when nothing more can be removed."""
-    if isinstance(value, str):
-        return value[: len(value) // 2] or None
-    if isinstance(value, list):
-        return _half_of_list(value)
-    if isinstance(value, dict) and value:
-        key = max(value, key=lambda name: _size(value[name]))
-        if _size(value[key]) * 2 > _size(value):
-            smaller = _half(value[key])
-            if smaller is not None:
-                return {name: smaller if name == key else item for name, item in value.items()}
-            return {name: item for name, item in value.items() if name != key} or None
-        names = list(value)
-        return {name: value[name] for name in names[: len(names) // 2]} or None
-    return None
-
-
-def _half_of_list(items: list[Any]) -> list[Any] | None:
-    if len(items) > 1:
-        return items[: len(items) // 2]
-    if not items:
-        return None
-    smaller = _half(items[0])
-    return None if smaller is None else [smaller]

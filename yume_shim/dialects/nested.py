@@ -20,7 +20,6 @@ from yume_shim.dialects.nested_lines import (
     state_line,
     status_line,
     system_line,
-    task_line,
 )
 from yume_shim.dialects.nested_messages import Messages
 from yume_shim.dialects.records.nested_records import (
@@ -44,15 +43,18 @@ from yume_shim.types.events import (
     Compacted,
     CompactEnded,
     Compacting,
+    ContextMeasured,
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -74,13 +76,21 @@ from yume_shim.types.events import (
     ServerMessage,
     ServersChanged,
     SessionChanged,
+    SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskEnded,
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
     TaskStarted,
+    TaskUpdated,
+    TitleChanged,
+    TodosChanged,
     ToolFinished,
+    ToolOutputAdded,
     ToolProgress,
+    ToolQueued,
     ToolStarted,
     TrustAsked,
     TurnEnded,
@@ -138,7 +148,7 @@ class NestedDialect:
                 return self._answers.take_closing() + self._render(tagged)
 
     def _render(self, tagged: Tagged) -> list[Json]:
-        if tagged.parent_call_id is not None and _is_of_turn(tagged.event):
+        if tagged.parent_call_id is not None and (_is_of_turn(tagged.event) or self._hides(tagged)):
             return []
         event = tagged.event
         match event:
@@ -158,7 +168,7 @@ class NestedDialect:
             case PartialKept():
                 return self._answers.block(event.block, tagged, aborted=event.interrupted)
             case NoteAdded():
-                return [self._messages.text(event.text, tagged, synthetic=True)]
+                return [] if event.hidden else [self._messages.text(event.text, tagged, synthetic=True)]
             case ToolFinished():
                 return [self._tool_result(event, tagged)]
             case Interrupted():
@@ -190,10 +200,14 @@ class NestedDialect:
                 | Pong()
             ):
                 return [self._host_line(event, tagged)]
-            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged():
+            case HookStarted() | HookEnded() | HookNotice() | CommandsChanged() | TitleChanged() | LimitsReported():
                 return [self._extension_line(event, tagged)]
-            case ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged():
+            case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
+                return [self._task_line(event, tagged)]
+            case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
+            case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured():
+                return []  # for flat hosts
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so
             case (
@@ -202,8 +216,6 @@ class NestedDialect:
                 | CompactEnded()
                 | ModeChanged()
                 | StateChanged()
-                | TaskStarted()
-                | TaskEnded()
                 | Retrying()
                 | CallDenied()
                 | Notice()
@@ -212,6 +224,15 @@ class NestedDialect:
                 | ToolProgress()
             ):
                 return self._system(event, tagged)
+
+    def _task_line(
+        self, event: TaskStarted | TaskUpdated | TaskProgress | TaskNotification | TasksChanged, tagged: Tagged
+    ) -> Json:
+        from yume_shim.dialects.task_lines import nested_task_line
+
+        if isinstance(event, TaskNotification):
+            self._answers.forget(event.facts.call_id)  # an agent in the background outlives its call
+        return nested_task_line(event, tagged.at, self._messages.session_id, tagged.uuid)
 
     def _host_line(
         self,
@@ -232,7 +253,7 @@ class NestedDialect:
         """A question or an answer to the host."""
         match event:
             case ApprovalAsked():
-                return ask_line(event)
+                return ask_line(event, None if tagged.child is None else tagged.child.agent_id)
             case ServerMessage() | ElicitationAsked() | HookAsked() | TrustAsked():
                 return question_line(event)
             case ApprovalWithdrawn() | QuestionWithdrawn():
@@ -250,8 +271,20 @@ class NestedDialect:
             case Pong():
                 return PongLine()
 
-    def _extension_line(self, event: HookStarted | HookEnded | HookNotice | CommandsChanged, tagged: Tagged) -> Json:
+    def _extension_line(
+        self,
+        event: HookStarted | HookEnded | HookNotice | CommandsChanged | TitleChanged | LimitsReported,
+        tagged: Tagged,
+    ) -> Json:
         session = self._messages.session_id
+        if isinstance(event, LimitsReported):
+            from yume_shim.dialects.limit_lines import nested_limits_line
+
+            return nested_limits_line(event, tagged.at, self._messages.session_id, tagged.uuid)
+        if isinstance(event, TitleChanged):
+            from yume_shim.dialects.records.nested_system_records import SessionTitleLine
+
+            return SessionTitleLine(title=event.title, session_id=session, uuid=tagged.uuid)
         if isinstance(event, CommandsChanged):
             from yume_shim.dialects.records.nested_system_records import CommandsChangedLine
 
@@ -265,7 +298,7 @@ class NestedDialect:
             from yume_shim.dialects.results import compaction_error
 
             return self._messages.synthetic(compaction_error(event.failure), tagged)
-        if event.failed:
+        if event.failed or event.answers:
             return self._messages.synthetic(event.text, tagged)
         return self._messages.command_output(event.text, tagged)
 
@@ -276,8 +309,6 @@ class NestedDialect:
         | CompactEnded
         | ModeChanged
         | StateChanged
-        | TaskStarted
-        | TaskEnded
         | Retrying
         | CallDenied
         | Notice
@@ -295,13 +326,19 @@ class NestedDialect:
                 return [status_line(event, session, uuid)]
             case StateChanged():
                 return [state_line(event, session, uuid)]
-            case TaskStarted() | TaskEnded():
-                return [task_line(event, session, uuid)]
             case Retrying() | CallDenied() | Notice() | InputRejected() | CommandRefused():
-                return [system_line(event, tagged.parent_call_id, session, uuid)]
+                agent_id = None if tagged.child is None else tagged.child.agent_id
+                return [system_line(event, tagged.parent_call_id, session, uuid, agent_id)]
             case ToolProgress():
                 beat = self._beats[event.call.id] = self._beats.get(event.call.id, -1) + 1
                 return [progress_line(event, beat, session, uuid)]
+
+    def _hides(self, tagged: Tagged) -> bool:
+        if tagged.child is None:
+            return False
+        from yume_shim.dialects.child_lines import is_hidden
+
+        return is_hidden(tagged.event, tagged.child)
 
     def _shows_request(self, event: RequestStarted, parent: str | None) -> bool:
         if parent is not None:

@@ -13,9 +13,10 @@ from yume_shim.dialects.records.nested_records import (
     StreamEventLine,
     stream_event_line,
 )
+from yume_shim.types.blocks import ToolCall, ToolResult
 from yume_shim.types.events import BlockEnded, BlockStarted, ResponseDropped, ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
-from yume_shim.types.shapes import assistant_block, message_usage
+from yume_shim.types.shapes import assistant_block, message_usage, result_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import AssistantBlock, Json
     from yume_shim.types.events import BlockDelta, Tagged
     from yume_shim.types.ports import Ids
+
+VOID_CALL = "This call was not run: the answer that contains it failed."
 
 
 class Answers:
@@ -63,6 +66,8 @@ class Answers:
                 return self._wrap(stream.block_start(event), tagged) if stream is not None else []
             case BlockEnded():
                 lines = self.block(event.block, tagged)
+                if isinstance(event.block, ToolCall) and lines:
+                    self._answers[tagged.parent_call_id].calls.append((event.index, event.block.id))
                 if stream is not None:
                     lines += self._wrap(stream.block_stop(event.index))
                 return lines
@@ -71,7 +76,7 @@ class Answers:
             case ResponseDropped():
                 if stream is not None:
                     self.closing = self._abandon(stream, event)
-                return []
+                return self._void_results(event, tagged)
 
     def delta(self, event: BlockDelta, tagged: Tagged) -> list[Json]:
         """The stream event of a delta."""
@@ -119,6 +124,16 @@ class Answers:
             lines.append(stream_event_line(event, session_id, uuid or self._ids.uuid(), message_id))
         return lines
 
+    def _void_results(self, event: ResponseDropped, tagged: Tagged) -> list[Json]:
+        """Results of calls that were printed and are void because the answer failed: nothing runs them, and a host
+        waits for the result of every call that it has seen. After an interrupt the engine closes them."""
+        answer = self._answers.get(tagged.parent_call_id)
+        if event.interrupted or answer is None:
+            return []
+        void = [call for index, call in answer.calls if index >= event.from_index]
+        blocks = [result_block(ToolResult(call, VOID_CALL, is_error=True)) for call in void]
+        return [self._messages.user([block], tagged, uuid=self._ids.uuid()) for block in blocks]
+
     def _abandon(self, stream: Stream, event: ResponseDropped) -> list[Json]:
         from yume_shim.dialects.records.stream_records import MessageStop
 
@@ -140,13 +155,15 @@ class Answers:
 class _Answer:
     """One response."""
 
-    __slots__ = ("id", "model", "request_id", "usage")
+    __slots__ = ("calls", "id", "model", "request_id", "usage")
 
     def __init__(self, id: str, model: str, usage: Usage, request_id: str) -> None:
         self.id = id
         self.model = model
         self.usage = usage
         self.request_id = request_id
+        self.calls: list[tuple[int, str]] = []
+        """Block index and id of the calls that were printed."""
 
 
 def _new_stream() -> Stream:

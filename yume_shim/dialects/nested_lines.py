@@ -16,9 +16,8 @@ from yume_shim.dialects.records.nested_system_records import (
     PermissionDeniedLine,
     SessionStateLine,
     StatusLine,
-    TaskNotificationLine,
-    TaskStartedLine,
 )
+from yume_shim.types.agents import AGENT_TOOL, TASK_TOOL
 from yume_shim.types.events import (
     CallDenied,
     CommandRefused,
@@ -30,8 +29,6 @@ from yume_shim.types.events import (
     RequestStarted,
     Retrying,
     StateChanged,
-    TaskEnded,
-    TaskStarted,
 )
 
 TYPE_CHECKING = False
@@ -57,7 +54,7 @@ def init_line(info: SessionInfo, version: str, user_uuids: tuple[str, ...], uuid
     return InitLine(
         cwd=info.cwd,
         session_id=info.session_id,
-        tools=list(info.tools),
+        tools=[TASK_TOOL if name == AGENT_TOOL else name for name in info.tools],  # its name there
         mcp_servers=list(info.mcp_servers),
         left_out=list(info.left_out) or None,  # type: ignore[arg-type]  # LeftOut.line makes them
         model=info.model,
@@ -68,10 +65,12 @@ def init_line(info: SessionInfo, version: str, user_uuids: tuple[str, ...], uuid
         claude_code_version=version,
         agents=list(info.agents),
         skills=list(info.skills),
-        plugins=[],
+        plugins=list(info.plugins),
+        plugin_errors=list(info.plugin_errors) or None,
         capabilities=[],
         additional_directories=list(info.additional_directories),
         betas=list(info.betas) or None,
+        output_style=info.output_style,
         user_message_uuid=user_uuids[-1] if user_uuids else None,
         user_message_uuids=list(user_uuids) or None,
         uuid=uuid,
@@ -107,28 +106,6 @@ def state_line(event: StateChanged, session: str, uuid: str) -> Json:
     return SessionStateLine(state=event.state, session_id=session, uuid=uuid)
 
 
-def task_line(event: TaskStarted | TaskEnded, session: str, uuid: str) -> Json:
-    """The start or end of a background command."""
-    if isinstance(event, TaskStarted):
-        return TaskStartedLine(
-            task_id=event.task_id,
-            tool_use_id=event.call_id,
-            description=event.description,
-            is_backgrounded=event.backgrounded,
-            session_id=session,
-            uuid=uuid,
-        )
-    return TaskNotificationLine(
-        task_id=event.task_id,
-        tool_use_id=event.call_id,
-        status=event.status,
-        output_file=event.output_file,
-        summary=event.summary,
-        session_id=session,
-        uuid=uuid,
-    )
-
-
 def compact_boundary_line(event: Compacted, last_uuid: str, session: str) -> Json:
     """`system/compact_boundary`; `last_uuid` is the last message before it."""
     figures = CompactMetadata(
@@ -149,8 +126,8 @@ def compact_boundary_line(event: Compacted, last_uuid: str, session: str) -> Jso
 # ---------------------------------------------------------------- lines that a subagent can cause
 
 
-def system_line(event: SystemEvent, parent: str | None, session: str, uuid: str) -> Json:
-    """The `system` line of an event; `parent` is the call whose subagent caused it."""
+def system_line(event: SystemEvent, parent: str | None, session: str, uuid: str, agent_id: str | None = None) -> Json:
+    """The `system` line of an event; `parent` is the call whose subagent caused it, `agent_id` that subagent."""
     match event:
         case Retrying():
             from yume_shim.dialects.results import retry_category
@@ -172,6 +149,7 @@ def system_line(event: SystemEvent, parent: str | None, session: str, uuid: str)
                 message=event.message,
                 decision_reason_type=event.reason_type or None,
                 decision_reason=event.reason or None,
+                agent_id=agent_id,
                 parent_tool_use_id=parent,
                 session_id=session,
                 uuid=uuid,
@@ -213,18 +191,23 @@ def fallback_line(event: ModelChanged, before: str, parent: str | None, session:
 
 
 def progress_line(event: ToolProgress, beat: int, session: str, uuid: str) -> Json:
-    """`tool_progress`; `beat` counts the heartbeats of the call from 0."""
+    """`tool_progress`; `beat` counts these lines of the call from 0."""
+    said = event.report
     return ToolProgressLine(
-        tool_use_id=f"{event.call.id}-heartbeat-{beat}",
+        tool_use_id=f"{event.call.id}-{'heartbeat' if said is None else 'progress'}-{beat}",
         tool_name=event.call.name,
         parent_tool_use_id=event.call.id,
         elapsed_time_seconds=event.elapsed_ms // 1000,
+        heartbeat=True if said is None else None,
+        progress=None if said is None else said.progress,
+        total=None if said is None else said.total,
+        message=(said.message or None) if said is not None else None,
         session_id=session,
         uuid=uuid,
     )
 
 
-def ask_line(event: ApprovalAsked) -> Json:
+def ask_line(event: ApprovalAsked, agent_id: str | None = None) -> Json:
     """`can_use_tool`."""
     request = CanUseTool(
         tool_name=event.call.name,
@@ -235,5 +218,6 @@ def ask_line(event: ApprovalAsked) -> Json:
         description=event.description or None,
         decision_reason=event.reason or None,
         blocked_path=event.blocked_path or None,
+        agent_id=agent_id,
     )
     return ControlRequest(request_id=event.ask_id, request=request)

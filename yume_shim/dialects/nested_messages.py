@@ -57,6 +57,7 @@ class Messages:
             isSynthetic=True if synthetic else None,
             isReplay=True if replay else None,
             tool_use_result=structured,
+            **_agent(tagged),
         )
 
     def text(self, text: str, tagged: Tagged, *, synthetic: bool = False) -> Json:
@@ -87,6 +88,7 @@ class Messages:
             aborted=True if aborted else None,
             user_message_uuid=user_uuids[-1] if user_uuids else None,
             user_message_uuids=list(user_uuids) or None,
+            **_agent(tagged),
         )
 
     def synthetic(self, text: str, tagged: Tagged) -> Json:
@@ -114,6 +116,15 @@ class Messages:
         if tagged.parent_call_id is None:
             self.last_uuid = uuid
         return uuid
+
+
+def _agent(tagged: Tagged) -> Json:
+    """The fields that name the agent of a line."""
+    if tagged.child is None:
+        return {}
+    from yume_shim.dialects.child_lines import agent_fields
+
+    return agent_fields(tagged.child)
 
 
 def _synthetic_message(text: str, tagged: Tagged) -> AssistantMessage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from yume_shim.dialects.order_table import ANY_TIME, CHILD_TABLE, OPEN_STATES, TABLE
 from yume_shim.types.blocks import ToolCall
+from yume_shim.types.children import FORKED_COMMAND
 from yume_shim.types.events import (
     ApprovalAsked,
     ApprovalWithdrawn,
@@ -15,6 +16,9 @@ from yume_shim.types.events import (
     ResponseDropped,
     ResponseEnded,
     ResponseStarted,
+    TaskNotification,
+    TaskStarted,
+    TaskUpdated,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -42,16 +46,35 @@ class OrderCheck:
     def __init__(self, concurrency: int = 1) -> None:
         self._main = _Lane("new", TABLE, concurrency)
         self._children: dict[str, _Lane] = {}
+        self._behind: set[str] = set()
+        """The calls whose agents run in the background."""
         self._concurrency = concurrency
 
     def feed(self, tagged: Tagged) -> None:
         """Check the next event."""
         event = tagged.event
         if type(event) in ANY_TIME:
+            self._note_task(event)
             return
         self._lane(tagged).step(event)
-        if isinstance(event, ToolFinished):
-            self._end_child(event)
+        if isinstance(event, ToolFinished) and event.call.id not in self._behind:
+            self._end_child(event.call.id)
+        elif isinstance(event, TurnEnded):
+            for parent in [parent for parent in self._children if parent.startswith(FORKED_COMMAND)]:
+                self._end_child(parent)
+
+    def _note_task(self, event: Event) -> None:
+        """An agent in the background outlives its call."""
+        if isinstance(event, (TaskStarted, TaskUpdated, TaskNotification)) and event.facts.kind == "local_agent":
+            call_id = event.facts.call_id
+            if isinstance(event, TaskNotification):
+                if call_id in self._behind:
+                    self._behind.remove(call_id)
+                    self._end_child(call_id)
+            elif (isinstance(event, TaskStarted) and event.backgrounded) or (
+                isinstance(event, TaskUpdated) and event.status is None
+            ):
+                self._behind.add(call_id)
 
     def _lane(self, tagged: Tagged) -> _Lane:
         parent = tagged.parent_call_id
@@ -59,20 +82,22 @@ class OrderCheck:
             return self._main
         lane = self._children.get(parent)
         if lane is None:
-            if not any(parent in each.running for each in (self._main, *self._children.values())):
+            forked = parent.startswith(FORKED_COMMAND) and self._main.state == "turn"
+            running = any(parent in each.running for each in (self._main, *self._children.values()))
+            if not forked and not running and parent not in self._behind:
                 name = type(tagged.event).__name__
                 raise OrderBroken(f"{name} of a subagent whose call {parent} is not running")
             lane = self._children[parent] = _Lane("turn", CHILD_TABLE, self._concurrency)
         return lane
 
-    def _end_child(self, event: ToolFinished) -> None:
-        lane = self._children.pop(event.call.id, None)
+    def _end_child(self, call_id: str) -> None:
+        lane = self._children.pop(call_id, None)
         if lane is None:
             return
         if lane.running:
-            raise OrderBroken(f"{event.call.id} finished while calls of its subagent run: {sorted(lane.running)}")
+            raise OrderBroken(f"{call_id} finished while calls of its subagent run: {sorted(lane.running)}")
         if lane.state in OPEN_STATES:
-            raise OrderBroken(f"{event.call.id} finished while its subagent is in state '{lane.state}'")
+            raise OrderBroken(f"{call_id} finished while its subagent is in state '{lane.state}'")
 
 
 class _Lane:

@@ -18,9 +18,11 @@ R10 The session changes its id between turns only.
 R11 The history is compacted between turns or between the requests of one: `Compacting`, possibly retries,
     `CompactEnded`; `Compacted` follows it, in the turn that it was made for. A local command reports in its turn.
 R12 Prompts, notices, changes of mode or model and the answers to the host may come at any time.
-R13 A subagent's events carry its call as their parent and lie between the start and the finish of that call. They
-    follow R3 to R7, R9 and R11 among themselves, for each subagent alone. A subagent has no turn: it emits no
-    `TurnStarted`, `Interrupted`, `TurnFailed` or `TurnEnded`, and no response is open when its call finishes.
+R13 A subagent's events carry its call as their parent and lie between the start and the finish of that call; those
+    of one in the background between its `TaskStarted` and its `TaskNotification`; those of one that a slash command
+    started carry the command, and lie in its turn. They follow R3 to R7, R9 and R11 among themselves, for each
+    subagent alone. A subagent has no turn: it emits no `TurnStarted`, `Interrupted`, `TurnFailed` or `TurnEnded`, and
+    no response is open when its call, or its task, ends.
 
 For each state, the table gives the events that are legal and the state that follows. `order.py` counts what the table
 cannot express: indexes and call ids.
@@ -40,15 +42,18 @@ from yume_shim.types.events import (
     Compacted,
     CompactEnded,
     Compacting,
+    ContextMeasured,
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FileAsked,
     HookAsked,
     HookEnded,
     HookNotice,
     HookStarted,
     InputRejected,
     Interrupted,
+    LimitsReported,
     LineEchoed,
     LocalCommandDone,
     ModeChanged,
@@ -70,13 +75,21 @@ from yume_shim.types.events import (
     ServerMessage,
     ServersChanged,
     SessionChanged,
+    SessionEnding,
     SessionReady,
     StartFailed,
     StateChanged,
-    TaskEnded,
+    TaskNotification,
+    TaskProgress,
+    TasksChanged,
     TaskStarted,
+    TaskUpdated,
+    TitleChanged,
+    TodosChanged,
     ToolFinished,
+    ToolOutputAdded,
     ToolProgress,
+    ToolQueued,
     ToolStarted,
     TrustAsked,
     TurnEnded,
@@ -109,9 +122,14 @@ ANY_TIME: frozenset[type] = frozenset(
         PromptTaken,
         PromptWithdrawn,
         StateChanged,
+        SessionEnding,
         TaskStarted,
-        TaskEnded,
+        TaskUpdated,
+        TaskProgress,
+        TaskNotification,
+        TasksChanged,
         Notice,
+        LimitsReported,
         ModeChanged,
         ModelChanged,
         InputRejected,
@@ -123,8 +141,10 @@ ANY_TIME: frozenset[type] = frozenset(
         ServerMessage,
         ElicitationAsked,
         TrustAsked,
+        FileAsked,
         ServersChanged,
         CommandsChanged,
+        TitleChanged,
         HookAsked,
         QuestionWithdrawn,
         HookStarted,
@@ -153,7 +173,11 @@ TABLE: Mapping[State, Mapping[type, State]] = {
         Compacted: "turn",
         LocalCommandDone: "turn",
         NoteAdded: "turn",
+        ToolQueued: "turn",
         ToolStarted: "turn",
+        ToolOutputAdded: "turn",
+        TodosChanged: "turn",
+        ContextMeasured: "turn",
         ToolProgress: "turn",
         CallDenied: "turn",
         ApprovalAsked: "turn",
@@ -170,6 +194,7 @@ TABLE: Mapping[State, Mapping[type, State]] = {
         RequestStarted: "asked",
         Compacting: "compacting in a turn",
         NoteAdded: "turn",
+        ContextMeasured: "asked",
         ToolStarted: "turn",
     },
     "answer": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.dialects.results import budget, error_text
-from yume_shim.types.events import Interrupted, TurnEnded
+from yume_shim.types.events import Interrupted, SessionEnding, TaskStarted, TurnEnded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,13 +36,15 @@ class TextDialect:
         if not isinstance(event, TurnEnded) or tagged.parent_call_id is not None or self._muted:
             return []
         text = closing_text(event)
+        if event.origin is not None:  # a further turn of the same run
+            text = f"\n{text}"
         return [{"!text": text if text.endswith("\n") else f"{text}\n"}]
 
 
 def closing_text(event: TurnEnded) -> str:
     """The outcome of a turn as one text."""
     match event.outcome:
-        case "success" | "hook_stopped" | "stop_prevented" | "prompt_blocked":
+        case "success" | "hook_stopped" | "stop_prevented" | "tool_deferred" | "prompt_blocked":
             return event.text
         case "provider_error" | "auth_error":
             return error_text(event.failure) if event.failure is not None else event.text
@@ -67,14 +69,26 @@ class JsonDialect:
         self._inner = inner
         self._verbose = verbose
         self._messages: list[Json] = []
+        self._had_tasks = False
+        self._held: Json | None = None
 
     def feed(self, tagged: Tagged) -> list[Json]:
-        """One line at the end of a turn. An array is not a line object, so it is returned as text that is already
-        JSON."""
+        """One line at the end of a turn, or of the session if a background task may begin another turn. An array is not
+        a line object, so it is returned as text that is already JSON."""
+        event = tagged.event
+        if isinstance(event, SessionEnding):
+            held, self._held = self._held, None
+            return self._closing(held) if held is not None else []
+        self._had_tasks = self._had_tasks or isinstance(event, TaskStarted)
         for line in self._inner.feed(tagged):
             if line["type"] == "result":
                 line.pop("model_usage_since_last_result", None)
-                return self._closing(line)
+                if not self._had_tasks:
+                    return self._closing(line)
+                if self._held is not None and self._verbose:
+                    self._messages.append(self._held)
+                self._held = line
+                return []
             if self._verbose and line["type"] not in _NOT_MESSAGES:
                 self._messages.append(line)
         return []

@@ -5,7 +5,7 @@ Only this module writes the texts for a Failure. The store receives `nested_erro
 
 from __future__ import annotations
 
-from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
+from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace, value
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Literal
 
-    from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype, FlatSubtype
+    from yume_shim.dialects.records.shared_records import ErrorCategory, FailureSubtype, FlatSubtype, Origin
     from yume_shim.types.errors import ErrorKind, Failure
-    from yume_shim.types.events import Denial, ModelUsage, Outcome, Phase, TurnEnded
+    from yume_shim.types.events import AgentUsage, Denial, ModelUsage, Outcome, Phase, TurnEnded
+    from yume_shim.types.tasks import TaskOrigin
 
 
 @value
@@ -45,6 +46,7 @@ ENDINGS: Mapping[Outcome, Ending] = {
         True,
     ),
     "hook_stopped": Ending("success", "success", "hook_stopped", False),
+    "tool_deferred": Ending("success", "success", "tool_deferred", False),
     "prompt_blocked": Ending("success", "success", "", False),
     "stop_prevented": Ending("success", "success", "stop_hook_prevented", False),
 }
@@ -133,10 +135,17 @@ def compaction_error(failure: Failure) -> str:
     return f"Error during compaction: {error_text(failure)}"
 
 
+def origin_of(origin: TaskOrigin) -> Origin:
+    """Why a turn began without a prompt."""
+    from yume_shim.dialects.records.shared_records import Origin
+
+    return Origin(runId=origin.run_id, task_id=origin.task_id)
+
+
 def error_list(event: TurnEnded) -> list[str]:
     """`errors`: why the turn did not succeed, one sentence each; empty on success."""
     match event.outcome:
-        case "success" | "hook_stopped" | "stop_prevented" | "prompt_blocked":
+        case "success" | "hook_stopped" | "stop_prevented" | "tool_deferred" | "prompt_blocked":
             return []
         case "cancelled":
             return [f"[interrupted] The turn was stopped {_STOPPED[event.phase]}."]
@@ -185,6 +194,24 @@ def cost_estimated(event: TurnEnded) -> Literal[True] | None:
 def model_usage(models: Iterable[ModelUsage]) -> dict[str, ModelFigures]:
     """`modelUsage`: per requested model id."""
     return {entry.model: _figures(entry) for entry in models}
+
+
+def agent_usage(agents: Iterable[AgentUsage]) -> list[AgentFigures] | None:
+    """`agentUsage`: a row per agent and model; None = there were no agents."""
+    return [
+        AgentFigures(
+            agent_id=entry.agent_id or None,
+            agent_type=entry.agent_type or None,
+            model=entry.model,
+            provider=entry.provider,
+            inputTokens=entry.usage.input,
+            outputTokens=entry.usage.output,
+            cacheReadInputTokens=entry.usage.cache_read,
+            cacheCreationInputTokens=entry.usage.cache_write,
+            costUSD=entry.cost_usd,
+        )
+        for entry in agents
+    ] or None
 
 
 def model_usage_since(models: Iterable[ModelUsage], before: Mapping[str, ModelUsage]) -> dict[str, ModelFigures]:
@@ -239,3 +266,9 @@ def denial_list(denials: Iterable[Denial]) -> list[PermissionDenial]:
         PermissionDenial(tool_name=each.tool_name, tool_use_id=each.tool_use_id, tool_input=each.tool_input)
         for each in denials
     ]
+
+
+def deferred_call(event: TurnEnded) -> DeferredCall | None:
+    """`deferred_tool_use`: the call that a hook has left to the host; None = left out."""
+    call = event.deferred
+    return None if call is None else DeferredCall(id=call.id, name=call.name, input=call.input)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 
+from yume_shim.disk.bounded import open_regular, read_handle
+
 WINDOWS = os.name == "nt"
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 BINARY: int = getattr(os, "O_BINARY", 0)
@@ -36,6 +38,20 @@ def open_exact(real: str, flags: int, mode: int = 0o666) -> int:
         return os.open(name, flags, mode, dir_fd=inside)
     finally:
         os.close(inside)
+
+
+def read_exact(real: str, limit: int) -> bytes:
+    """A regular file of at most `limit` bytes at a resolved path: checked first, then opened without following a link.
+    Raises OSError."""
+    os.close(open_regular(real))
+    handle = open_exact(real, os.O_RDONLY | NO_WAIT)
+    try:
+        data = read_handle(handle, limit + 1)
+    finally:
+        os.close(handle)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"longer than {limit:,} bytes")
+    return data
 
 
 def open_folder(real: str, *, make: bool = False) -> int:

@@ -11,23 +11,36 @@ from yume_shim.engine.scrub import scrub
 from yume_shim.text.clean import repair_mojibake
 from yume_shim.types.blocks import ToolResult
 from yume_shim.types.calls import BeforeCall
-from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
-from yume_shim.types.events import CallDenied, ModeChanged, NoteAdded, StateChanged, ToolFinished
+from yume_shim.types.errors import BadLine, Cancelled, HostStopped, ToolFailed
+from yume_shim.types.events import (
+    CallDenied,
+    ModeChanged,
+    NoteAdded,
+    Notice,
+    StateChanged,
+    TodosChanged,
+    ToolFinished,
+    ToolOutputAdded,
+)
 from yume_shim.types.outputs import CLAUDE, Decision, ToolContext, ToolOutput
 from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Literal
 
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.outputs import Answer
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.prompt_files import PromptFile
 
 ALLOWED = Decision("allow")
 UNCHANGED = BeforeCall()
+FILE_KINDS = ("read", "edit")
+"""Tools whose path is one file."""
 
 
 @value
@@ -51,16 +64,30 @@ class CallPipeline:
     ended."""
 
     def __init__(
-        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+        self,
+        services: EngineServices,
+        cancel: Cancel,
+        spawn: Spawn | None = None,
+        launch: Launch | None = None,
+        *,
+        asker: str = CLAUDE,
+        used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
     ) -> None:
-        """`asker`: who asks for permissions, as the messages about them say."""
-        self._asker = asker
-        self._services, self._toolbox, self._cancel, self._spawn = services, services.toolbox, cancel, spawn
+        """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
+        that a call has used."""
+        self._asker, self._used = asker, used
+        self._services, self._toolbox, self._cancel = services, services.toolbox, cancel
+        self._spawn, self._launch = spawn, launch
         self.notes: list[str] = []
+        self.instructions: list[str] = []
+        """Instructions about files that calls have used; they follow all results."""
         self.stopped: str | None = None
         """Why hooks end the turn after these calls; None = they do not."""
+        self.deferred: ToolCall | None = None
+        """The call that a hook has left to the host: the turn ends after these calls."""
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
+        self._prepared: dict[str, PreparedCall] = {}
 
     # ------------------------------------------------------------ the two halves
 
@@ -73,12 +100,17 @@ class CallPipeline:
             self._services.log("debug", judged_entry(judged))
         return judged
 
+    def shown_input(self, call: ToolCall) -> Json:
+        """The input of a call as the host sees it."""
+        prepared = self._prepared.get(call.id)
+        return prepared.shown_input if prepared is not None and prepared.call.input == call.input else call.input
+
     def _judge(self, call: ToolCall) -> JudgedCall:
         try:
-            prepared = self._toolbox.prepare(call)
+            prepared = self._prepared[call.id] = self._toolbox.prepare(call)
             before = self._before(prepared)
-            if before.input is not None and before.input != prepared.call.input:
-                prepared = self._prepare_again(prepared.call, before.input)
+            if before.input is not None and before.input not in (prepared.call.input, prepared.shown_input):
+                prepared = self._prepared[call.id] = self._prepare_again(prepared.call, before.input)
             prepared, decision = self._decide(prepared, before)
             return JudgedCall(call, prepared, decision)
         except ToolFailed as failed:
@@ -116,6 +148,8 @@ class CallPipeline:
             return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
         took = round((self._services.clock.monotonic() - begun) * 1000)
         output = self._after(permitted, replace(self._clean(call, output), duration_ms=took))
+        if self._used is not None and permitted.path and permitted.spec.kind in FILE_KINDS and not output.is_error:
+            self.instructions.extend(self._used(permitted.path, self._cancel))
         return self._finish(call, output, took)
 
     # ------------------------------------------------------------ before, decide
@@ -170,20 +204,58 @@ class CallPipeline:
                 raise
             except Exception as error:
                 return failed_result(call, self._unexpected(call, error))
+        if decision.deferred:
+            self.deferred = self.deferred or call
+            return failed_result(call, ToolFailed(decision.message))
         self._services.emit(CallDenied(call, decision.message, decision.reason_type, decision.reason))
+        if decision.interrupts:
+            raise HostStopped(call)
         return denied_result(call, decision.message)
 
+    def batch_ended(self, results: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        hooks = self._services.hooks()
+        if hooks is not None:
+            verdict = hooks.batch_ended(results, self._cancel)
+            self._note(verdict.notes)
+            self._stop(verdict.stop)
+
     def _ask(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
-        services, call = self._services, prepared.call
+        call, hooks = prepared.call, self._services.hooks()
         self._report_state("requires_action")
-        answer = services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
+        if hooks is not None:
+            hooks.host_asked(prepared)
+        answer = self._ask_host(prepared, decision)
         self._report_state("running")
         if answer.verdict != "allow":
             return _refusal(call, answer)
         self._update(answer.updates)
         if answer.remember:
-            self._update((services.gate.exact_rule_for(call, prepared.spec),))
+            self._remember(prepared, answer)
         return self._with_input(prepared, answer.input)
+
+    def _ask_host(self, prepared: PreparedCall, decision: Decision) -> Answer:
+        """Ask and wait. A host that wants details reads what the call would change, and that the call still waits."""
+        services, call = self._services, replace(prepared.call, input=prepared.shown_input)
+        if not services.settings.host.details:
+            return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
+        decision = with_rules(decision, lambda: services.gate.exact_rule_for(prepared.call, prepared.spec))
+        patch = services.preview(prepared, self._cancel) if services.preview is not None else None
+        with Heartbeat(services, prepared, waiting=True):
+            return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit, patch=patch)
+
+    def _remember(self, prepared: PreparedCall, answer: Answer) -> None:
+        """Keep an answer for the session, and on disk if it is to count longer."""
+        services = self._services
+        try:
+            rules = services.gate.remember(prepared.call, prepared.spec, answer.rules)
+            if answer.remember != "session" and services.save_rules is not None:
+                services.save_rules(answer.remember, rules)
+        except BadLine as bad:
+            services.emit(Notice("approval_not_kept", f"The answer counts for this call only: {bad.message}"))
+        except OSError as error:
+            why = error.strerror or str(error)
+            services.emit(Notice("approval_not_kept", f"The answer counts for this session only: {why}"))
 
     def _allowed(self, prepared: PreparedCall, decision: Decision) -> PreparedCall | ToolFinished:
         """The call that gate or hooks allow; what a hook wants besides is done."""
@@ -208,7 +280,7 @@ class CallPipeline:
             self._services.emit(ModeChanged(gate.mode()))
 
     def _with_input(self, prepared: PreparedCall, given: Json | None) -> PreparedCall:
-        if given is None or given == prepared.call.input:
+        if given is None or given in (prepared.call.input, prepared.shown_input):
             return prepared
         return replace(self._prepare_again(prepared.call, given), confinement=prepared.confinement)
 
@@ -221,15 +293,35 @@ class CallPipeline:
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
         self.begun.add(prepared.call.id)
-        with Heartbeat(self._services, prepared):
+        with Heartbeat(self._services, prepared) as heartbeat:
             context = ToolContext(
                 prepared.call.id,
                 self._cancel,
                 spawn=self._spawn,
+                launch=self._launch,
                 confinement=prepared.confinement,
+                show_output=self._live(prepared.call),
+                expand=self._expand,
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
+                report=heartbeat.report,
             )
             return self._toolbox.run(prepared, context)
+
+    def _live(self, call: ToolCall) -> Callable[[str, int], None] | None:
+        """What shows the output of a running command, if the host wants it."""
+        services = self._services
+        if not services.settings.host.details:
+            return None
+
+        def show(text: str, dropped: int) -> None:
+            services.emit(ToolOutputAdded(call, text, dropped))
+
+        return show
+
+    def _expand(self, file: PromptFile, arguments: str) -> str:
+        from yume_shim.engine.command_expansion import expand
+
+        return expand(self._services, file, arguments, self._cancel)
 
     def _verdict_on(self, prepared: PreparedCall, changed: Json) -> str:
         call = replace(prepared.call, input={**prepared.call.input, **changed})
@@ -281,7 +373,9 @@ class CallPipeline:
     def _finish(self, call: ToolCall, output: ToolOutput, took: int) -> ToolFinished:
         self._change_mode(output.mode)
         result = ToolResult(call.id, output.content, output.is_error)
-        return ToolFinished(call, result, output.structured, duration_ms=took)
+        if output.todos is not None and self._services.settings.host.details:
+            self._services.emit(TodosChanged(output.todos))
+        return ToolFinished(call, result, output.structured, duration_ms=took, patch=output.patch, notes=output.notes)
 
     def _change_mode(self, mode: str) -> None:
         """Apply the mode that a tool sets: only to enter or leave plan mode, and not if the host's answer has changed
@@ -313,6 +407,13 @@ def _combined(decision: Decision, hooked: Decision | None) -> Decision:
     if hooked.verdict == "allow" and (decision.verdict == "allow" or decision.reason_type == "rule"):
         return decision
     return hooked
+
+
+def with_rules(decision: Decision, exact: Callable[[], Json]) -> Decision:
+    """The decision with a rule among its suggestions: without one, that for the very same call."""
+    if any(update["type"] == "addRules" for update in decision.suggestions):
+        return decision
+    return replace(decision, suggestions=(*decision.suggestions, exact()))
 
 
 def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:

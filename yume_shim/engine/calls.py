@@ -7,20 +7,20 @@ import threading
 from yume_shim.engine.call_pipeline import CallPipeline, failed_result
 from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
-from yume_shim.types.errors import Cancelled, HostStopped
-from yume_shim.types.events import Denial, ToolFinished, ToolStarted
+from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
+from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolQueued, ToolStarted
 from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from yume_shim.engine.call_pipeline import JudgedCall
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.events import InterruptReason
     from yume_shim.types.models import Stop
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
 
 JOIN_SECONDS = 5.0
 """How long a stopped side-by-side call may take to give up its thread."""
@@ -33,11 +33,19 @@ class CallRunner:
     them starts extends `denials` in one step."""
 
     def __init__(
-        self, services: EngineServices, cancel: Cancel, spawn: Spawn | None = None, *, asker: str = CLAUDE
+        self,
+        services: EngineServices,
+        cancel: Cancel,
+        spawn: Spawn | None = None,
+        launch: Launch | None = None,
+        *,
+        asker: str = CLAUDE,
+        used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
     ) -> None:
-        """`asker`: who asks for permissions, as the messages about them say."""
+        """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
+        that a call has used."""
         self._services, self._cancel = services, cancel
-        self._pipeline = CallPipeline(services, cancel, spawn, asker=asker)
+        self._pipeline = CallPipeline(services, cancel, spawn, launch, asker=asker, used=used)
         self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()
@@ -49,6 +57,14 @@ class CallRunner:
         `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
         the caller then closes the calls that have no result."""
         rest = list(calls)
+        if self._services.settings.host.details:
+            for call in rest[1:]:
+                self._services.emit(ToolQueued(call))
+        if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
+            self._run_calls(rest[:-1], done)
+            self._start(rest[-1])
+            self._finish(failed_result(rest[-1], ToolFailed(rest[-1].stopped)), done)
+            return
         cut = self.repeats.cut(rest, stop)
         if cut is not None:
             self._run_calls(rest[:-1], done)
@@ -75,10 +91,23 @@ class CallRunner:
         """Why hooks end the turn; None = they do not."""
         return self._pipeline.stopped
 
+    @property
+    def deferred(self) -> ToolCall | None:
+        """The call that a hook has left to the host."""
+        return self._pipeline.deferred
+
+    def batch_ended(self, done: list[ToolFinished]) -> None:
+        """All calls of an answer have their results. Raises Cancelled."""
+        self._pipeline.batch_ended(done)
+
     def take_notes(self) -> list[str]:
-        """Remove and return the notes that hooks added for the model."""
+        """Remove and return the notes that hooks added for the model, and the instructions about files that were
+        used."""
         notes, self._pipeline.notes = self._pipeline.notes, []
-        return notes
+        instructions, self._pipeline.instructions = self._pipeline.instructions, []
+        for text in instructions:
+            self._services.emit(NoteAdded(text, counts=False, hidden=True))
+        return notes + instructions
 
     def close_stopped(self, call: ToolCall, done: list[ToolFinished], reason: InterruptReason) -> None:
         """Close a call that an interrupt kept from running or from finishing."""
@@ -102,9 +131,11 @@ class CallRunner:
     def _add(self, finished: ToolFinished, done: list[ToolFinished]) -> None:
         self._services.emit(finished)
         done.append(finished)
+        for note in finished.notes:
+            self._services.emit(NoteAdded(note, counts=False))
 
     def _deny(self, call: ToolCall) -> None:
-        self.denials.append(Denial(call.name, call.id, call.input))
+        self.denials.append(Denial(call.name, call.id, self._pipeline.shown_input(call)))
 
     def _run_single(self, call: ToolCall, judged: JudgedCall | None, done: list[ToolFinished]) -> None:
         self._start(call)

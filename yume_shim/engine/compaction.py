@@ -119,6 +119,8 @@ class Compactor:
             (0, *conversation.trimming.caps[summary.cut :])
         )  # the summary has no results to trim
         conversation.reasoning_stale_before = len(conversation.history)
+        if conversation.memory is not None:
+            conversation.memory.forget_later()
         added = size_of((summary.message,))
         conversation.dropped_tokens += max(0, summary.gone - added)
         after = max(summary.before - summary.gone + added, size_of(conversation.history))
@@ -200,7 +202,7 @@ class Compactor:
 
     def _book(self, usage: Usage) -> None:
         if usage != Usage():
-            self._conversation.tally.add(self.spec, usage)
+            self._conversation.tally.add(self.spec, usage, self._services.agent_id, self._services.agent_type)
 
     def _emit(self, event: Event) -> str:
         """Pass on retries and notices only: the host does not see the answer."""

@@ -17,8 +17,13 @@ _COLOURS = {"system": "promptBorder", "tools": "inactive", "memory": "claude", "
 def context_usage(conversation: Conversation) -> dict[str, Any]:
     """Figures by part. What the provider counted last is the total; the parts are estimates."""
     services, spec = conversation.services, conversation.models.current()
-    offer = services.toolbox.offer(spec, services.settings.env)
+    offer = services.toolbox.offer(services.learned(spec), services.settings.env)
     tools = services.toolbox.specs() if offer is None else offer.specs
+    if conversation.small:
+        from yume_shim.engine.instructions import offered
+
+        tools = offered(services, tools, small=True)
+    files = () if conversation.memory is None else tuple(conversation.memory.files)
     history = tuple(conversation.history)  # the session's thread may add to it meanwhile
     figures = {
         "system": ("System prompt", frame_size(conversation.system, ())),
@@ -50,7 +55,7 @@ def context_usage(conversation: Conversation) -> dict[str, Any]:
         "percentage": round(100 * total / spec.window),
         "gridRows": [],
         "model": spec.id,
-        "memoryFiles": [],
+        "memoryFiles": [{"path": file.path, "type": file.kind, "tokens": file.tokens} for file in files],
         "mcpTools": [],
         "agents": [],
         "isAutoCompactEnabled": settings.history.auto_compact,

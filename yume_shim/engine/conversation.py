@@ -10,23 +10,26 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.context.estimate import Measured
+from yume_shim.context.estimate import Measured, frame_size
 from yume_shim.context.result_trimming import TrimPlan
 from yume_shim.engine.budget import Budget
 from yume_shim.engine.host_options import HostOptions
 from yume_shim.engine.model_choice import ModelChoice
 from yume_shim.engine.tally import Tally
 from yume_shim.types.blocks import ToolCall
-from yume_shim.types.folders import claude_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from yume_shim.context.memory import Memory
+    from yume_shim.engine.instructions import Instructions
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Message
     from yume_shim.types.events import ModelUsage
-    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.memory import MemoryFile
+    from yume_shim.types.models import ModelSpec, ToolSpec
+    from yume_shim.types.ports import Cancel
 
 
 class Conversation:
@@ -39,18 +42,41 @@ class Conversation:
         session_id: str,
         fallback: Callable[[str], ModelSpec] | None = None,
         parent: Conversation | None = None,
+        chain: tuple[str, ...] | None = None,
     ) -> None:
-        """`parent` is set for a child: it has its own history and shares the parent's tally and budget."""
+        """`parent` is set for a child: it has its own history and shares the parent's tally and budget. `chain`: the
+        models that take over; None = those of the settings."""
         self.services = services
         self.session_id = session_id
-        self.models = ModelChoice(services, spec, fallback)
+        self.models = ModelChoice(services, spec, fallback, chain)
         self.options = HostOptions(services.settings)
         self._parent = parent
         self._reset()
-        self._prepared = False
+        self._instructions: Instructions | None = None
+        self._frame: tuple[object, tuple[int, int, int]] | None = None
+        self._reported = False
+        """Hooks know which instructions were loaded."""
         self._preparing = threading.Lock()
-        self.system: tuple[str, ...] = ()
-        self.preamble = ""
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """The system prompt; () before `prepare`."""
+        return () if self._instructions is None else self._instructions.system
+
+    @property
+    def preamble(self) -> str:
+        """What stands before the first message; "" before `prepare`."""
+        return "" if self._instructions is None else self._instructions.preamble
+
+    @property
+    def memory(self) -> Memory | None:
+        """The standing instructions; None if there are none to be read."""
+        return None if self._instructions is None else self._instructions.memory
+
+    @property
+    def small(self) -> bool:
+        """The model gets the short prompt and few tools."""
+        return self._instructions is not None and self._instructions.small
 
     def _reset(self) -> None:
         """The state of a conversation without messages."""
@@ -72,6 +98,8 @@ class Conversation:
         self.beginning: object = None
         """System prompt, memory note and tools of the last request."""
         self.dropped_tokens = 0
+        self.pending_notes: tuple[str, ...] = ()
+        """Texts of hooks for the model that go up with the next prompt."""
         self.notices_given: set[str] = set()
         """Notices that are sent only once, and have been."""
 
@@ -91,29 +119,62 @@ class Conversation:
         """Build system prompt and memory note once, before the first request; after that they stay as they are, so that
         the provider's prompt cache holds."""
         with self._preparing:  # the reader's thread: a host may ask how full the context is before the first turn
-            if not self._prepared:
-                self._prepare()
-                self._prepared = True
+            if self._instructions is None:
+                from yume_shim.engine.instructions import build_instructions
 
-    def _prepare(self) -> None:
-        from yume_shim.context.environment import facts
-        from yume_shim.context.memory_files import load_memory
-        from yume_shim.context.system_prompt import build_system
+                self._instructions = build_instructions(self.services, self.options.get(), self.models.current())
 
-        settings, options = self.services.settings, self.options.get()
+    def suit(self, spec: ModelSpec) -> bool:
+        """Rebuild the system prompt if this model is of another size than the one it was built for; True if so."""
+        if self._instructions is None:
+            return False
+        from yume_shim.engine.instructions import resized, wants_small
 
-        def warn(text: str) -> None:
-            self.services.log("warning", text)
+        small = wants_small(self.services, spec)
+        if small is self._instructions.small:
+            return False
+        with self._preparing:
+            self._instructions = resized(self._instructions, self.services, self.options.get(), small=small)
+        return True
 
-        surroundings = facts(settings.cwd, self.services.clock.now(), settings.env, warn)
-        tools = self.services.toolbox.specs()
-        self.system = build_system(surroundings, tools, options.system_prompt, options.append_system_prompt)
-        if settings.instructions.memory:
-            hidden, folder = self.services.gate.hides, claude_folder(settings.env)
-            self.preamble = load_memory(settings.cwd, folder, settings.setting_sources, hidden=hidden, warn=warn)
+    def report_instructions(self, cancel: Cancel) -> None:
+        """Tell hooks, once, which instructions were loaded at the start. Called on the loop's thread."""
+        memory = self.memory
+        if memory is not None and not self._reported:
+            self._reported = True
+            self._tell_hooks(memory.files, cancel)
+
+    def _tell_hooks(self, files: Iterable[MemoryFile], cancel: Cancel) -> None:
+        hooks = self.services.hooks()
+        if hooks is not None:
+            for file in tuple(files):
+                hooks.instructions_loaded(file, cancel)
+
+    def frame_sizes(self, tools: tuple[ToolSpec, ...]) -> tuple[int, int, int]:
+        """Estimated tokens of system prompt, these tools and preamble; kept until one of them changes."""
+        key = (self.system, tools, self.preamble)
+        if self._frame is None or self._frame[0] != key:
+            from yume_shim.types.token_estimate import by_characters
+
+            sizes = (frame_size(self.system, ()), frame_size((), tools), by_characters(self.preamble))
+            self._frame = (key, sizes)
+        return self._frame[1]
+
+    def instructions_for(self, path: str, cancel: Cancel) -> tuple[str, ...]:
+        """Instructions for a file that a tool has used, which the model has not read yet. Called on the threads of
+        calls."""
+        memory = self.memory
+        files = () if memory is None else memory.below(path)
+        if not files:
+            return ()
+        from yume_shim.context.memory import later_note
+
+        self._tell_hooks(files, cancel)
+        return tuple(map(later_note, files))
 
     def clear(self, session_id: str) -> None:
         """Forget everything and continue under a new id."""
+        self._reported = False
         self.session_id = session_id
         self._reset()
-        self._prepared = False
+        self._instructions = None

@@ -43,9 +43,10 @@ class HookSeams:
         notes, hooks = self.begin(cancel), self._get()
         if hooks is None:
             return PromptVerdict()
-        text = "\n".join(block.text for prompt in prompts for block in prompt.blocks if isinstance(block, Text))
+        text = "\n".join(text for prompt in prompts for text in _texts(prompt))
         verdict = hooks.prompt(text, cancel)
-        return replace(verdict, notes=(*notes, *verdict.notes))
+        left, self._conversation.pending_notes = self._conversation.pending_notes, ()
+        return replace(verdict, notes=(*notes, *left, *verdict.notes))
 
     def end(self) -> None:
         """Run the hooks of the session's end, if it has begun, for a limited time."""
@@ -58,3 +59,10 @@ class HookSeams:
         timer.start()
         hooks.session_ended("other", limit)
         timer.cancel()
+
+
+def _texts(prompt: UserInput) -> list[str]:
+    """What hooks read of a prompt: of a notice about a task, its text without the mark for the model."""
+    if prompt.origin is not None and isinstance(prompt.content, str):
+        return [prompt.content]
+    return [block.text for block in prompt.blocks if isinstance(block, Text)]

@@ -1,4 +1,4 @@
-"""What the host may change by control request for later requests: prompts, output schema, thinking budget.
+"""What the host may change by control request for later requests: prompts, style, output schema, reasoning.
 
 Threads: the stdin reader's thread sets them, the session's thread reads them; the lock is here.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from yume_shim.types.effort import Effort
     from yume_shim.types.settings import Settings
 
 
@@ -26,6 +27,13 @@ class Options:
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that answers must fit; None = free text."""
     thinking_budget: int | None = None
+    output_style: str = "default"
+    exclude_dynamic: bool = False
+    """Facts about the machine are not in the system prompt."""
+    keeps_facts: bool = False
+    """A system prompt of an agent is followed by what every model is told about its surroundings."""
+    effort: Effort | None = None
+    """None = the model's own."""
 
 
 class HostOptions:
@@ -38,6 +46,9 @@ class HostOptions:
             settings.instructions.append_system_prompt,
             settings.instructions.json_schema,
             settings.model.thinking_budget,
+            settings.instructions.output_style,
+            settings.instructions.exclude_dynamic,
+            effort=settings.model.effort,
         )
 
     def get(self) -> Options:

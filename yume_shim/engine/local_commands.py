@@ -1,5 +1,6 @@
-"""Slash commands that this program runs itself: `/compact [instructions]` and `/clear`. Any other goes to the model as
-text. Each ends as a turn does, with one TurnEnded, but the model's figures in it are zero."""
+"""Runs slash commands that are not sent to the model: `/compact [instructions]`, `/clear`, those that this program
+answers itself, and skills that run as a child. Each ends as a turn does, with one TurnEnded, but the model's figures in
+it are zero."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.compaction import CompactionFailed
 from yume_shim.engine.model_client import Stopped
 from yume_shim.engine.requests import Requests
+from yume_shim.engine.slash_commands import ONLY_FOR_MODEL, ask_hooks
 from yume_shim.types.blocks import Message, Text
+from yume_shim.types.children import FORKED_COMMAND, ChildRequest
+from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
     Interrupted,
@@ -20,54 +24,39 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import interrupt_marker
-from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal
 
     from yume_shim.engine.compaction import Summary
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.slash_commands import LocalCommand
     from yume_shim.types.commands import UserInput
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import InterruptReason, Outcome, SessionInfo
+    from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Cancel
+    from yume_shim.types.prompt_files import PromptFile
 
 NOTHING_TO_COMPACT = "No messages to compact"
-
-
-@value
-class LocalCommand:
-    """A command that was recognised."""
-
-    name: Literal["compact", "clear"]
-    arguments: str = ""
-
-
-def local_command(prompt: UserInput) -> LocalCommand | None:
-    """The command in a prompt; None if the prompt goes to the model."""
-    if len(prompt.blocks) != 1 or not isinstance(prompt.blocks[0], Text) or not prompt.should_query:
-        return None
-    text = prompt.blocks[0].text.strip()
-    if not text.startswith("/"):
-        return None
-    name, _, arguments = text[1:].partition(" ")
-    match name:
-        case "compact" | "clear":
-            return LocalCommand(name, arguments.strip())
-        case _:
-            return None
 
 
 class LocalCommands:
     """Runs local commands for one session, on the session's thread."""
 
     def __init__(
-        self, services: EngineServices, conversation: Conversation, describe: Callable[[], SessionInfo]
+        self,
+        services: EngineServices,
+        conversation: Conversation,
+        describe: Callable[[], SessionInfo],
+        use_model: Callable[[str], ModelSpec],
+        model_of: Callable[[PromptFile], ModelSpec | None],
     ) -> None:
+        """`use_model` changes the session's model; `model_of` returns the one that a file names."""
         self._services, self._conversation, self._describe = services, conversation, describe
+        self._use_model, self._model_of = use_model, model_of
 
     def run(
         self, command: LocalCommand, prompt: UserInput, cancel: Cancel, reason: Callable[[], InterruptReason]
@@ -77,18 +66,22 @@ class LocalCommands:
         uuids = (prompt.uuid,) if prompt.uuid else ()
         outcome: Outcome = "success"
         failure: Failure | None = None
-        api_seconds = 0.0
-        if command.name == "clear":
-            self.clear()
-            self._start(prompt, uuids)
-        else:
-            requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
-            outcome, failure = self._compact(requests, command.arguments, prompt, uuids, reason)
-            api_seconds = requests.compaction_seconds
+        api_seconds, text = 0.0, ""
+        match command.kind:
+            case "clear":
+                self.clear()
+                self._start(prompt, uuids)
+            case "compact":
+                requests = Requests(self._services, self._conversation, self._conversation.models.current(), cancel)
+                outcome, failure = self._compact(requests, command.arguments, prompt, uuids, reason)
+                api_seconds = requests.compaction_seconds
+            case _:
+                self._start(prompt, uuids)
+                text, outcome = self._answer(command, cancel, reason)
         tally = self._conversation.tally
         ended = TurnEnded(
             outcome=outcome,
-            text="",
+            text=text,
             num_turns=0,
             duration_ms=round((self._services.clock.monotonic() - begun) * 1000),
             duration_api_ms=round(api_seconds * 1000),
@@ -100,6 +93,18 @@ class LocalCommands:
             user_uuids=uuids,
             info=self._describe(),
             local_command=command.name,
+        )
+        self._services.emit(ended)
+        return ended
+
+    def refuse(self, name: str, arguments: str, prompt: UserInput, text: str) -> TurnEnded:
+        """End the turn of a command that could not be made into a prompt: the text says why."""
+        uuids = (prompt.uuid,) if prompt.uuid else ()
+        self._start(prompt, uuids)
+        self._services.emit(LocalCommandDone(name, text, arguments=arguments, answers=True))
+        total = self._conversation.tally.total_usd()
+        ended = TurnEnded(
+            "success", text, 0, 0, 0, Usage(), total, user_uuids=uuids, info=self._describe(), local_command=name
         )
         self._services.emit(ended)
         return ended
@@ -131,6 +136,50 @@ class LocalCommands:
         return True
 
     # ------------------------------------------------------------ steps
+
+    def _answer(
+        self, command: LocalCommand, cancel: Cancel, reason: Callable[[], InterruptReason]
+    ) -> tuple[str, Outcome]:
+        """Show what the command answers; returns it."""
+        outcome: Outcome = "success"
+        if command.kind == "fork" and command.file is not None:
+            try:
+                text = self._run_child(command.file, command.arguments, cancel)
+            except ToolFailed as failed:
+                text = failed.message
+            except (Cancelled, HostStopped):
+                self._services.emit(Interrupted(reason(), "tools"))
+                return "", "cancelled"
+        elif command.file is not None:
+            text = ONLY_FOR_MODEL.format(name=command.name)
+        else:
+            from yume_shim.engine.local_answers import LocalAnswers
+
+            answers = LocalAnswers(self._conversation, self._describe, self._use_model)
+            text = answers.answer(command.name, command.arguments)
+        self._services.emit(LocalCommandDone(command.name, text, arguments=command.arguments, answers=True))
+        return text, outcome
+
+    def _run_child(self, file: PromptFile, arguments: str, cancel: Cancel) -> str:
+        """A skill that runs as a child with its own history: its last answer."""
+        from yume_shim.engine.children import Children
+        from yume_shim.engine.command_expansion import expand
+
+        self._conversation.prepare()
+        notes = ask_hooks(self._services, "slash_command", file.name, arguments, cancel)
+        request = ChildRequest(
+            expand(self._services, file, arguments, cancel),
+            agent_type=file.agent or "general-purpose",
+            description=file.description or f"/{file.name}",
+            model=self._model_of(file),
+            notes=notes,
+        )
+        spec, call_id = self._conversation.models.refined(cancel), f"{FORKED_COMMAND}{file.name}"
+        result = Children(self._services, self._conversation, spec, 0, []).run(request, call_id, cancel)
+        if result.outcome != "success":
+            why = result.failure.message if result.failure is not None else result.outcome
+            raise ToolFailed(f"/{file.name} failed: {why}")
+        return result.text
 
     def _compact(
         self,

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from yume_shim.engine.calls import CallRunner
+    from yume_shim.engine.children import Children
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.model_client import ModelAnswer
     from yume_shim.engine.services import EngineServices
     from yume_shim.engine.structured import StructuredOutput
     from yume_shim.types.blocks import AssistantBlock, Block
     from yume_shim.types.calls import StopVerdict
-    from yume_shim.types.children import ChildRequest, ChildResult
+    from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
     from yume_shim.types.models import Request, Stop
@@ -78,7 +79,7 @@ class Loop:
         interrupted: Callable[[Phase], str],
         reason: Callable[[], InterruptReason] = lambda: "user",
         max_turns: int | None = None,
-        inject: Callable[[], Sequence[UserInput]] | None = None,
+        inject: Callable[[bool], Sequence[UserInput]] | None = None,
         depth: int = 0,
     ) -> None:
         """`reason` says why the cancel signal was set. `depth` is 0 for a prompt, 1 for its children, and so on."""
@@ -108,6 +109,8 @@ class Loop:
         self.tool_calls = 0
         self.usage = Usage()
         self.stop_reason: str | None = None
+        self.deferred: ToolCall | None = None
+        """The call that a hook has left to the host."""
 
     # ------------------------------------------------------------ what the caller reads afterwards
 
@@ -199,17 +202,26 @@ class Loop:
                 self._structured.nudged = True
                 self._requests.forced_tool = self._structured.spec.name
                 self._note(self._structured.nudge)
+            elif late := self._late_prompts():
+                self._feed_back([], late)
             elif (stop := self._ask_stop_hooks(sent_back)) is not None and stop.feedback:
                 sent_back += 1
-                self._note(stop.feedback)
+                self._note(stop.feedback, counts=stop.counts)
             else:
                 self._warn_about(answer)
-                return LoopEnd("stop_prevented" if stop is not None and stop.prevented else "success")
+                prevented = stop is not None and stop.prevented and not self._depth  # a child ends as any other
+                return LoopEnd("stop_prevented" if prevented else "success")
+
+    def _late_prompts(self) -> Sequence[UserInput]:
+        """Prompts that the host sent to join this turn, and that the model has not read although it has finished."""
+        if self._inject is None or (self._max_turns and self.requests >= self._max_turns):
+            return ()
+        return self._inject(True)
 
     def _ask_stop_hooks(self, sent_back: int) -> StopVerdict | None:
-        """What hooks say to the end of this turn; None if they are not asked (any more)."""
+        """What hooks say to the end of this turn or child; None if they are not asked (any more)."""
         hooks = self._services.hooks()
-        if hooks is None or self._depth or sent_back >= MAX_SENT_BACK:
+        if hooks is None or sent_back >= MAX_SENT_BACK:
             return None
         return hooks.stopping(self.text, self._cancel, active=sent_back > 0)
 
@@ -223,6 +235,8 @@ class Loop:
         self.stop_reason = answer.stop_reason or self.stop_reason
         self._remember(answer.blocks)
         self._requests.learn(answer.usage)
+        if self._services.settings.host.details:
+            self._requests.report_context()
         self._answer.add(answer.blocks)
         return answer
 
@@ -232,7 +246,7 @@ class Loop:
             try:
                 return self._client.ask(request, "" if self._open_note is None else self._answer.shown)
             except GaveUp as gave_up:
-                again = self._requests.after_overflow(gave_up.failure) or self._fall_back(gave_up)
+                again = self._requests.after_refusal(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
                     failure = self._requests.explained(gave_up.failure)
                     raise GaveUp(failure, shown=gave_up.shown, blocks=gave_up.blocks) from None
@@ -261,10 +275,12 @@ class Loop:
         if self._runner is None:
             from yume_shim.engine.calls import CallRunner
 
-            spawn = self._start_child if self._services.open_child is not None else None
             claude = self._services.settings.host.output_format != "flat" and "claude" in self._spec.id.lower()
             asker = CLAUDE if claude else "The model"
-            self._runner = CallRunner(self._services, self._cancel, spawn, asker=asker)
+            starts = self._services.open_child is not None
+            spawn, launch = (self._start_child, self._launch_child) if starts else (None, None)
+            used = self._conversation.instructions_for
+            self._runner = CallRunner(self._services, self._cancel, spawn, launch, asker=asker, used=used)
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:
@@ -281,6 +297,10 @@ class Loop:
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        self.deferred = self._call_runner.deferred
+        if self.deferred is not None:
+            self.stop_reason = "tool_deferred"
+            return LoopEnd("tool_deferred")
         if self._call_runner.stopped is not None:
             return LoopEnd("hook_stopped", self._call_runner.stopped)
         if self._call_runner.repeats.reason:
@@ -294,6 +314,7 @@ class Loop:
         done: list[ToolFinished] = []
         try:
             self._call_runner.run_all(calls, done, stop)
+            self._call_runner.batch_ended(done)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}
             for call in calls:
@@ -301,33 +322,34 @@ class Loop:
                     self._call_runner.close_stopped(call, done, self._reason())
             self._feed_back(done, ())
             raise
-        self._feed_back(done, self._inject() if self._inject is not None else ())
+        self._feed_back(done, self._inject(False) if self._inject is not None else ())
 
     def _feed_back(self, done: list[ToolFinished], injected: Sequence[UserInput]) -> None:
         blocks: list[Block] = [entry.result for entry in done]
+        texts = [Text(note) for entry in done for note in entry.notes]
+        blocks += texts
         blocks += [Text(note) for note in self._call_runner.take_notes()] if done else []
         for prompt in injected:
             blocks.extend(prompt.blocks)
-            self._call_runner.repeats.start_over()
-        self._fed_back += len(done)
+            if self._runner is not None:
+                self._runner.repeats.start_over()
+        self._fed_back += len(done) + len(texts)
         self.tool_calls += len(done)
         if blocks:
             self._conversation.history.append(Message("user", tuple(blocks)))
 
     def _start_child(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult:
         """Implements `types.ports.Spawn` for the tools of this loop."""
-        from yume_shim.engine.children import run_child
+        return self._children().run(request, call_id, cancel)
 
-        return run_child(
-            self._services,
-            self._conversation,
-            request,
-            call_id,
-            cancel,
-            spec=self._spec,
-            depth=self._depth + 1,
-            denials=self._call_runner.denials,
-        )
+    def _launch_child(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched:
+        """Implements `types.ports.Launch`."""
+        return self._children().launch(request, call_id, cancel)
+
+    def _children(self) -> Children:
+        from yume_shim.engine.children import Children
+
+        return Children(self._services, self._conversation, self._spec, self._depth, self._call_runner.denials)
 
     def _close_unrun(self, calls: list[ToolCall]) -> None:
         """Add results for calls that a limit kept from running, to the history only: they were never started."""
@@ -342,11 +364,11 @@ class Loop:
         first."""
         return answer.stop == "length" or (answer.stop == "window" and self._requests.after_full_window())
 
-    def _note(self, text: str) -> None:
-        self._fed_back += 1
+    def _note(self, text: str, *, counts: bool = True) -> None:
+        self._fed_back += counts
         self._open_note = Message("user", (Text(text),))
         self._conversation.history.append(self._open_note)
-        self._services.emit(NoteAdded(text))
+        self._services.emit(NoteAdded(text, counts=counts))
 
     def _drop_open_note(self) -> None:
         """Remove a note that the model did not answer: it must not stand before the user's next prompt. (A transcript
@@ -360,13 +382,19 @@ class Loop:
         if usage == Usage():
             return
         self.usage = self.usage + usage
-        self._conversation.tally.add(self._spec, usage)
+        self._conversation.tally.add(self._spec, usage, self._services.agent_id, self._services.agent_type)
         self._conversation.budget.warn()
 
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
         if blocks:
             self._open_note = None
-            self._conversation.history.append(Message("assistant", blocks, self._spec.origin))
+            named = tuple(self._with_real_name(block) if isinstance(block, ToolCall) else block for block in blocks)
+            self._conversation.history.append(Message("assistant", named, self._spec.origin))
+
+    def _with_real_name(self, call: ToolCall) -> ToolCall:
+        """A call by an alias, under the name that the model is offered: it reads its own calls again."""
+        spec = self._services.toolbox.find(call.name)
+        return call if spec is None or spec.name == call.name else replace(call, name=spec.name)
 
     def _warn_about(self, answer: ModelAnswer) -> None:
         match answer.stop:

@@ -24,12 +24,19 @@ class ModelChoice:
     """The current model and its fallback chain. Each fallback is used up when it takes over."""
 
     def __init__(
-        self, services: EngineServices, spec: ModelSpec, fallback: Callable[[str], ModelSpec] | None = None
+        self,
+        services: EngineServices,
+        spec: ModelSpec,
+        fallback: Callable[[str], ModelSpec] | None = None,
+        chain: tuple[str, ...] | None = None,
     ) -> None:
-        self._services, self._fallback = services, fallback
+        """`chain`: the names of the models that take over; None = those of the settings."""
+        self._services, self.fallback, self._own_chain = services, fallback, chain
         self._lock = threading.Lock()
         self._spec = spec
         self._chain = self._names()
+        self._chosen = 0
+        """How often the host has chosen."""
 
     def current(self) -> ModelSpec:
         """The model of the next turn."""
@@ -40,6 +47,19 @@ class ModelChoice:
         """Switch to the model that the host chose; the whole fallback chain is available again."""
         with self._lock:
             self._spec, self._chain = spec, self._names()
+            self._chosen += 1
+
+    def lend(self, spec: ModelSpec) -> Callable[[], None]:
+        """Use a model for one turn; the returned function ends that, unless the host has chosen another meanwhile."""
+        with self._lock:
+            before, chosen, self._spec = self._spec, self._chosen, spec
+
+        def give_back() -> None:
+            with self._lock:
+                if self._chosen == chosen:
+                    self._spec = before
+
+        return give_back
 
     def refined(self, cancel: Cancel) -> ModelSpec:
         """The current model with the limits that its endpoint reports."""
@@ -63,6 +83,8 @@ class ModelChoice:
         return self._next(now, use=True)
 
     def _names(self) -> list[str]:
+        if self._own_chain is not None:
+            return list(self._own_chain)
         return self._services.settings.model.fallback.replace(",", " ").split()
 
     def _next(self, now: ModelSpec, *, use: bool) -> ModelSpec | None:
@@ -70,9 +92,9 @@ class ModelChoice:
         done outside the lock."""
         with self._lock:
             chain = self._chain
-        while chain and self._fallback is not None:
+        while chain and self.fallback is not None:
             try:
-                spec = self._fallback(chain[0])
+                spec = self.fallback(chain[0])
             except BadInvocation as error:
                 self._services.log("warning", f"fallback model {chain[0]}: {error.message}")
             else:

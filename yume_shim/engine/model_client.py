@@ -9,6 +9,7 @@ from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
     BlockStarted,
+    LimitsReported,
     Notice,
     PartialKept,
     ResponseDropped,
@@ -23,7 +24,7 @@ from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Literal
 
     from yume_shim.engine.services import EngineServices
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import AssistantBlock
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Request, Stop
-    from yume_shim.types.ports import Cancel, Emit
+    from yume_shim.types.ports import Cancel, Emit, StreamWatcher
 
     OnCut = Literal["continue", "restart"]
 
@@ -184,7 +185,10 @@ class ModelClient:
         attempt = Attempt(_joiner(shown) if shown else None)
         begun = self._services.clock.monotonic()
         try:
-            for event in self._services.provider_for(request.model).stream(request, self._cancel):
+            stream = self._services.provider_for(request.model).stream(request, self._cancel)
+            if self._services.watch is not None:
+                stream = self._watched(stream, self._services.watch, attempt)
+            for event in stream:
                 self._on_event(event, attempt, request)
         except BadInvocation as error:  # a provider that cannot be set up at all
             attempt.failure = Failure(error.kind, error.message)
@@ -195,6 +199,13 @@ class ModelClient:
         if attempt.ended is None and not attempt.usage_given and (attempt.started or attempt.usage != Usage()):
             attempt.usage = _at_least(attempt.usage, _estimated(request, attempt))
         return attempt
+
+    def _watched(
+        self, stream: Iterator[ModelEvent], make: Callable[[Cancel], StreamWatcher], attempt: Attempt
+    ) -> Iterator[ModelEvent]:
+        from yume_shim.engine.early_stop import watched
+
+        return watched(stream, lambda: make(self._cancel), attempt)
 
     def _without_keys(self, failure: Failure) -> Failure:
         """Redact the failure: servers quote the key that they refuse, and failures are shown, stored and sent to
@@ -236,13 +247,14 @@ class ModelClient:
                 if isinstance(block, ToolCall):
                     fix = request.model.endpoint.quirks.fix_arguments and not request.model.is_claude
                     block = replace(block, id=attempt.renamed or block.id)
-                    block = self._services.toolbox.complete(block, fix_arguments=fix)
+                    if not block.stopped:
+                        block = self._services.toolbox.complete(block, fix_arguments=fix)
                     self._used_ids.add(block.id)
                 attempt.blocks.append(block)
                 emit(BlockEnded(index, block))
             case ResponseEnded():
                 if not event.usage_given:
-                    event = replace(event, usage=_estimated(request, attempt))
+                    event = replace(event, usage=_at_least(attempt.usage, _estimated(request, attempt)))
                 attempt.ended = event
                 self._lost = self._lost + event.lost
                 emit(event)
@@ -251,7 +263,7 @@ class ModelClient:
                 self._lost = self._lost + lost
                 if usage != Usage():
                     attempt.usage, attempt.usage_given = usage, given
-            case Notice():
+            case Notice() | LimitsReported():
                 emit(event)
 
     def _joined(self, block: Text, index: int, attempt: Attempt) -> Text:

@@ -1,4 +1,4 @@
-"""Slash commands that a source of tools offers, such as the prompts of MCP servers: their text for the model."""
+"""Recognises slash commands in prompts; loads what knows them with the first prompt that begins with a slash."""
 
 from __future__ import annotations
 
@@ -6,27 +6,50 @@ from yume_shim.types.blocks import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
+    from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
+    from yume_shim.engine.slash_commands import Expansion, LocalCommand, SlashCommands
     from yume_shim.types.commands import UserInput
+    from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Cancel
+    from yume_shim.types.prompt_files import PromptFile
 
 
-def command_texts(services: EngineServices, prompts: Sequence[UserInput], cancel: Cancel) -> tuple[str, ...]:
-    """What the commands in these prompts add for the model; raises ToolFailed or Cancelled."""
-    found: list[str] = []
-    for prompt in prompts:
-        name, arguments = split_command(prompt)
-        text = services.expand(name, arguments, cancel) if name and services.expand is not None else None
-        found += [] if text is None else [text]
-    return tuple(found)
+class PromptCommands:
+    """For one session. On the session's thread."""
 
+    def __init__(
+        self, services: EngineServices, conversation: Conversation, resolve: Callable[[str], ModelSpec]
+    ) -> None:
+        self._services, self._conversation, self._resolve = services, conversation, resolve
+        self._loaded: SlashCommands | None = None
 
-def split_command(prompt: UserInput) -> tuple[str, str]:
-    """Name and arguments of the command in a prompt; two empty texts if it has none."""
-    first = prompt.blocks[0] if len(prompt.blocks) == 1 and prompt.should_query else None
-    if not isinstance(first, Text) or not first.text.lstrip().startswith("/"):
-        return "", ""
-    words = first.text.strip()[1:].split(None, 1)
-    return (words[0] if words else ""), (words[1] if len(words) > 1 else "")
+    @property
+    def _commands(self) -> SlashCommands:
+        if self._loaded is None:
+            from yume_shim.engine.slash_commands import SlashCommands
+
+            self._loaded = SlashCommands(self._services, self._conversation, self._resolve)
+        return self._loaded
+
+    def local(self, prompt: UserInput) -> LocalCommand | None:
+        """The command, if it is answered here; None if the prompt goes to the model in some form."""
+        return self._commands.local(prompt) if self._may_be(prompt) else None
+
+    def is_plain(self, prompt: UserInput) -> bool:
+        """No command: it may be joined with other prompts."""
+        return not self._may_be(prompt) or not self._commands.knows(prompt)
+
+    def expand(self, prompt: UserInput, cancel: Cancel) -> Expansion | None:
+        """What a command becomes for the model; None for any other prompt. Raises ToolFailed or Cancelled."""
+        return self._commands.expand(prompt, cancel) if self._may_be(prompt) else None
+
+    def model_of(self, file: PromptFile) -> ModelSpec | None:
+        """The model that a command or skill names; None = the session's."""
+        return self._commands.model_of(file)
+
+    def _may_be(self, prompt: UserInput) -> bool:
+        last = prompt.blocks[-1] if prompt.blocks and prompt.should_query else None
+        return self._services.settings.host.slash_commands and isinstance(last, Text) and last.text[:1] == "/"

@@ -8,7 +8,7 @@ from yume_shim.context.estimate import Measured, frame_size, measured, room_for_
 from yume_shim.context.repair import repair
 from yume_shim.context.result_trimming import apply_trim, plan_step
 from yume_shim.types.blocks import Text
-from yume_shim.types.events import Notice
+from yume_shim.types.events import ContextMeasured, Notice
 from yume_shim.types.models import Request
 from yume_shim.types.value import replace
 
@@ -37,6 +37,8 @@ GUESS_SHARE = 0.02
 """Not if less than this part of the limit was estimated, and the rest counted by the provider."""
 MIN_WINDOW = 1_024
 """A refusal that names a smaller window is not believed."""
+MIN_TOOLS = 8
+"""The same for a number of tools: our own must still fit."""
 FRAME_ADVICE = (
     "the system prompt and the tools take about {frame} of {window} tokens: offer fewer tools (--tools), or give the "
     "server a larger context"
@@ -44,6 +46,10 @@ FRAME_ADVICE = (
 DEFERRED = (
     "{deferred} of {total} tools are deferred: {model} is not offered so many at once. It finds them with the tool "
     "ToolSearch."
+)
+SMALL_MODEL = (
+    "{model} has a window of {window} tokens only: it gets a short system prompt and the tools {tools}. "
+    "--prompt-size full gives it everything, --tools names its tools."
 )
 OVERFLOW_SHARE = 0.7
 """A request that was refused as too long is sent again without a summary only if trimming brings it down to this part
@@ -68,6 +74,7 @@ class Requests:
         self._cancel = cancel
         self._compactor: Compactor | None = None
         self.compactions = 0
+        self._sent_tools: tuple[ToolSpec, ...] = ()
         self.forced_tool = ""
         """The one tool that must be called now; "" = the model chooses."""
 
@@ -81,12 +88,20 @@ class Requests:
         self._use(self._services.learned(self._spec))
         return self._request(self._make_room())
 
-    def after_overflow(self, failure: Failure) -> Request | None:
+    def after_refusal(self, failure: Failure) -> Request | None:
+        """The request to send after one was refused for its size; None if nothing can be done. Raises Stopped."""
+        return self._after_overflow(failure) or self._after_tool_limit(failure)
+
+    def _after_overflow(self, failure: Failure) -> Request | None:
         """The request to send after one was refused as too long; None if nothing can be done. Raises Stopped."""
         settings = self._services.settings
         if failure.kind != "context_length":
             return None
+        small = self._conversation.small
         self._learn_limits(failure.limits)
+        if self._conversation.small and not small:  # a short prompt and few tools from now on: that may be enough
+            self._conversation.measured = None
+            return self._request(self._make_room())
         if not settings.history.auto_compact or self._tried == "summary":
             return None
         size = max(self.size(), self._estimate())  # the size we assumed was too low
@@ -97,6 +112,18 @@ class Requests:
                 return self._request(self.size())
         self._tried = "summary"
         return self._request(self.size()) if self._compact(full=True) else None
+
+    def _after_tool_limit(self, failure: Failure) -> Request | None:
+        """The request to send after one was refused for its number of tools: the others are deferred from now on. None
+        if the refusal is about something else, or fewer tools were offered already."""
+        most = 0 if failure.limits is None else failure.limits.max_tools
+        endpoint = self._spec.endpoint
+        if most < MIN_TOOLS or (endpoint.quirks.max_tools and endpoint.quirks.max_tools <= most):
+            return None
+        if len(self._tools()) <= most:
+            return None
+        self._use(replace(self._spec, endpoint=replace(endpoint, quirks=replace(endpoint.quirks, max_tools=most))))
+        return self._request(self._make_room())
 
     def explained(self, failure: Failure) -> Failure:
         """The failure, with advice if system prompt and tools alone fill most of the window that it names."""
@@ -120,6 +147,9 @@ class Requests:
 
     def _use(self, spec: ModelSpec) -> None:
         self._spec = spec
+        self._conversation.suit(spec)
+        if self._conversation.small:
+            self._announce_small()
         if self._compactor is not None:
             self._compactor.spec = spec
 
@@ -132,6 +162,18 @@ class Requests:
         conversation = self._conversation
         self._tried = ""
         conversation.measured = measured(usage, len(conversation.history), self._spec.origin) or conversation.measured
+
+    def report_context(self) -> None:
+        """Say how full the context is now, from what was sent: the toolbox is not asked again."""
+        conversation = self._conversation
+        system, tools, memory = conversation.frame_sizes(self._sent_tools)
+        measured = conversation.measured
+        if measured is not None and self._is_measured():
+            used, estimated = measured.size(conversation.history), False
+        else:
+            used, estimated = system + tools + memory + size_of(self._history()), True
+        rest = max(0, used - system - tools - memory)
+        self._services.emit(ContextMeasured(used, self._window(), system, tools, memory, rest, estimated))
 
     def size(self) -> int:
         """Tokens of the next request: what the provider counted last and what was added since, or all estimated."""
@@ -301,6 +343,7 @@ class Requests:
 
     def _build(self, messages: tuple[Message, ...], max_tokens: int, reasoning_stale_before: int) -> Request:
         settings, conversation = self._services.settings, self._conversation
+        options = conversation.options.get()
         if reasoning_stale_before and self._spec.thinking == BOUND_REASONING:
             from yume_shim.context.stale_reasoning import without_reasoning
 
@@ -314,15 +357,17 @@ class Requests:
         if conversation.preamble and messages:
             first = messages[0]
             messages = (replace(first, blocks=(Text(conversation.preamble), *first.blocks)), *messages[1:])
+        self._sent_tools = self._tools()
+        options = conversation.options.get()
         return Request(
             model=self._spec,
             messages=messages,
             system=conversation.system,
-            tools=self._tools(),
+            tools=self._sent_tools,
             max_tokens=max_tokens,
-            effort=settings.model.effort,
+            effort=options.effort,
             thinking=settings.model.thinking,
-            thinking_budget=conversation.options.get().thinking_budget,
+            thinking_budget=options.thinking_budget,
             thinking_display=settings.model.thinking_display,
             session_id=conversation.session_id,
         )
@@ -356,11 +401,24 @@ class Requests:
     def _tools(self) -> tuple[ToolSpec, ...]:
         toolbox = self._services.toolbox
         offer = toolbox.offer(self._spec, self._services.settings.env)
-        if offer is None:
-            return toolbox.specs()
-        if offer.deferred:
+        if offer is not None and offer.deferred:
             self._announce_deferred(offer)
-        return offer.specs
+        specs = toolbox.specs() if offer is None else offer.specs
+        if not self._conversation.small:
+            return specs
+        from yume_shim.engine.instructions import offered
+
+        return offered(self._services, specs, small=True)
+
+    def _announce_small(self) -> None:
+        """Say once per model that it gets less, unless a person asked for that."""
+        once = f"small_model {self._spec.origin}"
+        if once in self._conversation.notices_given or self._services.settings.instructions.prompt_size != "auto":
+            return
+        self._conversation.notices_given.add(once)
+        names = ", ".join(tool.name for tool in self._tools()) or "none"
+        text = SMALL_MODEL.format(model=self._spec.id, window=self._spec.window, tools=names)
+        self._services.emit(Notice("small_model", text))
 
     def _announce_deferred(self, offer: Offer) -> None:
         """Say once per model that some tools are found by search only."""

@@ -35,9 +35,14 @@ def scrub(output: ToolOutput, secrets: Sequence[str]) -> tuple[ToolOutput, int]:
             blocks.append(block)
         content = tuple(blocks)
     structured, more = _inside(output.structured, secrets, 0)
+    patch = output.patch
+    if patch is not None:
+        hunks, most = _inside(list(patch.hunks), secrets, 0)
+        more = max(more, most)
+        patch = replace(patch, hunks=tuple(hunks))
     if not found and not more:
         return output, 0
-    return replace(output, content=content, structured=structured), max(found, more)
+    return replace(output, content=content, structured=structured, patch=patch), max(found, more)
 
 
 def _inside(value: Any, secrets: Sequence[str], depth: int) -> tuple[Any, int]:

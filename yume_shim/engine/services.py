@@ -6,11 +6,14 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from yume_shim.engine.toolbox import Toolbox
-    from yume_shim.types.children import Child
+    from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.child import Child
     from yume_shim.types.errors import Failure
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import Cost, ModelSpec, Request, Usage
     from yume_shim.types.ports import (
         Asker,
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
         Gate,
         Hooks,
         Ids,
+        PromptFiles,
         Provider,
+        StreamWatcher,
     )
     from yume_shim.types.settings import Settings
 
@@ -45,6 +50,10 @@ def _no_advice(failure: Failure, spec: ModelSpec) -> Failure:
 
 
 def _no_hooks() -> Hooks | None:
+    return None
+
+
+def _no_tasks() -> BackgroundTasks | None:
     return None
 
 
@@ -79,9 +88,30 @@ class EngineServices:
     """A failure that ends a turn, with what the user can do about it."""
     hooks: Callable[[], Hooks | None] = _no_hooks
     """The hooks as they are now: a host may register some later. None = there are none."""
+    preview: Callable[[PreparedCall, Cancel], FilePatch | None] | None = None
+    """What a call would change in a file; None if that is not known. Never raises but Cancelled."""
+    save_rules: Callable[[str, tuple[str, ...]], None] | None = None
+    """Keeps allow rules for the user ("user") or this folder ("project"). Raises OSError."""
+    prompt_files: PromptFiles | None = None
+    """Commands and skills of files; None = there are none."""
+    skill_list: Callable[[int], str] | None = None
+    """The list of skills for a model with this window; None = there are none."""
+    own_hooks: Callable[[Mapping[str, Any], str], Hooks] | None = None
+    """(hooks of a definition, agent type) → all hooks of a child that has some of its own."""
     checkpoints: FileCheckpoints | None = None
-    tasks: BackgroundTasks | None = None
+    tasks: Callable[[], BackgroundTasks | None] = _no_tasks
+    """The tasks of the session; None = there has been none."""
     open_child: Callable[[Child], ChildOutput] | None = None
     """Where the events of a child go; None = this engine starts no children."""
+    watch: Callable[[Cancel], StreamWatcher] | None = None
+    """A watcher for the next answer; None = answers are not watched."""
+    open_tasks: Callable[[], BackgroundTasks] | None = None
+    """The registry of tasks, made for the first one; None = tasks are not reported here."""
     agent_id: str = ""
     """The child that these services belong to; "" = the session itself."""
+    agent_type: str = ""
+    """Its kind."""
+    agent_types: tuple[str, ...] | None = None
+    """The agents that this child may start; None = all."""
+    in_background: bool = False
+    """This child, or one above it, runs in the background."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 
+from yume_shim.engine.adjustable_session import AdjustableSession
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
-from yume_shim.types.blocks import Message, Text
+from yume_shim.engine.prompt_commands import PromptCommands
+from yume_shim.engine.prompt_intake import PromptIntake
+from yume_shim.types.blocks import Message
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
-    ModelChanged,
-    NoteAdded,
-    PromptTaken,
     PromptWithdrawn,
+    SessionEnding,
     SessionInfo,
     StateChanged,
     TurnEnded,
@@ -26,24 +27,26 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Literal
 
     from yume_shim.engine.hook_seams import HookSeams
-    from yume_shim.engine.local_commands import LocalCommand, LocalCommands
+    from yume_shim.engine.local_commands import LocalCommands
     from yume_shim.engine.services import EngineServices
-    from yume_shim.types.blocks import Block
+    from yume_shim.engine.slash_commands import LocalCommand
+    from yume_shim.engine.task_turns import TaskWait
     from yume_shim.types.calls import PromptVerdict
     from yume_shim.types.commands import Command
     from yume_shim.types.events import InterruptReason, ModelUsage
     from yume_shim.types.models import ModelSpec
+    from yume_shim.types.tasks import TaskNotice, TaskOrigin
 
-MAX_KNOWN_UUIDS = 10_000
-"""How many prompt uuids are remembered to recognise a repeated one."""
+MAX_STEERING = 100
+"""Prompts that may wait to join a turn."""
 NO_CHECKPOINTS = "File rewinding is not enabled."
 
 
-class Session:
+class Session(AdjustableSession):
     """Owns the conversation and the queue of commands.
 
     `run` and the private methods after it belong to the session's thread. Every public method before it may be called
@@ -64,16 +67,20 @@ class Session:
         self._resolve = resolve
         self._describe = describe
         self._conversation = Conversation(services, spec, session_id, fallback or resolve)
+        self._intake = PromptIntake(services, self._conversation)
         self._locals: LocalCommands | None = None
+        self._commands = PromptCommands(services, self._conversation, resolve)
         self._inbox = Inbox()
         self._lock = threading.Lock()
         self._cancel: CancelSignal | None = None
         """The stop signal of the work that runs or runs next; None if there is none."""
         self._reason: InterruptReason = "user"
         self._running = False
-        self._known_uuids: dict[str, None] = {}
+        self._steering: list[UserInput] = []
+        """Prompts that are to join the running turn."""
         self._leaving = False
         self._seams: HookSeams | None = None
+        self._task_wait: TaskWait | None = None
         self.last_end: TurnEnded | None = None
         self.compact_failed = False
         """The host's last `compact` failed, and no turn followed it."""
@@ -96,9 +103,20 @@ class Session:
         """The id of the session: `/clear` changes it."""
         return self._conversation.session_id
 
+    @property
+    def leaving(self) -> bool:
+        """Whether the session is being ended before its input has ended."""
+        return self._leaving
+
     def info(self) -> SessionInfo:
         """The session as it is now."""
-        return self._describe(self.spec, self._conversation.session_id)
+        info = self._describe(self.spec, self._conversation.session_id)
+        return replace(info, output_style=self._conversation.options.get().output_style)
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation, for questions beside it (`side_question.py`)."""
+        return self._conversation
 
     def submit(self, command: Command) -> bool:
         """Queue a command; False if the queue is full. A prompt of priority "now" stops what runs."""
@@ -118,14 +136,27 @@ class Session:
         return True
 
     def interrupt(self, reason: InterruptReason) -> bool:
-        """Stop the turn that runs, or the one that is about to start. False if there is none."""
+        """Stop the turn that runs, or the one that is about to start; False if there is none. A user's interrupt also
+        stops the agents in the background, as in the Claude CLI."""
         with self._lock:
             cancel = self._cancel
-            if cancel is None or cancel.is_set():
-                return cancel is not None
-            self._reason = reason
-        cancel.set()
-        return True
+            if cancel is not None and not cancel.is_set():
+                self._reason = reason
+        if cancel is not None:
+            cancel.set()
+        tasks = self._services.tasks() if reason == "user" else None
+        if tasks is not None:
+            tasks.stop_all(kind="local_agent", wait=False)
+        return cancel is not None
+
+    def steer(self, prompt: UserInput) -> bool:
+        """Have a prompt join the running turn; False if none runs, or too many wait. It needs a uuid. If the turn ends
+        before the model reads it, it gets a turn of its own."""
+        with self._lock:
+            if not self._running or self._leaving or len(self._steering) >= MAX_STEERING:
+                return False
+            self._steering.append(prompt)
+            return True
 
     def waiting_uuids(self) -> tuple[str, ...]:
         """The uuids of the prompts that wait."""
@@ -139,9 +170,18 @@ class Session:
         return dropped
 
     def stop_task(self, task_id: str) -> bool:
-        """End a command that runs in the background."""
-        tasks = self._services.tasks
+        """End a task that runs in the background."""
+        tasks = self._services.tasks()
         return tasks is not None and tasks.stop(task_id)
+
+    def notify(self, notice: TaskNotice) -> None:
+        """A background task has ended: tell the model, in a turn of its own if none runs."""
+        from yume_shim.engine.task_turns import notice_prompt
+
+        with self._lock:
+            self._inbox.put_notice(notice_prompt(notice), urgent=notice.urgent)
+            if self._cancel is None and notice.urgent:
+                self._cancel = CancelSignal()
 
     def rewind_files(self, uuid: str, *, dry_run: bool) -> dict[str, Any]:
         """Put files back to what they were before a prompt; raises ToolFailed."""
@@ -150,33 +190,6 @@ class Session:
         if self._services.checkpoints is None:
             raise ToolFailed(NO_CHECKPOINTS)
         return self._services.checkpoints.rewind(uuid, dry_run=dry_run)
-
-    def context_usage(self) -> dict[str, Any]:
-        """How full the context is."""
-        from yume_shim.engine.context_usage import context_usage
-
-        self._conversation.prepare()
-        return context_usage(self._conversation)
-
-    def check_model(self, text: str) -> None:
-        """Raises BadInvocation if the session could not change to this model."""
-        self._resolve(text)
-
-    def use_model(self, text: str) -> ModelSpec:
-        """Change the model from the next turn on; raises BadInvocation. A running turn keeps its model."""
-        spec = self._resolve(text)
-        self._conversation.models.choose(spec)
-        self._services.emit(ModelChanged(spec.endpoint.name, spec.id, "host"))
-        return spec
-
-    def use_thinking_budget(self, tokens: int | None) -> None:
-        """Change the reasoning budget from the next request on."""
-        self._conversation.options.change(thinking_budget=tokens)
-
-    def apply_initialize(self, system: str | None, append: str | None, schema: Mapping[str, Any] | None) -> None:
-        """Apply what an SDK sends with `initialize` instead of by flags; None = not given."""
-        given = {"system_prompt": system, "append_system_prompt": append, "schema": schema}
-        self._conversation.options.change(**{name: item for name, item in given.items() if item is not None})
 
     def shut_down(self, reason: InterruptReason) -> None:
         """Stop the turn, drop all waiting commands, let `run` return."""
@@ -191,6 +204,8 @@ class Session:
         try:
             self._take_commands()
         finally:
+            if self._services.tasks() is not None:
+                self._services.emit(SessionEnding())
             if self._seams is not None:
                 self._seams.end()
 
@@ -200,14 +215,18 @@ class Session:
             command = self._inbox.take()
             match command:
                 case EndOfInput():
-                    return
-                case UserInput() if (local := self._command_of(command)) is not None:
+                    if not self._stay_for_tasks():
+                        return
+                case UserInput() if command.origin is not None:
+                    after_turn = self._run_notices([command, *self._inbox.take_notices()])
+                case UserInput() if (local := self._commands.local(command)) is not None:
                     after_turn = self._run_local(local, command)
                 case UserInput():
                     prompts = [command]
-                    if after_turn and self._services.settings.host.merge_waiting and command.should_query:
+                    merges = self._services.settings.host.merge_waiting and command.should_query
+                    if after_turn and merges and self._commands.is_plain(command):
                         # prompts that waited during a turn become one turn, as hosts of the Claude CLI expect
-                        prompts += self._inbox.take_waiting(self._is_plain, later=True)
+                        prompts += self._inbox.take_waiting(self._commands.is_plain, later=True)
                     after_turn = self._run_prompts(prompts)
                 case HistoryInput(blocks):
                     self._conversation.history.append(Message("assistant", blocks))
@@ -229,56 +248,54 @@ class Session:
         except BadInvocation as error:
             self._services.emit(CommandRefused(error.message, error.kind, error.provider))
 
+    # ------------------------------------------------------------ background tasks
+
+    def _stay_for_tasks(self) -> bool:
+        """At the end of input: wait for background tasks, within a limit; True if one has ended and the model is to be
+        told."""
+        tasks = self._services.tasks()
+        if tasks is None or self._leaving:
+            return False
+        from yume_shim.engine.task_turns import TaskWait
+
+        self._task_wait = self._task_wait or TaskWait(self._services, tasks, self._inbox)
+        if not self._task_wait.for_notice(lambda: self._leaving):
+            return False
+        self._inbox.put_last(EndOfInput())
+        return True
+
+    def _run_notices(self, notices: list[UserInput]) -> bool:
+        """Run one turn that tells the model about ended tasks; False if it knows about all of them."""
+        return self._run_prompts(self._unseen(notices))
+
+    def _unseen(self, notices: list[UserInput]) -> list[UserInput]:
+        """Those about tasks whose end the model has not read in a result."""
+        tasks = self._services.tasks()
+        return [each for each in notices if tasks is None or not each.origin or not tasks.was_seen(each.origin.task_id)]
+
     # ------------------------------------------------------------ local commands
-
-    def _command_of(self, prompt: UserInput) -> LocalCommand | None:
-        first = prompt.blocks[0] if prompt.blocks else None
-        if (
-            not self._services.settings.host.slash_commands
-            or not isinstance(first, Text)
-            or first.text.lstrip()[:1] != "/"
-        ):
-            return None
-        from yume_shim.engine.local_commands import local_command
-
-        return local_command(prompt)
 
     def _local(self) -> LocalCommands:
         """Created at the first use: few sessions need it."""
         if self._locals is None:
             from yume_shim.engine.local_commands import LocalCommands
 
-            self._locals = LocalCommands(self._services, self._conversation, self.info)
+            self._locals = LocalCommands(
+                self._services, self._conversation, self.info, self.use_model, self._commands.model_of
+            )
         return self._locals
 
-    def _is_plain(self, prompt: UserInput) -> bool:
-        return self._command_of(prompt) is None and not self._calls_command(prompt)
+    def _refuse_command(self, prompt: UserInput, failed: ToolFailed) -> None:
+        """End the turn of a command that cannot run."""
+        from yume_shim.engine.slash_commands import split_command
 
-    def _calls_command(self, prompt: UserInput) -> bool:
-        """Whether the prompt may be a slash command that a source offers."""
-        first = prompt.blocks[0] if prompt.blocks else None
-        commands = self._services.settings.host.slash_commands and self._services.expand is not None
-        return commands and isinstance(first, Text) and first.text.lstrip().startswith("/mcp__")
-
-    def _expand(self, prompts: Sequence[UserInput], verdict: PromptVerdict | None) -> PromptVerdict | None:
-        """The verdict with what slash commands add for the model; a command that fails blocks the prompt."""
-        if (verdict is not None and verdict.blocked is not None) or not any(map(self._calls_command, prompts)):
-            return verdict
-        from yume_shim.engine.prompt_commands import command_texts
-        from yume_shim.types.calls import PromptVerdict
-
-        try:
-            texts = command_texts(self._services, prompts, self._begin_work())
-        except ToolFailed as failed:
-            return PromptVerdict(f"Error: {failed.message}")
-        except Cancelled:
-            return verdict  # the turn ends at once: it looks at the same signal
-        verdict = verdict or PromptVerdict()
-        return replace(verdict, notes=(*texts, *verdict.notes))
+        self.last_end = self._local().refuse(*split_command(prompt), prompt, failed.message)
+        self._end_work()
+        self._report_state("idle")
 
     def _run_local(self, command: LocalCommand, prompt: UserInput) -> bool:
         """Run a command that the model does not see; False if the prompt is a repeated one."""
-        fresh = self._register(prompt)
+        fresh = self._intake.register(prompt)
         if fresh:
             if (seams := self._hook_seams()) is not None:
                 seams.begin(self._begin_work())
@@ -294,28 +311,41 @@ class Session:
 
     def _run_prompts(self, prompts: list[UserInput]) -> bool:
         """Run one turn for these prompts; False if all of them are repeated ones."""
-        fresh = [prompt for prompt in prompts if self._register(prompt)]
+        fresh = [prompt for prompt in prompts if self._intake.register(prompt)]
         if not fresh:
             self._end_work()
             return False
         uuids = tuple(prompt.uuid for prompt in fresh if prompt.uuid)
+        self._begin_work()
         if self._services.await_tools is not None:
             self._services.await_tools(self._begin_work())
+        origin = fresh[-1].origin
         seams = self._hook_seams()
         verdict = None if seams is None else seams.ask(fresh, self._begin_work())
-        verdict = self._expand(fresh, verdict)
-        info = self.info()
         self.compact_failed = False
         self._report_state("running")
         if verdict is not None and verdict.blocked is not None:
-            self._block(fresh, uuids, info, verdict)
+            self._block(fresh, uuids, self.info(), verdict)
             return True
-        self._conversation.history.append(self._announce(fresh))  # stored before the host reads that the turn started
-        self._services.emit(TurnStarted(info, uuids))
-        self._add_notes(() if verdict is None else verdict.notes)
-        self._attach(fresh)
+        try:
+            command = None if origin is not None else self._commands.expand(fresh[0], self._begin_work())
+        except ToolFailed as failed:
+            self._refuse_command(fresh[0], failed)
+            return True
+        except Cancelled:
+            command = None  # the turn ends at once: it looks at the same signal
+        fresh = fresh if command is None else [command.prompt, *fresh[1:]]
+        info = self.info()
+        self._conversation.history.append(
+            self._intake.announce(fresh)
+        )  # stored before the host reads that the turn started
+        self._services.emit(TurnStarted(info, uuids, origin))
+        self._intake.add_notes(() if command is None else command.notes, hidden=True)
+        self._intake.add_notes(() if verdict is None else verdict.notes)
+        self._intake.add_notes(self._inbox.take_late_texts())
+        self._intake.attach(fresh, self._begin_work(), "" if command is None else command.mentions)
         if fresh[0].should_query:
-            self.last_end = self._run_turn(info, uuids)
+            self.last_end = self._run_turn(info, uuids, origin, None if command is None else command.model)
         else:
             self.last_end = TurnEnded("success", "", 0, 0, 0, Usage(), self._conversation.tally.total_usd(), info=info)
             self._services.emit(self.last_end)
@@ -327,13 +357,22 @@ class Session:
         if self._services.settings.host.session_states:
             self._services.emit(StateChanged(state))
 
-    def _run_turn(self, info: SessionInfo, uuids: tuple[str, ...]) -> TurnEnded:
+    def _run_turn(
+        self, info: SessionInfo, uuids: tuple[str, ...], origin: TaskOrigin | None, model: ModelSpec | None
+    ) -> TurnEnded:
+        """Run a turn; `model` is used for this one only."""
         # imported late: the first line of the turn is printed before most of the engine loads
         from yume_shim.engine.turn import Turn
 
         self._conversation.prepare()
+        self._conversation.report_instructions(self._begin_work())
+        give_back = None if model is None else self._conversation.models.lend(model)
         turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)
-        return turn.run(uuids)
+        try:
+            return turn.run(uuids, origin)
+        finally:
+            if give_back is not None:
+                give_back()
 
     def _begin_work(self) -> CancelSignal:
         """Mark the session as running work that can be interrupted; returns the stop signal of that work."""
@@ -345,41 +384,15 @@ class Session:
     def _end_work(self) -> None:
         """Mark the work as done: an interrupt from now on stops the next prompt, if one waits."""
         with self._lock:
+            while self._steering:  # the turn ended first
+                self._inbox.put_first(self._steering.pop())
             self._cancel = CancelSignal() if self._inbox.has_work() else None
             self._reason = "user"
             self._running = False
+        self._services.gate.end_grants()
         hooks = self._services.hooks()
         if hooks is not None:
             hooks.turn_ended()
-
-    def _announce(self, prompts: Sequence[UserInput]) -> Message:
-        """Announce each prompt under its own uuid; returns all of them joined into one message."""
-        settings = self._services.settings
-        blocks: list[Block] = []
-        for prompt in prompts:
-            _append_blocks(blocks, prompt.blocks)
-            message = Message("user", prompt.blocks)
-            taken = PromptTaken(message, prompt.content, prompt.uuid, settings.host.replay_user_messages)
-            uuid = self._services.emit(taken)
-            if self._services.checkpoints is not None:
-                self._services.checkpoints.begin(uuid)
-        return Message("user", tuple(blocks))
-
-    def _attach(self, prompts: Sequence[UserInput]) -> None:
-        """Add the files that the prompts mention with `@` to the message for the model."""
-        blocks = [block for prompt in prompts if prompt.expand for block in prompt.blocks]
-        if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
-            return
-        from yume_shim.engine.attach import attachments
-
-        self._add_notes(attachments(self._services, blocks, self._begin_work()))
-
-    def _add_notes(self, notes: Iterable[str]) -> None:
-        """Add texts for the model to the prompt."""
-        for note in notes:
-            self._services.emit(NoteAdded(note, counts=False))
-            prompt = self._conversation.history[-1]
-            self._conversation.history[-1] = replace(prompt, blocks=(*prompt.blocks, Text(note)))
 
     def _hook_seams(self) -> HookSeams | None:
         """The seams for hooks, from the moment there are hooks."""
@@ -395,45 +408,28 @@ class Session:
     ) -> None:
         """End a turn that a hook does not let begin: without a request, and without the prompt unless it is kept."""
         if verdict.keeps:
-            self._conversation.history.append(self._announce(prompts))
-        self._services.emit(TurnStarted(info, uuids))
+            self._conversation.history.append(self._intake.announce(prompts))
+        origin = prompts[-1].origin
+        self._services.emit(TurnStarted(info, uuids, origin))
         total, reason = self._conversation.tally.total_usd(), verdict.blocked or ""
-        self.last_end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info)
+        end = TurnEnded("prompt_blocked", reason, 0, 0, 0, Usage(), total, user_uuids=uuids, info=info, origin=origin)
+        self.last_end = end
         self._services.emit(self.last_end)
         self._end_work()
         self._report_state("idle")
 
-    def _injected(self) -> Sequence[UserInput]:
-        """Take and announce the prompts that arrived while tools ran: they are sent with the results, as the Claude CLI
-        does."""
-        if not self._services.settings.host.merge_waiting:
-            return ()
-        waiting = [prompt for prompt in self._inbox.take_waiting(self._is_plain, later=False) if self._register(prompt)]
-        for prompt in waiting:
-            message = Message("user", prompt.blocks)
-            replay = self._services.settings.host.replay_user_messages
-            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay))
-        return waiting
-
-    def _register(self, prompt: UserInput) -> bool:
-        """Remember the prompt's uuid. False if it was seen before: then the prompt is echoed (if echoing is on) and
-        must not run again."""
-        if not prompt.uuid:
-            return True
-        if prompt.uuid in self._known_uuids:
-            replay = self._services.settings.host.replay_user_messages
-            message = Message("user", prompt.blocks)
-            self._services.emit(PromptTaken(message, prompt.content, prompt.uuid, replay, repeated=True))
-            return False
-        self._known_uuids[prompt.uuid] = None
-        if len(self._known_uuids) > MAX_KNOWN_UUIDS:
-            self._known_uuids.pop(next(iter(self._known_uuids)))
-        return True
-
-
-def _append_blocks(blocks: list[Block], more: tuple[Block, ...]) -> None:
-    """Append `more`; two texts that meet are joined by a newline."""
-    if blocks and more and isinstance(blocks[-1], Text) and isinstance(more[0], Text):
-        blocks[-1] = Text(blocks[-1].text + "\n" + more[0].text)
-        more = more[1:]
-    blocks += more
+    def _injected(self, finished: bool) -> Sequence[UserInput]:
+        """Take and announce what joins the turn: prompts of `steer`, notices, and in the Claude forms the prompts that
+        arrived while tools ran; they are sent with the results. `finished`: the model has made no call."""
+        with self._lock:
+            steering, self._steering = self._steering, []
+        steering = [prompt for prompt in steering if self._intake.register(prompt)]
+        self._intake.announce_injected(steering, joined=True)
+        if finished:
+            return steering
+        waiting = self._unseen(self._inbox.take_notices())
+        if self._services.settings.host.merge_waiting:
+            prompts = self._inbox.take_waiting(self._commands.is_plain, later=False)
+            waiting += [prompt for prompt in prompts if self._intake.register(prompt)]
+        self._intake.announce_injected(waiting)
+        return [*steering, *waiting]

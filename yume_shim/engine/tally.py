@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.types.events import ModelUsage
+from yume_shim.types.events import AgentUsage, ModelUsage
 from yume_shim.types.models import COST_DECIMALS
 
 TYPE_CHECKING = False
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from yume_shim.types.models import Cost, ModelSpec, Usage
+
+MAX_AGENTS = 500
+"""Agents and models that are listed one by one; the rest is added up by model."""
 
 
 class Tally:
@@ -26,11 +29,14 @@ class Tally:
         self._models: dict[str, ModelUsage] = {}
         self._carried = 0.0
         self._unpriced: dict[str, None] = {}
+        self._agents: dict[tuple[str, str], AgentUsage] = {}
 
-    def add(self, spec: ModelSpec, usage: Usage) -> None:
-        """Add one response."""
+    def add(self, spec: ModelSpec, usage: Usage, agent_id: str = "", agent_type: str = "") -> None:
+        """Add one response, of the session or of one of its agents."""
         cost = self._cost(spec, usage)
         with self._lock:
+            if agent_id:
+                self._add_agent(spec, usage, cost, agent_id, agent_type)
             if not cost.known:
                 self._unpriced[spec.id] = None
             spent, known, list_price = cost.usd, cost.known, cost.list_price
@@ -48,6 +54,21 @@ class Tally:
                 cost_known=known,
                 list_price=list_price,
             )
+
+    def _add_agent(self, spec: ModelSpec, usage: Usage, cost: Cost, agent_id: str, agent_type: str) -> None:
+        place = (agent_id, spec.id)
+        if place not in self._agents and len(self._agents) >= MAX_AGENTS:
+            place, agent_id, agent_type = ("", spec.id), "", ""
+        before = self._agents.get(place)
+        total = usage if before is None else before.usage + usage
+        spent = cost.usd if before is None else before.cost_usd + cost.usd
+        name = spec.endpoint.name
+        self._agents[place] = AgentUsage(agent_id, agent_type, spec.id, name, total, round(spent, COST_DECIMALS))
+
+    def by_agent(self) -> tuple[AgentUsage, ...]:
+        """What each agent of this process has used, by model."""
+        with self._lock:
+            return tuple(self._agents.values())
 
     def carry(self, models: Iterable[ModelUsage]) -> None:
         """Start from the totals of a stored session. They do not count towards this run's budget."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.errors import ToolFailed
-from yume_shim.types.value import replace
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +17,39 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import ToolSource
 
 
+@value
+class ToolLimit:
+    """The tools that an agent may use: those with one of the `names` (None = all), but none of `without`. A name may be
+    an alias, or `mcp__server` for all tools of a server."""
+
+    names: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+
+    def allows(self, spec: ToolSpec) -> bool:
+        """May the agent use this tool? What the engine itself needs is no matter of limits."""
+        if spec.source == "engine":
+            return True
+        return (self.names is None or _is_named(spec, self.names)) and not _is_named(spec, self.without)
+
+
+def _is_named(spec: ToolSpec, names: tuple[str, ...]) -> bool:
+    if spec.name in names or any(alias in names for alias in spec.aliases):
+        return True
+    if spec.source != "mcp":
+        return False
+    servers = (name.removesuffix("*").removesuffix("__") for name in names if name.startswith("mcp__"))
+    return any(server == "mcp" or spec.name.startswith(f"{server}__") for server in servers)
+
+
 class Toolbox:
-    """If two sources offer the same name, the earlier source wins. `only` limits it to some names (a child's tools).
+    """If two sources offer the same name, the earlier source wins. `limits` limit it to some tools (those of an agent).
     It caches nothing, so a source may change what it offers between two requests."""
 
     def __init__(
-        self, sources: Sequence[ToolSource], only: frozenset[str] | None = None, found: list[str] | None = None
+        self, sources: Sequence[ToolSource], limits: tuple[ToolLimit, ...] = (), found: list[str] | None = None
     ) -> None:
         self._sources = tuple(sources)
-        self._only = only
+        self._limits = limits
         self.found: list[str] = [] if found is None else found
         """Deferred tools that were found or called (`engine/tool_search.py`)."""
         self._search: ToolSearch | None = None
@@ -36,21 +60,19 @@ class Toolbox:
 
     def with_source(self, source: ToolSource) -> Toolbox:
         """The same tools and those of one more source."""
-        return Toolbox((*self._sources, source), self._only, self.found)
+        return Toolbox((*self._sources, source), self._limits, self.found)
 
-    def limited_to(self, names: Sequence[str]) -> Toolbox:
-        """Only the tools with these names or aliases."""
-        chosen = frozenset(spec.name for spec in self.specs() if spec.name in names or set(spec.aliases) & set(names))
-        return Toolbox(self._sources, chosen)
+    def limited_to(self, names: tuple[str, ...] | None, without: Sequence[str] = ()) -> Toolbox:
+        """Only the tools with these names or aliases (None = all), without some. `mcp__server` names all tools of a
+        server."""
+        return Toolbox(self._sources, (*self._limits, ToolLimit(names, tuple(without))))
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """What the model is offered, in a stable order."""
-        if len(self._sources) == 1 and self._only is None:  # nearly always
-            return self._sources[0].specs()
         found: dict[str, ToolSpec] = {}
         for source in self._sources:
             for spec in source.specs():
-                if self._only is None or spec.name in self._only:
+                if not self._limits or self._allows(spec):
                     found.setdefault(spec.name, spec)
         return tuple(found.values())
 
@@ -108,10 +130,13 @@ class Toolbox:
     def _find(self, name: str) -> tuple[ToolSource, ToolSpec] | None:
         for source in self._sources:
             spec = source.find(name)
-            if spec is not None and (self._only is None or spec.name in self._only):
+            if spec is not None and self._allows(spec):
                 return source, spec
         spec = None if self._search is None else self._search.find(name)
         return None if spec is None or self._search is None else (self._search, spec)
+
+    def _allows(self, spec: ToolSpec) -> bool:
+        return all(limit.allows(spec) for limit in self._limits)
 
     def _missing(self, name: str) -> ToolFailed:
         text = f"Error: No such tool available: {name}"

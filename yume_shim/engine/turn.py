@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.types.commands import UserInput
     from yume_shim.types.events import InterruptReason, Phase, SessionInfo
     from yume_shim.types.ports import Cancel
+    from yume_shim.types.tasks import TaskOrigin
 
 
 SHOWN = ("stop_prevented", "provider_error", "auth_error")
@@ -22,8 +23,8 @@ SHOWN = ("stop_prevented", "provider_error", "auth_error")
 
 
 class Turn:
-    """Runs once, on the session's thread. `inject` returns prompts that arrived meanwhile, `reason` says why the cancel
-    signal was set."""
+    """Runs once, on the session's thread. `inject` returns the prompts that join the turn (True: the model has finished
+    otherwise), `reason` says why the cancel signal was set."""
 
     def __init__(
         self,
@@ -31,13 +32,13 @@ class Turn:
         conversation: Conversation,
         info: SessionInfo,
         cancel: Cancel,
-        inject: Callable[[], Sequence[UserInput]],
+        inject: Callable[[bool], Sequence[UserInput]],
         reason: Callable[[], InterruptReason],
     ) -> None:
         self._services, self._conversation, self._info = services, conversation, info
         self._cancel, self._inject, self._reason = cancel, inject, reason
 
-    def run(self, user_uuids: tuple[str, ...] = ()) -> TurnEnded:
+    def run(self, user_uuids: tuple[str, ...] = (), origin: TaskOrigin | None = None) -> TurnEnded:
         """Run the whole turn; never raises. Returns its end after emitting it."""
         services, conversation = self._services, self._conversation
         begun = services.clock.monotonic()
@@ -53,6 +54,8 @@ class Turn:
         end = loop.run()
         if end.failure is not None:
             services.emit(TurnFailed(end.failure))
+            if (hooks := services.hooks()) is not None and end.outcome in ("provider_error", "auth_error"):
+                hooks.failed(end.failure, loop.text, self._cancel)
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
@@ -67,6 +70,7 @@ class Turn:
             usage=loop.usage,
             total_cost_usd=conversation.tally.total_usd(),
             model_usage=conversation.tally.by_model(),
+            agent_usage=conversation.tally.by_agent(),
             denials=tuple(loop.denials),
             stop_reason=loop.stop_reason,
             failure=end.failure,
@@ -75,6 +79,8 @@ class Turn:
             structured_output=loop.structured_output,
             user_uuids=user_uuids,
             info=self._info,
+            deferred=loop.deferred,
+            origin=origin,
         )
         services.emit(ended)
         return ended

@@ -6,7 +6,7 @@ import os
 import threading
 
 from yume_shim.types.events import ApprovalAsked, ApprovalWithdrawn
-from yume_shim.types.host_reply import MAX_WAIT_S, HostReply
+from yume_shim.types.host_reply import MAX_WAIT_S, NO_LIMIT, HostReply
 from yume_shim.types.outputs import Answer
 
 TYPE_CHECKING = False
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.commands import Approve
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import Decision
     from yume_shim.types.ports import Cancel, Emit, HostChannel
 
 QUEUE_SLICE_S = 0.05
 """How often a call that waits for its turn to ask looks at its cancel signal."""
-REMEMBER = "!remember"
-"""The field of an answer's body for `remember` of the flat line; the Claude shape has none."""
+REMEMBER, RULES = "!remember", "!rules"
+"""The fields of an answer's body for `remember` and `rules` of the flat line; the Claude shape has none."""
 
 
 class Approvals:
@@ -30,8 +31,9 @@ class Approvals:
     because hosts show one dialog at a time."""
 
     def __init__(self, host: HostChannel, timeout_s: float, host_answers: Callable[[], bool]) -> None:
+        """`timeout_s` 0 = without a limit."""
         self._host = host
-        self._timeout_s = min(max(timeout_s, 0.0), MAX_WAIT_S)
+        self._timeout_s = min(timeout_s, MAX_WAIT_S) if timeout_s > 0 else NO_LIMIT
         self._host_answers = host_answers
         self._turn = threading.Lock()
 
@@ -40,7 +42,14 @@ class Approvals:
         return self._host_answers() and self._host.is_open()
 
     def ask(
-        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        decision: Decision,
+        cancel: Cancel,
+        *,
+        emit: Emit | None = None,
+        patch: FilePatch | None = None,
     ) -> Answer:
         """Ask the host and wait for the answer. Raises Cancelled, after withdrawing the question."""
 
@@ -49,10 +58,11 @@ class Approvals:
                 ask_id=ask_id,
                 call=call,
                 reason=decision.message or decision.reason,
-                timeout_ms=round(self._timeout_s * 1000),
+                timeout_ms=0 if self._timeout_s == NO_LIMIT else round(self._timeout_s * 1000),
                 suggestions=decision.suggestions,
                 blocked_path=decision.blocked_path,
                 description=describe(call, spec),
+                patch=patch,
             )
 
         while not self._turn.acquire(timeout=QUEUE_SLICE_S):
@@ -83,8 +93,9 @@ def read_answer(reply: HostReply) -> Answer:
     given = body.get("updatedInput")
     match body.get("behavior"):
         case "allow":
-            remember = body.get(REMEMBER) is True
-            return Answer("allow", given if isinstance(given, dict) else None, updates=updates, remember=remember)
+            scope, rules = body.get(REMEMBER, ""), body.get(RULES, ())
+            changed = given if isinstance(given, dict) else None
+            return Answer("allow", changed, updates=updates, remember=scope, rules=rules)
         case "deny":
             return Answer("deny", message=str(body.get("message") or ""), interrupt=body.get("interrupt") is True)
         case other:
@@ -99,7 +110,8 @@ def reply_of(approve: Approve) -> HostReply:
     """The flat `tool_approval` line as a reply in the shape that `read_answer` reads."""
     body: Json = {"behavior": "deny", "message": approve.reason}
     if approve.approved:
-        body = {"behavior": "allow", "updatedInput": approve.input, REMEMBER: approve.remember == "session"}
+        body = {"behavior": "allow", "updatedInput": approve.input}
+        body |= {REMEMBER: approve.remember, RULES: approve.rules}
     return HostReply("answered", body)
 
 

@@ -34,10 +34,18 @@ class OtherCall:
         return not remembered_only and self._spec.harmless
 
     def ask_decision(self, mode: str) -> Decision:
-        content = web_domain(self._call)
-        readable = content is None or content.startswith("domain:")
+        content = rule_content(self._call, self._spec)
+        readable = content is None or self._spec.rule_field or content.startswith("domain:")
         offers = (wording.add_rule(self._spec.name, content),) if readable else ()
         return Decision("ask", wording.tool_request(self._spec.name), "mode", mode, offers)
+
+
+def rule_content(call: ToolCall, spec: ToolSpec) -> str | None:
+    """The content of a rule that covers this call and no other kind of it; None = the tool as a whole."""
+    if not spec.rule_field:
+        return web_domain(call)
+    named = call.input.get(spec.rule_field)
+    return named if isinstance(named, str) else None
 
 
 def web_domain(call: ToolCall) -> str | None:

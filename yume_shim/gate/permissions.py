@@ -89,7 +89,9 @@ class Permissions:
 
             with self._lock:
                 if self._rulebook is None:
-                    self._rulebook = RuleBook(self._rules, self._space, self._log)
+                    book = RuleBook(self._rules, self._space, self._log)
+                    book.add_saved(self._limits.saved)
+                    self._rulebook = book
         return self._rulebook
 
     # ------------------------------------------------ mode
@@ -109,6 +111,22 @@ class Permissions:
                 code="bypass_not_launched",
             )
         self._mode = known
+
+    def for_agent(self, mode: str) -> Permissions:
+        """The gate of an agent that asks for a mode of its own: the same rules and folders, and that mode if the
+        session is in mode default. Every other mode of the session counts for its agents too."""
+        if self._mode != "default" or not mode:
+            return self
+        import copy
+
+        _ = self._book, self._hidden()  # both gates share them
+        made = copy.copy(self)
+        try:
+            made.set_mode(mode)
+        except BadLine as error:
+            self._log("warning", f"an agent keeps the session's permission mode: {error.message}")
+            return self
+        return made
 
     def _known(self, mode: str) -> str | None:
         """The mode without its alias; None if there is no such mode here."""
@@ -204,22 +222,36 @@ class Permissions:
         message = wording.denied_unasked(spec.name, decision.message)
         return replace(decision, verdict="deny", message=message, reason_type="mode", suggestions=())
 
-    def _subject(self, call: ToolCall, spec: ToolSpec) -> FileCall | CommandCall | OtherCall:
+    def _subject(
+        self, call: ToolCall, spec: ToolSpec, book: RuleBook | None = None
+    ) -> FileCall | CommandCall | OtherCall:
         from yume_shim.gate.inputs import text_at
 
+        book = book or self._book
         command = text_at(call, spec.command_field)
         if spec.kind == "shell" and command is not None:
             from yume_shim.gate.command_calls import CommandCall
 
             base = self._shell_cwd() if self._shell_cwd is not None else ""
-            return CommandCall(command, spec, self._space, self._book, base)
+            return CommandCall(command, spec, self._space, book, base)
         if _judged_by_path(spec):
             from yume_shim.gate.file_calls import FileCall
 
-            return FileCall(call, spec, self._space, self._book)
+            return FileCall(call, spec, self._space, book)
         from yume_shim.gate.other_calls import OtherCall
 
-        return OtherCall(call, spec, self._book)
+        return OtherCall(call, spec, book)
+
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        """Whether this rule, taken as a deny rule, covers the call; None if the text is no rule."""
+        from yume_shim.gate.rulebook import RuleBook
+        from yume_shim.gate.rules import parse_rule
+        from yume_shim.types.settings import Rules
+
+        if parse_rule(rule) is None:
+            return None
+        book = RuleBook(Rules(deny=(rule,)), self._space, self._log)
+        return self._subject(call, spec, book).denied() is not None
 
     def hides(self, path: str) -> bool:
         """Whether a `Read` deny rule hides this path from the model, whoever reads it."""
@@ -231,6 +263,13 @@ class Permissions:
 
     def directories(self) -> tuple[str, ...]:
         return self._space.extra
+
+    def trust_rules(self, allow: tuple[str, ...]) -> None:
+        """Add allow rules of the settings: the host trusts the folder now."""
+        with self._lock:
+            self._rules = replace(self._rules, allow=(*self._rules.allow, *allow))
+            if self._rulebook is not None:
+                self._rulebook.add_written(allow)
 
     def apply(self, updates: tuple[Json, ...]) -> None:
         """Apply permission updates to this session, whatever their destination."""
@@ -278,6 +317,42 @@ class Permissions:
         written = {"deny": self._limits.managed.deny, "ask": self._limits.managed.ask}
         return [parse_rule(text) for text in written.get(behaviour, ())]
 
+    def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
+        """Allow what these rules cover, without any the very same call, for the rest of the session. Returns the rules.
+        Raises BadLine if a text is no rule, or no answer may add one."""
+        from yume_shim.gate.rules import parse_rule
+
+        found = [parse_rule(text) for text in rules] or list(_rules(self.exact_rule_for(call, spec)["rules"]))
+        parsed = [rule for rule in found if rule is not None]
+        if len(parsed) < len(found):
+            raise BadLine(f"not permission rules: {', '.join(rules)}")
+        if self._limits.managed_only:
+            raise BadLine("managed settings admit only their own allow rules")
+        with self._lock:
+            for rule in parsed:
+                self._book.add("allow", rule)
+        return tuple(rule.text for rule in parsed)
+
+    def grant(self, rules: tuple[str, ...]) -> None:
+        """Allow what these rules cover until the turn ends; denials and rules that ask hold all the same."""
+        from yume_shim.gate.rules import parse_rule
+
+        if self._limits.managed_only:
+            self._log("warning", "managed settings admit only their own allow rules: `allowed-tools` is ignored")
+            return
+        with self._lock:
+            for text in rules:
+                rule = parse_rule(text)
+                if rule is None:
+                    self._log("warning", f"this rule of `allowed-tools` is invalid and has no effect: {text}")
+                else:
+                    self._book.grant(rule)
+
+    def end_grants(self) -> None:
+        with self._lock:
+            if self._rulebook is not None:
+                self._rulebook.end_grants()
+
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The permission update that allows exactly this call for the rest of the session."""
         from yume_shim.gate.inputs import text_at
@@ -290,9 +365,9 @@ class Permissions:
             path = text_at(call, spec.path_field)
             path = self._space.absolute(path) if path else self._space.cwd
             return wording.add_rule(spec.name, escape_path(path, self._space.flavour), destination="session")
-        from yume_shim.gate.other_calls import web_domain
+        from yume_shim.gate.other_calls import rule_content
 
-        return wording.add_rule(spec.name, web_domain(call), destination="session")
+        return wording.add_rule(spec.name, rule_content(call, spec), destination="session")
 
 
 def _judged_by_path(spec: ToolSpec) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from yume_shim.gate.paths import resolve, slashed, tidy
 from yume_shim.gate.rules import PathPattern, Rule, names_tool, parse_rule, path_pattern
-from yume_shim.types.value import value
+from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Entry:
     rule: Rule
     remembered: bool = False
     paths: tuple[PathPattern, ...] = ()
+    granted: bool = False
+    """It holds until the turn ends."""
 
 
 class RuleBook:
@@ -59,6 +61,21 @@ class RuleBook:
         if entry.rule not in [known.rule for known in self._entries[behaviour] if known.remembered]:
             self._entries[behaviour] = [*self._entries[behaviour], entry]
 
+    def add_saved(self, texts: tuple[str, ...]) -> None:
+        """Add allow rules that came with answers in earlier sessions."""
+        for text in texts:
+            rule = parse_rule(text)
+            if rule is not None:
+                self.add("allow", rule)
+
+    def add_written(self, allow: tuple[str, ...]) -> None:
+        """Add allow rules of the settings."""
+        rules = [rule for text in allow if (rule := parse_rule(text)) is not None]
+        self._entries["allow"] = [
+            *self._entries["allow"],
+            *(self._bind("allow", rule, remembered=False) for rule in rules),
+        ]
+
     def remove(self, behaviour: Behaviour, rule: Rule) -> None:
         """Remove a rule, wherever it came from."""
         self._entries[behaviour] = [entry for entry in self._entries[behaviour] if entry.rule != rule]
@@ -69,10 +86,21 @@ class RuleBook:
         for rule in rules:
             self.add(behaviour, rule)
 
+    def grant(self, rule: Rule) -> None:
+        """Allow what this rule covers until `end_grants`."""
+        entry = replace(self._bind("allow", rule, remembered=False), granted=True)
+        self._entries["allow"] = [*self._entries["allow"], entry]
+
+    def end_grants(self) -> None:
+        """Remove the rules that hold for one turn."""
+        self._entries["allow"] = [entry for entry in self._entries["allow"] if not entry.granted]
+
     def rebuild(self) -> None:
         """Bind path rules to the folders again: the workspace changed."""
         for behaviour, entries in self._entries.items():
-            self._entries[behaviour] = [self._bind(behaviour, entry.rule, entry.remembered) for entry in entries]
+            self._entries[behaviour] = [
+                replace(self._bind(behaviour, entry.rule, entry.remembered), granted=entry.granted) for entry in entries
+            ]
 
     # ------------------------------------------------ find
 
@@ -190,7 +218,10 @@ def _content_matches(rule: Rule, spec: ToolSpec, call: ToolCall, strict: bool) -
     if content.startswith("domain:"):
         return _host_matches(content.removeprefix("domain:"), str(call.input.get("url", "")), strict)
     if spec.rule_field:
-        return call.input.get(spec.rule_field) == content
+        named = call.input.get(spec.rule_field)
+        if not isinstance(named, str):
+            return False
+        return named == content or (content.endswith(":*") and f"{named}:".startswith(content[:-1]))
     # This tool gives the content no meaning: it never allows, and it denies if any parameter has that value.
     return not strict and content in [item for item in call.input.values() if isinstance(item, str)]
 

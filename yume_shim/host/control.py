@@ -10,6 +10,7 @@ from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Mapping
 
     from yume_shim.types.blocks import Json
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 UNSUPPORTED = "unsupported_request"
 FAILED = "internal_error"
+MAX_LATER = 32
+"""Requests that may be worked on at the same time."""
+FINISH_STEP, FINISH_STEPS = 0.1, 150
+"""Seconds and count of the steps in which the end of the input waits for answers: fifteen seconds, a little more than
+the slowest request is allowed."""
+TOO_MANY = "too many requests are being worked on: wait for their answers"
 
 
 @value
@@ -47,6 +54,16 @@ class ControlResponder:
         self._emit = emit
         self._handlers = handlers
         self._log = log
+        self._later: list[threading.Thread] = []
+        """Work whose answer is outstanding. Only the reader's thread changes the list."""
+
+    def finish(self, stopped: Callable[[], bool]) -> None:
+        """Wait for outstanding answers at the end of the input, for a bounded time and until the process is stopped."""
+        for _ in range(FINISH_STEPS):
+            open_ones = [thread for thread in self._later if thread.is_alive()]
+            if not open_ones or stopped():
+                return
+            open_ones[0].join(FINISH_STEP)
 
     def answer(self, ask: ControlAsk) -> None:
         """Emit the one answer to this request. Never raises because of a handler."""
@@ -80,7 +97,12 @@ class ControlResponder:
     def _answer_later(self, ask: ControlAsk, work: Callable[[], Json | None]) -> None:
         import threading
 
-        threading.Thread(target=self._answer, args=(ask, work), name="control-request", daemon=True).start()
+        self._later = [thread for thread in self._later if thread.is_alive()]
+        if len(self._later) >= MAX_LATER:
+            raise BadLine(TOO_MANY, code="busy")
+        thread = threading.Thread(target=self._answer, args=(ask, work), name="control-request", daemon=True)
+        self._later.append(thread)
+        thread.start()
 
     def _run_after(self, subtype: str, after: Callable[[], None]) -> None:
         try:
@@ -89,24 +111,23 @@ class ControlResponder:
             self._log("error", f"control request {subtype} failed after its answer: {error!r}")
 
 
-def described(name: str) -> Json:
-    """A command of this program in a list of commands."""
-    return {"name": name, "description": "", "argumentHint": ""}
-
-
-def initialize_body(info: SessionInfo, models: tuple[Json, ...], version: str, commands: tuple[Json, ...] = ()) -> Json:
+def initialize_body(
+    info: SessionInfo,
+    models: tuple[Json, ...],
+    version: str,
+    commands: tuple[Json, ...] = (),
+    styles: list[str] | None = None,
+) -> Json:
     """The answer to `initialize`: all fields that the SDKs' types require, and no capability that we do not have.
 
-    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are those of MCP servers,
-    with descriptions.
+    `version` is the version of the Claude CLI whose protocol this program speaks. `commands` are all slash commands,
+    with descriptions and hints, `styles` the output styles that can be chosen.
     """
-    others = {command["name"] for command in commands}
-    own = [described(name) for name in info.slash_commands if name not in others]
     return {
-        "commands": [*own, *commands],
+        "commands": list(commands),
         "agents": [{"name": name, "description": ""} for name in info.agents],
-        "output_style": "default",
-        "available_output_styles": ["default"],
+        "output_style": info.output_style,
+        "available_output_styles": styles or ["default"],
         "models": list(models),
         "account": {"tokenSource": "none", "apiKeySource": info.api_key_source, "apiProvider": info.provider},
         "pid": os.getpid(),

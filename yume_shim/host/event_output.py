@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 
 from yume_shim.types.events import BlockDelta, PromptTaken, Tagged
+from yume_shim.types.live_events import UNNAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from yume_shim.host.delta_merging import DeltaMerger
     from yume_shim.host.writer import LineWriter
     from yume_shim.types.blocks import Json
+    from yume_shim.types.child import Child
     from yume_shim.types.events import Event
     from yume_shim.types.ports import Clock, Dialect, Emit, Ids, Store
 
@@ -31,7 +34,7 @@ class EventOutput:
         clock: Clock,
         ids: Ids,
         dialect: Dialect,
-        writer: LineWriter,
+        writer: LineWriter | DeltaMerger,
         listeners: Sequence[Listener] = (),
         *,
         tell: Callable[[Event], None] | None = None,
@@ -62,20 +65,23 @@ class EventOutput:
         """Send one event; returns its uuid. Implements `types.ports.Emit`."""
         return self._send(event, None, self._stores)
 
-    def child(self, parent_call_id: str, store: Store | None = None) -> Emit:
+    def child(self, child: Child, store: Store | None = None) -> Emit:
         """An emitter for the events of a child loop: they carry the id of the call that started it, and go to `store`
         in place of the session's stores."""
         stores = () if store is None else (store,)
 
         def emit(event: Event) -> str:
-            return self._send(event, parent_call_id, stores)
+            return self._send(event, child, stores)
 
         return emit
 
-    def _send(self, event: Event, parent_call_id: str | None, stores: Sequence[Store]) -> str:
+    def _send(self, event: Event, child: Child | None, stores: Sequence[Store]) -> str:
         with self._lock:
-            uuid = (event.uuid if isinstance(event, PromptTaken) else "") or self._ids.uuid()
-            tagged = Tagged(event, uuid, self._clock.now(), parent_call_id)
+            uuid = event.uuid if isinstance(event, PromptTaken) else ""
+            if not uuid and type(event) not in UNNAMED:
+                uuid = self._ids.uuid()
+            parent_call_id = None if child is None else child.call_id
+            tagged = Tagged(event, uuid, self._clock.now(), parent_call_id, child)
             for listener in self._listeners:
                 listener(tagged)
             if type(event) is not BlockDelta:

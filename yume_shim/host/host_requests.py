@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.host_reply import MAX_WAIT_S, HostReply
+from yume_shim.types.host_reply import MAX_WAIT_S, NO_LIMIT, HostReply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ class HostRequests:
         """Announce a question and wait for its end. Raises Cancelled after withdrawing the question.
 
         `announce` and `withdraw` make the events from the question's id. `key` is a second name under which it can be
-        answered. `emit` replaces the session's emitter.
+        answered. `emit` replaces the session's emitter. With the time-out NO_LIMIT only an answer, the cancel or the
+        end of the input ends the question.
         """
         cancel.check()
         emit = emit or self._emit
@@ -83,7 +84,8 @@ class HostRequests:
             self._open[ask_id] = question
         try:
             emit(announce(ask_id))
-            reply = _wait(question, min(max(timeout_s, 0.0), MAX_WAIT_S), cancel)
+            limit = None if timeout_s == NO_LIMIT else min(max(timeout_s, 0.0), MAX_WAIT_S)
+            reply = _wait(question, limit, cancel)
         finally:
             with self._lock:
                 unanswered = self._open.pop(ask_id, None) is not None
@@ -121,7 +123,7 @@ class HostRequests:
             question.reply.put(HostReply("closed"))
 
 
-def _wait(question: _Question, timeout_s: float, cancel: Cancel) -> HostReply | None:
+def _wait(question: _Question, timeout_s: float | None, cancel: Cancel) -> HostReply | None:
     """The reply; None if the work was cancelled."""
     from queue import Empty
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     InputDialect = Literal["flat", "claude"]
 
+SCOPES = ("session", "project", "user")
+"""How long an approval counts, if not once."""
 MAX_QUOTE = 200
 """Characters of a bad line that are quoted back."""
 MAX_NESTING = 200
@@ -53,7 +55,7 @@ def parse_line(line: bytes, dialect: InputDialect) -> Command:
     if not stripped or (stripped == b"$" and dialect == "flat"):
         return Nothing()
     try:
-        return _command_of(_parse(stripped), dialect)
+        return _command_of(parse_json(stripped), dialect)
     except BadLine as bad:
         raise BadLine(bad.message, quote_line(stripped)) from None
 
@@ -64,7 +66,8 @@ def quote_line(line: bytes) -> str:
     return text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
 
 
-def _parse(line: bytes) -> Any:
+def parse_json(line: bytes) -> Any:
+    """The JSON value in this line, which is not nested too deep. Raises BadLine."""
     try:
         parsed = codec.loads(line)
     except ValueError as error:
@@ -141,6 +144,19 @@ def _user(line: Json) -> Command:
     )
 
 
+def steering_prompt(body: Json, fresh_uuid: Callable[[], str]) -> UserInput:
+    """The prompt of a `steer` request. Raises BadLine."""
+    if not body.get("content"):
+        raise BadLine('steer needs its prompt: {"subtype":"steer","content":"…"}', code="invalid_value")
+    content = body["content"]
+    try:
+        blocks = user_blocks(content)
+    except BadLine as bad:
+        raise BadLine(bad.message, code="invalid_value") from None
+    shown = tuple(content) if isinstance(content, list) else content
+    return UserInput(blocks=blocks, content=shown, uuid=_text(body, "uuid") or fresh_uuid(), expand=False)
+
+
 def _assistant(line: Json) -> Command:
     message = line.get("message")
     if not isinstance(message, dict):
@@ -159,7 +175,12 @@ def _approve(line: Json) -> Command:
     changed = line.get("input")
     if changed is not None and not isinstance(changed, dict):
         raise BadLine("The input of a tool_approval must be an object, or be left out.")
-    return Approve(_needed(line, "id"), approved, changed, _text(line, "reason"), _text(line, "remember"))
+    scope, rules = _text(line, "remember"), line.get("rules")
+    if rules is not None and not (isinstance(rules, list) and all(isinstance(rule, str) for rule in rules)):
+        raise BadLine("The rules of a tool_approval must be a list of strings, or be left out.")
+    told = tuple(map(clean_model_text, rules or ()))
+    kept = scope if scope in SCOPES else ""
+    return Approve(_needed(line, "id"), approved, changed, _text(line, "reason"), kept, told)
 
 
 def _needed(line: Json, field: str) -> str:

@@ -24,6 +24,10 @@ GRACE = 1.0
 SAME_SIGNAL = 0.1
 """Seconds within which a further signal is an echo: Ctrl-C reaches the whole group, and hosts pass it on as well."""
 READ_BYTES = 64
+SETTLE = 1.0
+"""Seconds that `settle` waits for the thread which reads the pipe."""
+MARK = 0
+"""No signal has this number: `settle` writes it behind the signals that have arrived."""
 
 
 class Signals:
@@ -35,12 +39,17 @@ class Signals:
         self._patience = shutdown + GRACE
         self._names: dict[int, str] = {}
         self._first_at = 0.0
+        self._outgoing = -1
+        self._settled = threading.Event()
+        self.first = ""
+        """The name of the first signal, known before `on_signal` is called."""
 
     def install(self) -> None:
         """Install the handlers. Python allows this on the main thread only."""
         import signal
 
         incoming, outgoing = os.pipe()
+        self._outgoing = outgoing
         if hasattr(os, "set_blocking"):  # Windows has it since 3.12 and does not need it here
             os.set_blocking(outgoing, False)
         for name in NAMES:
@@ -55,16 +64,28 @@ class Signals:
         signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
         threading.Thread(target=self._listen, args=(incoming,), name="signals", daemon=True).start()
 
+    def settle(self) -> None:
+        """Return when every signal that has arrived is in `first`. The end of the input may overtake a signal on its
+        way through the pipe and the thread; the exit code must not depend on that."""
+        try:
+            os.write(self._outgoing, bytes((MARK,)))
+        except BlockingIOError:
+            return  # the pipe is full of signals: the first one has been read long ago
+        self._settled.wait(SETTLE)
+
     def _listen(self, incoming: int) -> None:
         while numbers := os.read(incoming, READ_BYTES):
             for number in numbers:
                 if number in self._names:
                     self._take(number)
+                elif number == MARK:
+                    self._settled.set()
 
     def _take(self, number: int) -> None:
         now = time.monotonic()
         if not self._first_at:
             self._first_at = now
+            self.first = self._names[number]
             threading.Thread(target=self._watch, args=(number,), name="watchdog", daemon=True).start()
             threading.Thread(target=self._report, args=(number,), name="signal", daemon=True).start()
         elif now - self._first_at > SAME_SIGNAL:

@@ -16,6 +16,7 @@ from yume_shim.text.clip import escape_separators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import select
     from collections.abc import Callable, Iterable
 
     from yume_shim.types.blocks import Json
@@ -47,6 +48,7 @@ class LineWriter:
         self._shrink = shrink
         self._on_gone = on_gone
         self._lock = threading.Lock()
+        self._poll: select.poll | None = None
         self.gone = False
 
     def write(self, objects: Iterable[Json]) -> None:
@@ -59,6 +61,29 @@ class LineWriter:
         """Write text as it is, for the modes that print no lines."""
         if not self.gone:
             self._send(clean_model_text(text).encode("utf-8"))
+
+    def has_room(self, seconds: float = 0.0) -> bool:
+        """Does stdout take a line at once, or within this time? True where that cannot be found out, and once the host
+        has gone."""
+        if self.gone or self._fd < 0 or os.name == "nt":
+            return True
+        poll = self._poll if not seconds else None  # one that waits is not shared with other threads
+        if poll is None:
+            import select
+
+            poll = select.poll()
+            poll.register(self._fd, select.POLLOUT)
+            if not seconds:
+                self._poll = poll
+        return bool(poll.poll(seconds * 1000))
+
+    def watch_reader(self) -> None:
+        """From now on notice that the host no longer reads, also while nothing is written."""
+        from yume_shim.host.reader_watch import watch_reader
+
+        if self._fd < 0:  # stdout was closed from the start
+            return
+        watch_reader(self._fd, self._reader_gone)
 
     def drain(self, timeout: float) -> bool:
         """Wait until no other thread is inside a write; False if one still is."""
@@ -89,6 +114,12 @@ class LineWriter:
         return escape_separators(codec.dumps(obj), self._wide) + b"\n"
 
     # ------------------------------------------------------------ bytes
+
+    def _reader_gone(self) -> None:
+        """Runs on the watching thread. Not under the lock: a write to a reader that has gone ends at once."""
+        known, self.gone = self.gone, True
+        if not known and self._on_gone is not None:
+            self._on_gone()
 
     def _send(self, data: bytes) -> None:
         with self._lock:

@@ -19,7 +19,7 @@ from yume_shim.providers.wire.failures import (
     failure_protocol,
 )
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.events import BlockDelta, Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.events import BlockDelta, LimitsReported, Notice, ResponseEnded, ResponseFailed
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
     from typing import Any, Literal, Protocol
 
+    from yume_shim.providers.wire.rate_limits import LimitMeter
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import ModelEvent
@@ -99,6 +100,7 @@ class Exchange:
         return replace(failure, request_id=read_request_id(self.headers))
 
 
+TOO_MANY_REQUESTS = 429
 NOTICED = ("documents", "tools")
 """Changes that end so come with a Notice."""
 BAD_FRAME_QUOTE = 200
@@ -127,6 +129,7 @@ class ApiProvider:
         self._tap = tap
         self._preparer = preparer or Preparer(log)
         self._note = note or _ignore
+        self._meter: LimitMeter | None = None
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         """The events of one response. Ends with exactly one ResponseEnded or ResponseFailed."""
@@ -142,10 +145,11 @@ class ApiProvider:
                 if isinstance(event, ResponseFailed):
                     failed = ResponseFailed(event.failure, *exchange.reported(), lost)
                     break
-                begun = begun or not isinstance(event, Notice)
+                begun = begun or not isinstance(event, (Notice, LimitsReported))
                 if isinstance(event, ResponseEnded):
                     self._note(request, exchange, None, "")
                     self._preparer.succeeded(request)
+                    yield from self._limits(exchange.headers)  # at the end: reading them delays no text
                     yield replace(event, lost=lost)
                     return
                 yield event
@@ -178,6 +182,8 @@ class ApiProvider:
             failure = failure_cancelled(self._name)
         except ProviderFailed as exc:
             failure = self._reported(exc)
+            if isinstance(exc, StatusFailed):
+                yield from self._limits(exc.headers, refused=exc.status == TOO_MANY_REQUESTS)
         except Exception as exc:  # the promise of the port: a stream never raises
             failure = failure_from_exception(exc, self._name)
             if failure.kind == "internal":
@@ -247,6 +253,16 @@ class ApiProvider:
             if frame is not None:
                 message = f"the provider sent an invalid event: {str(frame)[:BAD_FRAME_QUOTE]}"
             raise ProviderFailed(failure_protocol(self._name, message)) from None
+
+    def _limits(self, headers: Mapping[str, str], *, refused: bool = False) -> list[ModelEvent]:
+        """The rate limits that the headers tell, if they have changed."""
+        if not any("ratelimit" in name for name in headers):
+            return []
+        from yume_shim.providers.wire.rate_limits import LimitMeter, read_limits
+
+        self._meter = self._meter or LimitMeter()
+        limits = read_limits(headers, refused=refused)
+        return [LimitsReported(limits)] if self._meter.worth_a_line(limits) else []
 
     def _reported(self, exc: ProviderFailed) -> Failure:
         if self._tap and isinstance(exc, StatusFailed):

@@ -10,16 +10,22 @@ A subagent's file is a chain of its own with the session's id. The session's loc
 from __future__ import annotations
 
 import os
+import re
 
+from yume_shim.disk.bounded import open_regular
 from yume_shim.store.jsonl import JsonlStore
 from yume_shim.store.layout import FILE_MODE
-from yume_shim.text.codec import dumps
+from yume_shim.text.codec import dumps, loads
+from yume_shim.types.children import StoredChild
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import SessionInfo
+
+MAX_METADATA = 65_536
+_AGENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def child_path(transcript: str, agent_id: str) -> str:
@@ -34,6 +40,32 @@ def open_child_transcript(session: JsonlStore, child: Child, info: SessionInfo |
     subagent. The file appears with the first of them. `info` describes the subagent where it differs from the session
     (model, permission mode)."""
     return ChildTranscript(session, child, info)
+
+
+def load_child(transcript: str, agent_id: str) -> StoredChild | None:
+    """The subagent of this id of the session whose transcript is given; None if there is none. Raises StoreFailed."""
+    if not _AGENT_ID.fullmatch(agent_id):
+        return None
+    path = child_path(transcript, agent_id)
+    meta = _read_metadata(path.removesuffix(".jsonl") + ".meta.json")
+    if meta is None:
+        return None
+    from yume_shim.store.load import load
+
+    stored = load(path, child=True)
+    if stored is None or stored.leaf is None:
+        return None
+    kind, description, call_id = (str(meta.get(name) or "") for name in ("agentType", "description", "toolUseId"))
+    return StoredChild(kind, description, call_id, stored.history, stored.leaf)
+
+
+def _read_metadata(path: str) -> Json | None:
+    try:
+        with open(open_regular(path), "rb") as file:
+            meta = loads(file.read(MAX_METADATA))
+    except (OSError, ValueError):
+        return None
+    return meta if isinstance(meta, dict) else None
 
 
 class ChildTranscript(JsonlStore):

@@ -32,6 +32,7 @@ from yume_shim.types.events import (
     ResponseStarted,
     SessionChanged,
     SessionReady,
+    TitleChanged,
     ToolFinished,
     TurnEnded,
     TurnFailed,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
     from yume_shim.store.answer_lines import Price
     from yume_shim.types.blocks import AssistantBlock, Json
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
 
@@ -91,6 +92,8 @@ class Entries:
         self._last_prompt = ""
         self._prompted = False
         """The last line is a prompt of this turn: the next prompt joins it."""
+        self._waiting_title = ""
+        """A title from before the first line: a transcript begins with a conversation."""
 
     def for_child(self, child: Child, info: SessionInfo | None = None) -> Entries:
         """The lines of a subagent of this session. `info` describes the subagent where it differs from the session
@@ -98,7 +101,7 @@ class Entries:
         entries = Entries("", self._describe_failure, self._fresh_uuid, price=self._answer.price)
         entries._parent_call_id = child.call_id
         entries._chain = self._chain.for_child(child)
-        entries._answer.provider = self._answer.provider
+        entries._answer.provider = child.provider or self._answer.provider
         if info is not None:
             entries._chain.info, entries._answer.provider = info, info.provider
         return entries
@@ -130,6 +133,7 @@ class Entries:
                 self._answer.provider = event.info.provider
             case SessionChanged():
                 self._chain.session_id, self._chain.leaf, self._last_prompt = event.session_id, None, ""
+                self._waiting_title = ""
             case ModelChanged():
                 self._answer.provider = event.provider
             case ModeChanged(mode):
@@ -149,15 +153,26 @@ class Entries:
                 return self._settle(None, None, event.usage)
             case Compacted():
                 return self._compacted(event, tagged)
+            case TitleChanged():
+                self._waiting_title = event.title
+                return self._title() if self._chain.leaf is not None else []
             case TurnEnded():
                 self._prompted = False
                 return [*self._settle(None, None, Usage()), *self._closing(event)]
             case PromptTaken() | NoteAdded() | ToolFinished() | Interrupted() | TurnFailed():
                 line = self._message(tagged)
-                return [] if line is None else [Entry(line)]
+                return [] if line is None else [*self._title(), Entry(line)]
             case _:
                 pass
         return []
+
+    def _title(self) -> list[Entry]:
+        if not self._waiting_title:
+            return []
+        from yume_shim.store.titles import title_lines
+
+        title, self._waiting_title = self._waiting_title, ""
+        return [Entry(line) for line in title_lines(self._chain.session_id, title)]
 
     # ------------------------------------------------------------ the answer
 
@@ -203,12 +218,16 @@ class Entries:
 
     def _prompt(self, event: PromptTaken, tagged: Tagged) -> Json:
         content = _stored(event)
-        self._last_prompt = content if isinstance(content, str) else _first_text(content)
+        if event.origin is None:
+            self._last_prompt = content if isinstance(content, str) else _first_text(content)
         joined = self._prompted
         line = self._line("user", event.uuid or tagged.uuid, tagged.at)
         line["message"] = {"role": "user", "content": content}
         if self._chain.info is not None:
             line["permissionMode"] = self._chain.info.permission_mode
+        if event.origin is not None:  # nobody typed it: it is neither a title nor the last prompt
+            line["origin"] = {"kind": event.origin.kind, "producer": "session-task", "runId": event.origin.run_id}
+            line["promptSource"] = "system"
         if joined:
             line["yume"] = {"joined": True}
         self._prompted = True

@@ -60,6 +60,15 @@ def find(projects: str, session_id: str, cwd: str = "") -> str:
     return ""
 
 
+def of_folder(projects: str, session_id: str, cwd: str) -> Listed | None:
+    """A session of one folder, and of no other; None if there is none."""
+    name, real = f"{session_id}.jsonl", os.path.realpath(cwd)
+    if os.path.basename(name) != name or "\0" in name or session_id in ("", ".", ".."):
+        return None  # an id must not be a path
+    listed = look(os.path.join(projects, project_key(real), name))
+    return listed if listed is not None and _is_of(listed, real) else None
+
+
 def newest(projects: str, cwd: str) -> str:
     """The session of a folder that was written last; "" if there is none."""
     real = os.path.realpath(cwd)

@@ -7,7 +7,7 @@ from yume_shim.types.shapes import timestamp
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
-    from yume_shim.types.children import Child
+    from yume_shim.types.child import Child
     from yume_shim.types.events import SessionInfo
 
 
@@ -28,7 +28,7 @@ class LineChain:
 
     def for_child(self, child: Child) -> LineChain:
         """A new chain in the same session for a subagent."""
-        chain = LineChain(self._version, self._entrypoint, self._git_branch, child=child)
+        chain = LineChain(self._version, self._entrypoint, self._git_branch, child.leaf or None, child)
         chain.info, chain.session_id = self.info, self.session_id
         return chain
 

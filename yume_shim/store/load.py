@@ -29,25 +29,25 @@ class NoSuchMessage(StoreFailed):
     """The uuid to continue from is not in the transcript."""
 
 
-def load(path: str, at: str = "") -> StoredSession | None:
-    """Read a session; None if there is no conversation in it. `at` is the uuid of the line to continue from. Raises
-    StoreFailed if the file cannot be read, NoSuchMessage if it has no such line."""
+def load(path: str, at: str = "", *, child: bool = False) -> StoredSession | None:
+    """Read a session, or a `child` of one; None if there is no conversation in it. `at` is the uuid of the line to
+    continue from. Raises StoreFailed if the file cannot be read, NoSuchMessage if it has no such line."""
     gc.disable()  # all objects made here stay alive: the collector would scan them again and again
     try:
-        return _load(path, at)
+        return _load(path, at, child=child)
     finally:
         gc.enable()
         gc.freeze()
 
 
-def _load(path: str, at: str) -> StoredSession | None:
+def _load(path: str, at: str, *, child: bool) -> StoredSession | None:
     try:
         if os.path.getsize(path) > WORTH_WARMING:
             codec.warm()
-        reader = TranscriptReader(forget=not at)
+        reader = TranscriptReader(forget=not at, child=child)
         reader.read(path)
         if reader.forgot_start(at):  # a branch that starts before a compaction: read again, keeping everything
-            reader = TranscriptReader(forget=False)
+            reader = TranscriptReader(forget=False, child=child)
             reader.read(path)
     except OSError as error:
         raise StoreFailed(f"{path} cannot be read: {error.strerror or error}") from None

@@ -11,6 +11,7 @@ from yume_shim.store.content import assistant_blocks, user_blocks
 from yume_shim.store.cost_state import CostReader
 from yume_shim.store.tree import AssistantNode, Boundary, Node, NoteNode, Tree, UserNode
 from yume_shim.text import codec
+from yume_shim.types.blocks import Text
 from yume_shim.types.models import ANTHROPIC_MESSAGES
 from yume_shim.types.shapes import SYNTHETIC_MODEL
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
-    from yume_shim.types.blocks import Json
+    from yume_shim.types.blocks import Block, Json
 
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """We never write a longer line: it is skipped without reading it into memory."""
@@ -48,10 +49,10 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 
 class TranscriptReader:
-    """Collects what a transcript says. `forget`: drop the lines before a compaction."""
+    """Collects what a transcript says. `forget`: drop the lines before a compaction; `child`: it is a subagent's."""
 
-    def __init__(self, *, forget: bool) -> None:
-        self._forget = forget
+    def __init__(self, *, forget: bool, child: bool = False) -> None:
+        self._forget, self._child = forget, child
         self._forgot = False
         self.tree = Tree()
         self.last = ""
@@ -111,7 +112,7 @@ class TranscriptReader:
 
     def _add(self, line: Json) -> None:
         kind, uuid, parent = line.get("type"), line.get("uuid"), line.get("parentUuid")
-        if not isinstance(uuid, str) or line.get("isSidechain"):
+        if not isinstance(uuid, str) or (line.get("isSidechain") and not self._child):
             if kind in _TITLES:
                 self._title(line)
             return
@@ -147,6 +148,8 @@ class TranscriptReader:
             return Node(uuid, above, place)
         private = private if isinstance(private, dict) else {}
         blocks, joined = user_blocks(message.get("content")), private.get("joined") is True
+        if "origin" in line:
+            blocks = _as_sent(blocks, line["origin"])
         return (NoteNode if private.get("asks") is True else UserNode)(uuid, above, place, blocks, joined)
 
     def _assistant(self, uuid: str, above: Node | str | None, place: int, line: Json) -> Node:
@@ -198,3 +201,12 @@ def _author(provider: Any, requested: Any, origin: Any, model: Any) -> tuple[tup
     if not (isinstance(provider, str) and isinstance(requested, str)):
         provider, requested = "", model if isinstance(model, str) else ""
     return (provider, requested), origin if isinstance(origin, str) else f"{ANTHROPIC_MESSAGES}/{requested}"
+
+
+def _as_sent(blocks: tuple[Block, ...], origin: object) -> tuple[Block, ...]:
+    """The notice of a background task with the mark under which the model reads it."""
+    if not isinstance(origin, dict) or origin.get("kind") != "task-notification":
+        return blocks
+    from yume_shim.text.task_notice import marked
+
+    return tuple(Text(marked(block.text)) if isinstance(block, Text) else block for block in blocks)

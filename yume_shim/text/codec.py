@@ -11,6 +11,7 @@ Both read the same values: integers over 64 bits become floats, as with orjson.
 from __future__ import annotations
 
 import json
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _fast: ModuleType | None = None
+_EXPONENT = re.compile("[0-9]e[-+][0-9]")
+"""A float that the encoders write differently, or text that looks like one."""
 _plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -41,7 +44,7 @@ def dumps(obj: Any) -> bytes:
             pass
     try:
         text = _plain.encode(obj)
-        if _fast is None and ("e-" in text or "e+" in text):
+        if _fast is None and _EXPONENT.search(text):
             warm()
             return dumps(obj)
     except ValueError:  # NaN, infinity, or a circle

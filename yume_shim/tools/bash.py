@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-import threading
 
 from yume_shim.text.clean import clean_output
 from yume_shim.tools.files.text_files import os_failure
-from yume_shim.tools.shell.processes import DRAIN_S, WINDOWS, ended_so_far, run_to_end
-from yume_shim.tools.shell.shell_session import NO_FILE
+from yume_shim.tools.shell.background_tasks import MAX_MOVED_S, LongRun, may_move, move_to_background, watch
+from yume_shim.tools.shell.live_output import LiveOutput
+from yume_shim.tools.shell.processes import (
+    WINDOWS,
+    ended_so_far,
+    run_to_end,
+)
+from yume_shim.tools.shell.shell_session import NO_FILE, BackgroundCommand
 from yume_shim.tools.shell.shown_output import MAX_SHOWN, both_ends, output_of_success
 from yume_shim.tools.shell.sink import Sink
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.events import TaskEnded, TaskStarted
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.tools.shell.processes import Ended, ProcessGroup
     from yume_shim.tools.shell.shell_session import BackgroundCommand, ShellSession
@@ -29,8 +31,6 @@ DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
 TIMEOUT_CODE = 143
 MAX_CWD_NOTE = 8_192
-LONG_RUN_S = 3.0
-"""A foreground command is reported as a task after this time."""
 
 
 def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
@@ -39,8 +39,12 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     note = _ensure_folder(state)
     if given.get("run_in_background"):
         return _start_background(command, state, str(given.get("description") or command), context)
-    with _LongRun(state, context.call_id, str(given.get("description") or command)):
-        ended, moved, planted = _run_command(command, time_limit_ms(given.get("timeout"), state) / 1000, state, context)
+    limit = time_limit_ms(given.get("timeout"), state)
+    with LongRun(state, context.call_id, command, str(given.get("description") or command)) as long_run:
+        outcome = _run_command(command, limit / 1000, state, context, long_run)
+    if isinstance(outcome, BackgroundCommand):
+        return _moved(outcome, limit, _duration(given.get("timeout"), state))
+    ended, moved, planted = outcome
     text = clean_output(ended.output).rstrip("\n")
     confined = ""
     if context.confinement is not None:
@@ -90,9 +94,12 @@ def _duration(asked: float | None, state: ToolState) -> str:
 # ---------------------------------------------------------------- running
 
 
-def _run_command(command: str, seconds: float, state: ToolState, context: ToolContext) -> tuple[Ended, str, str]:
+def _run_command(
+    command: str, seconds: float, state: ToolState, context: ToolContext, long_run: LongRun
+) -> tuple[Ended, str, str] | BackgroundCommand:
     """Run the command to its end and adopt the folder that it changed to. Returns how it ended, a note if the shell
-    went back to the workspace instead, and what the confinement reports."""
+    went back to the workspace instead, and what the confinement reports; or the command, if it took too long and
+    continues in the background."""
     shells = state.shells
     sink = Sink(lambda: state.scratch.new_file(context.call_id, ".txt"), redact=state.scratch.redact)
     try:
@@ -104,7 +111,19 @@ def _run_command(command: str, seconds: float, state: ToolState, context: ToolCo
     try:
         running = _start(command, sink, cwd_file or NO_FILE, state, context)
         try:
-            ended = run_to_end(running, seconds, context.cancel)
+            if may_move(command, state):
+                with LiveOutput(sink, context.show_output, state.scratch.redact):
+                    over = running.wait(seconds, context.cancel)
+                if not over and not context.cancel.is_set():
+                    begun = sink.save_from_start()
+                    made = move_to_background(command, running, cwd_file, state, context, long_run)
+                    if made is not None:
+                        made.begun = begun
+                        cwd_file = ""  # it is removed when the command ends
+                        return made
+                    seconds = 0.0
+            with LiveOutput(sink, context.show_output, state.scratch.redact):
+                ended = run_to_end(running, seconds, context.cancel)
         except Cancelled:
             ended = ended_so_far(running)
             raise Cancelled(both_ends(ended, clean_output(ended.output).rstrip("\n"))) from None
@@ -170,7 +189,6 @@ def _ensure_folder(state: ToolState) -> str:
 
 
 def _start_background(command: str, state: ToolState, description: str, context: ToolContext) -> ToolOutput:
-    call_id = context.call_id
     try:
         made = state.shells.start_background(command, context.confinement)
     except BlockingIOError as error:
@@ -191,70 +209,32 @@ def _start_background(command: str, state: ToolState, description: str, context:
     where = f"Output is being written to: {sink.path}"
     if not sink.path:
         where = f"Its output cannot be saved ({sink.lost}): only the newest is kept, for BashOutput"
-    state.on_task(TaskStarted(made.id, call_id, description))
-    threading.Thread(target=_report_end, args=(made, state, description, context), daemon=True).start()
+    watch(made, state, description, context)
     text = f"Command running in background with ID: {made.id}. {where}"
+    if state.tasks is not None:
+        text += ". You will be told when it ends; TaskOutput shows its output before that."
     return ToolOutput(text, structured, is_error=False)
 
 
-class _LongRun:
-    """Reports a foreground command as a task once it has taken long, and then its end too. The lock orders the timer's
-    thread and the call's."""
-
-    def __init__(self, state: ToolState, call_id: str, description: str) -> None:
-        self._state, self._call_id, self._description = state, call_id, description
-        self._lock = threading.Lock()
-        self._over = self._reported = False
-        self._timer = threading.Timer(LONG_RUN_S, self._report)
-        self._timer.daemon = True
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        status: Literal["completed", "stopped"] = "completed" if kind is None else "stopped"
-        self._timer.cancel()
-        with self._lock:  # nothing is reported after the call's own result
-            self._over = True
-            if self._reported:
-                summary = f'Command "{self._description}" {status}'
-                self._state.on_task(TaskEnded(f"run_{self._call_id}", self._call_id, status, "", summary))
-
-    def _report(self) -> None:
-        with self._lock:
-            if not self._over:
-                self._reported = True
-                self._state.on_task(
-                    TaskStarted(f"run_{self._call_id}", self._call_id, self._description, backgrounded=False)
-                )
-
-
-def _report_end(made: BackgroundCommand, state: ToolState, description: str, context: ToolContext) -> None:
-    """Wait for the end of a background command and report it, unless the session itself has ended."""
-    made.running.ended.wait()
-    if state.closed:
-        return
-    code = made.running.process.returncode
-    status: Literal["completed", "failed", "stopped"] = "stopped" if made.killed else "failed" if code else "completed"
-    words = {"stopped": "was stopped", "failed": f"failed with exit code {code}", "completed": "completed"}[status]
-    summary = f'Background command "{description}" {words}'
-    if context.confinement is not None:
-        made.running.drain(DRAIN_S)
-        note = state.wall.note_failure(
-            made.command, context.confinement, code or 0, _saved_tail(made.running.sink.path)
-        )
-        summary = " ".join(part for part in (summary, made.running.note, note) if part)
-    state.on_task(TaskEnded(made.id, context.call_id, status, made.running.sink.path or "", summary))
-
-
-def _saved_tail(path: str) -> str:
-    """The end of a saved output; "" if it is not there."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_SHOWN))
-            return file.read(MAX_SHOWN).decode("utf-8", "replace")
-    except OSError:
-        return ""
+def _moved(made: BackgroundCommand, limit: int, words: str) -> ToolOutput:
+    """The result of a command that took longer than its time limit and continues."""
+    text = clean_output(made.begun).rstrip("\n")[:MAX_SHOWN]
+    path = made.running.sink.path or "memory"
+    note = (
+        f"The command did not end within {words} and continues in the background with ID: {made.id}. Its output is "
+        f"written to: {path}. You will be told when it ends; after {MAX_MOVED_S // 60} minutes "
+        "it is stopped. Do not start it a second time meanwhile; TaskStop ends it if it is not needed."
+    )
+    structured: Json = {
+        "stdout": text,
+        "stderr": "",
+        "interrupted": False,
+        "isImage": False,
+        "noOutputExpected": False,
+        "backgroundTaskId": made.id,
+        "timedOutAfterMs": limit,
+    }
+    return ToolOutput(_lines(text, note), structured, is_error=False)
 
 
 # ---------------------------------------------------------------- output

@@ -39,7 +39,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     }
     if stale:
         structured["staleRecovered"] = True
-    return ToolOutput(text, structured)
+    return ToolOutput(text, structured, patch=diff.patch_of(shown, structured["structuredPatch"]))
 
 
 def edit_file(
@@ -57,6 +57,10 @@ def edit_file(
         like, stale = text_files.Decoded(""), False
     else:
         data, facts = text_files.read_whole(target.path, shown, state.cwd, context.cancel, target.path)
+        if state.host_files is not None:
+            from yume_shim.tools.files.host_text import current_data
+
+            data = current_data(data, target.path, state.host_files, context.cancel)
         if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise ToolFailed(f"This tool cannot edit binary files: {shown}")
         like, stale = text_files.decode(data), state.ledger.changed(target.path, facts, data)
@@ -71,7 +75,7 @@ def edit_file(
                 raise
             raise ToolFailed(f"Edit {place} of {len(edits)}, none was made: {failed.message}") from None
     context.cancel.check()
-    save(state, target, text_files.encode(text, like), shown)
+    save(state, target, text_files.encode(text, like), shown, context)
     return text_files.plain(like.text), text_files.plain(text), stale
 
 

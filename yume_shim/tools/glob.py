@@ -6,8 +6,8 @@ import os
 import time
 
 from yume_shim.disk.resolve import resolve
+from yume_shim.text.path_patterns import PathPattern
 from yume_shim.tools.search import walk
-from yume_shim.tools.search.patterns import PathPattern
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from yume_shim.disk.resolve import resolve
+from yume_shim.text.path_patterns import anywhere
 from yume_shim.tools.glob import check_folder
 from yume_shim.tools.search import walk
-from yume_shim.tools.search.patterns import anywhere
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from yume_shim.text.path_patterns import PathPattern
     from yume_shim.tools.dispatch.session_state import ToolState
-    from yume_shim.tools.search.patterns import PathPattern
     from yume_shim.types.blocks import Json
     from yume_shim.types.outputs import ToolContext
 

@@ -31,4 +31,5 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     }
     if stale:
         structured["staleRecovered"] = True
-    return ToolOutput(f"The file {shown} has been updated successfully. {count} applied.", structured)
+    text = f"The file {shown} has been updated successfully. {count} applied."
+    return ToolOutput(text, structured, patch=diff.patch_of(shown, structured["structuredPatch"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.tools.files import atomic_write, json_spans, text_files
+from yume_shim.tools.files import atomic_write, diff, json_spans, text_files
 from yume_shim.tools.write import refuse_changed, save
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
@@ -44,7 +44,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     new = text_files.plain(given["new_source"])
     name, kind, after = _edited(book, mode, given.get("cell_id", ""), new, given.get("cell_type", ""))
     context.cancel.check()
-    save(state, target, text_files.encode(after, like), shown)
+    save(state, target, text_files.encode(after, like), shown, context, by_host=False)
     structured: Json = {
         "new_source": new,
         "cell_type": kind,
@@ -56,7 +56,8 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
         "original_file": text_files.plain(like.text),
         "updated_file": text_files.plain(after),
     }
-    return ToolOutput(f"{DONE[mode]} cell {name} of {shown}.", structured)
+    patch = diff.patch_of(shown, diff.hunks(structured["original_file"], structured["updated_file"]))
+    return ToolOutput(f"{DONE[mode]} cell {name} of {shown}.", structured, patch=patch)
 
 
 def _edited(book: Notebook, mode: str, cell_id: str, new: str, kind: str) -> tuple[str, str, str]:

@@ -73,6 +73,10 @@ def _text(
     if facts.st_size <= text_files.MAX_TEXT_BYTES:
         # Some files, such as those below /proc, report no size: what is read counts.
         data = read_handle(handle, text_files.MAX_TEXT_BYTES, context.cancel.check)
+        if state.host_files is not None:
+            from yume_shim.tools.files.host_text import current_data
+
+            data = current_data(data, path, state.host_files, context.cancel)
         if not ranged and len(data) > most:
             raise _too_large(len(data), most)
         lines = text_files.plain(text_files.decode(data).text).replace("\r\n", "\n").split("\n")

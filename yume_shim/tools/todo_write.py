@@ -18,4 +18,5 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     before, state.todos = state.todos, given["todos"]
     counts = [(sum(1 for todo in state.todos if todo["status"] == status), word) for status, word in WORDS]
     text = ", ".join(f"{count} {word}" for count, word in counts if count) or "it is empty now"
-    return ToolOutput(f"The todo list was updated: {text}.", {"oldTodos": before, "newTodos": state.todos})
+    structured = {"oldTodos": before, "newTodos": state.todos}
+    return ToolOutput(f"The todo list was updated: {text}.", structured, todos=tuple(state.todos))

@@ -47,6 +47,8 @@ class ToolCall:
     input: Json
     broken: str | None = None
     opaque: Opaque = NOTHING
+    stopped: str = ""
+    """Why it was stopped while the model wrote it. Then `input` has the complete fields only, and it never runs."""
 
 
 @value

@@ -28,6 +28,14 @@ class PreparedCall:
     confinement: Confinement | None = None
     """How the command must be confined, as the gate decided."""
 
+    @property
+    def shown_input(self) -> Json:
+        """The input as hooks and the host see it: a file is named by its absolute path, without `..`."""
+        field = self.spec.path_field
+        if not self.path or self.spec.kind not in ("read", "edit") or field not in self.call.input:
+            return self.call.input
+        return {**self.call.input, field: self.path}
+
     def at(self, judged: str) -> PreparedCall:
         """The call bound to the path that the gate decided on; "" if it decided on no path."""
         return replace(self, real_path=judged) if judged else self
@@ -57,6 +65,25 @@ class AfterCall:
 
 
 @value
+class BatchVerdict:
+    """What hooks say when all calls of an answer have their results."""
+
+    notes: tuple[str, ...] = ()
+    stop: str | None = None
+    """Why the turn ends here; None = it does not."""
+
+
+@value
+class ModelSwitch:
+    """The host chooses another model: the ids before and after, what it asked for, and the size of the history."""
+
+    before: str
+    after: str
+    asked: str
+    context_tokens: int
+
+
+@value
 class PromptVerdict:
     """What hooks say about a prompt. `blocked` is why it does not run (None = it does); with `keeps` it stays in the
     history all the same."""
@@ -72,3 +99,5 @@ class StopVerdict:
 
     feedback: str = ""
     prevented: bool = False
+    counts: bool = True
+    """The feedback counts as a step of the turn."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.tasks import TaskOrigin
 
 
 @value
@@ -23,6 +24,8 @@ class UserInput:
     should_query: bool = True
     expand: bool = True
     """False: the host composed the text itself, so `@file` in it is not expanded."""
+    origin: TaskOrigin | None = None
+    """Set if it is not from the host: it tells the model how a background task ended."""
 
 
 @value
@@ -75,6 +78,9 @@ class Approve:
     input: Json | None = None
     reason: str = ""
     remember: str = ""
+    """"session", "project" or "user"; "" = once."""
+    rules: tuple[str, ...] = ()
+    """What to remember; () = the very same call."""
 
 
 @value

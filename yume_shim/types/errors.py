@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @value
 class TokenLimits:
-    """The limits that a refusal names, in tokens; 0 = it does not say."""
+    """The limits that a refusal names, in tokens except for the last; 0 = it does not say."""
 
     max_output: int = 0
     """The longest answer."""
@@ -61,6 +61,8 @@ class TokenLimits:
     """The same, where the provider stopped counting at its limit."""
     affordable: int = 0
     """The longest answer that the account can pay for."""
+    max_tools: int = 0
+    """How many tools a request may offer."""
 
 
 @value

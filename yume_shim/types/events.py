@@ -17,9 +17,16 @@ from yume_shim.types.host_events import LineEchoed as LineEchoed
 from yume_shim.types.host_events import Pong as Pong
 from yume_shim.types.host_events import ResumeFailed as ResumeFailed
 from yume_shim.types.host_events import StartFailed as StartFailed
+from yume_shim.types.live_events import ContextMeasured as ContextMeasured
+from yume_shim.types.live_events import ProgressReport as ProgressReport
+from yume_shim.types.live_events import TodosChanged as TodosChanged
+from yume_shim.types.live_events import ToolOutputAdded as ToolOutputAdded
+from yume_shim.types.live_events import ToolProgress as ToolProgress
+from yume_shim.types.live_events import ToolQueued as ToolQueued
 from yume_shim.types.model_events import BlockDelta as BlockDelta
 from yume_shim.types.model_events import BlockEnded as BlockEnded
 from yume_shim.types.model_events import BlockStarted as BlockStarted
+from yume_shim.types.model_events import LimitsReported as LimitsReported
 from yume_shim.types.model_events import ModelEvent as ModelEvent
 from yume_shim.types.model_events import Notice as Notice
 from yume_shim.types.model_events import ResponseEnded as ResponseEnded
@@ -31,6 +38,7 @@ from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
 from yume_shim.types.side_events import Compacting as Compacting
 from yume_shim.types.side_events import ElicitationAsked as ElicitationAsked
+from yume_shim.types.side_events import FileAsked as FileAsked
 from yume_shim.types.side_events import HookAsked as HookAsked
 from yume_shim.types.side_events import HookEnded as HookEnded
 from yume_shim.types.side_events import HookNotice as HookNotice
@@ -39,8 +47,13 @@ from yume_shim.types.side_events import LocalCommandDone as LocalCommandDone
 from yume_shim.types.side_events import QuestionWithdrawn as QuestionWithdrawn
 from yume_shim.types.side_events import ServerMessage as ServerMessage
 from yume_shim.types.side_events import ServersChanged as ServersChanged
-from yume_shim.types.side_events import TaskEnded as TaskEnded
+from yume_shim.types.side_events import SessionEnding as SessionEnding
+from yume_shim.types.side_events import TaskNotification as TaskNotification
+from yume_shim.types.side_events import TaskProgress as TaskProgress
+from yume_shim.types.side_events import TasksChanged as TasksChanged
 from yume_shim.types.side_events import TaskStarted as TaskStarted
+from yume_shim.types.side_events import TaskUpdated as TaskUpdated
+from yume_shim.types.side_events import TitleChanged as TitleChanged
 from yume_shim.types.side_events import TrustAsked as TrustAsked
 from yume_shim.types.value import value
 
@@ -49,8 +62,11 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.blocks import Json
+    from yume_shim.types.child import Child
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.model_events import DeltaKind as DeltaKind
     from yume_shim.types.permission_records import PermissionUpdate
+    from yume_shim.types.tasks import TaskOrigin
 
     Outcome = Literal[
         "success",
@@ -63,13 +79,14 @@ if TYPE_CHECKING:
         "structured_output_retries",
         "hook_stopped",
         "stop_prevented",
+        "tool_deferred",
         "prompt_blocked",
     ]
     InterruptReason = Literal["user", "signal", "shutdown", "priority"]
     Phase = Literal["idle", "streaming", "tools"]
 
 
-SUCCESSES = ("success", "hook_stopped", "stop_prevented", "prompt_blocked")
+SUCCESSES = ("success", "hook_stopped", "stop_prevented", "tool_deferred", "prompt_blocked")
 """Outcomes that are no errors."""
 
 
@@ -91,8 +108,11 @@ class SessionInfo:
     slash_commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
+    plugins: tuple[Json, ...] = ()
+    plugin_errors: tuple[Json, ...] = ()
     additional_directories: tuple[str, ...] = ()
     betas: tuple[str, ...] = ()
+    output_style: str = "default"
 
 
 @value
@@ -111,8 +131,12 @@ class PromptTaken:
     content: str | tuple[Json, ...]
     uuid: str = ""
     replay: bool = False
+    joined: bool = False
+    """The host sent it to join the running turn (`steer`)."""
     repeated: bool = False
     """Its uuid was seen before, or it is a local command (`/compact`): it is echoed, but not kept as a prompt."""
+    origin: TaskOrigin | None = None
+    """Set if nobody typed it: it tells the model how a background task ended."""
 
 
 @value
@@ -121,6 +145,8 @@ class TurnStarted:
 
     info: SessionInfo
     user_uuids: tuple[str, ...] = ()
+    origin: TaskOrigin | None = None
+    """Set if the turn has no prompt of the host."""
 
 
 @value
@@ -168,6 +194,9 @@ class NoteAdded:
 
     text: str
     counts: bool = True
+    hidden: bool = False
+    """It is stored, but the host does not see it: standing instructions, the text of a command; as in the Claude
+    CLI."""
 
 
 @value
@@ -175,14 +204,6 @@ class ToolStarted:
     """A call starts. Its `input` is complete, with schema defaults."""
 
     call: ToolCall
-
-
-@value
-class ToolProgress:
-    """A call has been running for a while."""
-
-    call: ToolCall
-    elapsed_ms: int
 
 
 @value
@@ -206,6 +227,8 @@ class ApprovalAsked:
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str = ""
     description: str = ""
+    patch: FilePatch | None = None
+    """What the call would change in a file, as far as that is known."""
 
 
 @value
@@ -224,6 +247,10 @@ class ToolFinished:
     structured: Any = None
     denied: bool = False
     duration_ms: int = 0
+    patch: FilePatch | None = None
+    """What the call changed in a file."""
+    notes: tuple[str, ...] = ()
+    """Texts that follow the result as messages of their own."""
 
 
 @value
@@ -304,6 +331,18 @@ class ModelUsage:
 
 
 @value
+class AgentUsage:
+    """What one agent has used of one model so far. Without an id: all agents over a limit together."""
+
+    agent_id: str
+    agent_type: str
+    model: str
+    provider: str
+    usage: Usage
+    cost_usd: float
+
+
+@value
 class TurnEnded:
     """A turn has ended. Emitted exactly once per turn, whatever happened."""
 
@@ -315,6 +354,7 @@ class TurnEnded:
     usage: Usage
     total_cost_usd: float
     model_usage: tuple[ModelUsage, ...] = ()
+    agent_usage: tuple[AgentUsage, ...] = ()
     denials: tuple[Denial, ...] = ()
     stop_reason: str | None = None
     failure: Failure | None = None
@@ -329,6 +369,10 @@ class TurnEnded:
     """The parts of a text that came in several (output limit, pause); `text` is all of them."""
     local_command: str = ""
     """The local command (`compact`, `clear`) that ran in place of a model's turn."""
+    deferred: ToolCall | None = None
+    """The call that a hook has left to the host."""
+    origin: TaskOrigin | None = None
+    """Set if the turn had no prompt of the host."""
 
     @property
     def failed_command(self) -> bool:
@@ -345,7 +389,11 @@ EngineEvent = (
     | ResponseDropped
     | PartialKept
     | NoteAdded
+    | ToolQueued
     | ToolStarted
+    | ToolOutputAdded
+    | TodosChanged
+    | ContextMeasured
     | ToolProgress
     | CallDenied
     | ApprovalAsked
@@ -363,13 +411,19 @@ EngineEvent = (
     | CompactEnded
     | Compacted
     | LocalCommandDone
+    | SessionEnding
     | TaskStarted
-    | TaskEnded
+    | TaskUpdated
+    | TaskProgress
+    | TaskNotification
+    | TasksChanged
     | ServerMessage
     | ElicitationAsked
     | TrustAsked
+    | FileAsked
     | ServersChanged
     | CommandsChanged
+    | TitleChanged
     | HookAsked
     | QuestionWithdrawn
     | HookStarted
@@ -388,3 +442,5 @@ class Tagged:
     uuid: str
     at: float
     parent_call_id: str | None = None
+    child: Child | None = None
+    """That subagent."""

@@ -19,6 +19,10 @@ def claude_folder(env: Mapping[str, str]) -> str:
     return env.get("CLAUDE_CONFIG_DIR") or os.path.join(home_folder(env), ".claude")
 
 
+SAVED_RULES = "permissions.json"
+"""The file in `yume_folder` with allow rules that were saved with answers."""
+
+
 def yume_folder(env: Mapping[str, str]) -> str:
     """This program's config file and caches: `~/.yume`."""
     return os.path.join(home_folder(env), ".yume")

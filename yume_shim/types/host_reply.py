@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
 MAX_WAIT_S = 86_400.0
-"""No question stays open longer than a day, whatever the settings say."""
+"""The longest time-out of a question."""
+NO_LIMIT = float("inf")
+"""The time-out of a question that waits until it is answered or its turn ends (`--approval-timeout 0`)."""
 
 
 @value

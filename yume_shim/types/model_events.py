@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from yume_shim.types.models import Stop
+    from yume_shim.types.rate_limits import RateLimit
 
     DeltaKind = Literal["text", "thinking", "json", "signature"]
 
@@ -88,4 +89,13 @@ class Notice:
     text: str
 
 
-ModelEvent = ResponseStarted | BlockStarted | BlockDelta | BlockEnded | ResponseEnded | ResponseFailed | Notice
+@value
+class LimitsReported:
+    """The provider has told its rate limits, and they have changed; the most used one first, at least one."""
+
+    limits: tuple[RateLimit, ...]
+
+
+ModelEvent = (
+    ResponseStarted | BlockStarted | BlockDelta | BlockEnded | ResponseEnded | ResponseFailed | Notice | LimitsReported
+)

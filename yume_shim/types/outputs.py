@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Document, Image, Json, Text
     from yume_shim.types.confinement import Confinement
+    from yume_shim.types.events import ProgressReport
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.permission_records import PermissionUpdate
-    from yume_shim.types.ports import Cancel, Spawn
+    from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.prompt_files import PromptFile
 
 
 @value
@@ -26,6 +29,12 @@ class ToolOutput:
     """The permission mode that this call sets (the tools of plan mode)."""
     duration_ms: int = 0
     """How long the call took; the pipeline fills it in."""
+    patch: FilePatch | None = None
+    """What it changed in a file."""
+    todos: tuple[Json, ...] | None = None
+    """The to-do list, if the call has replaced it."""
+    notes: tuple[str, ...] = ()
+    """Texts that the model reads after the result, as messages of their own: the instructions of a skill."""
 
 
 @value
@@ -38,10 +47,21 @@ class ToolContext:
     """The real path that the gate decided on. The tool must open exactly that."""
     spawn: Spawn | None = None
     """Starts a child loop; None where no child may be started."""
+    launch: Launch | None = None
+    """Starts a child loop in the background; None where that is not possible."""
     confinement: Confinement | None = None
     """What the operating system must enforce on the command; None = it runs as it was allowed."""
+    show_output: Callable[[str, int], None] | None = None
+    """Shows output of a running command: (text, bytes before it that are left out). None = nobody looks."""
+    dry: bool = False
+    """Change nothing: only what the call would change is asked for."""
+    expand: Callable[[PromptFile, str], str] | None = None
+    """The text of a command or skill with these arguments: its commands are judged and run. Raises ToolFailed or
+    Cancelled."""
     verdict_on: Callable[[Json], str] | None = None
     """What the gate says about the same call with other input ("allow", "ask", "deny"): for a redirect."""
+    report: Callable[[ProgressReport], None] | None = None
+    """Tells the host how far the call is; reports that come too fast are dropped."""
 
 
 CLAUDE = "Claude"
@@ -67,6 +87,10 @@ class Decision:
     """Of a hook that allows the call: permission updates in the Claude shape, as the host's in `Answer`."""
     input: Json | None = None
     """Of a hook that allows the call: the input to run it with."""
+    deferred: bool = False
+    """Of a hook that denies the call: it is left to the host, and the turn ends."""
+    interrupts: bool = False
+    """Of a hook that denies the call: the turn is stopped, as when the host denies with `interrupt`."""
 
 
 @value
@@ -80,5 +104,7 @@ class Answer:
     interrupt: bool = False
     updates: tuple[Json, ...] = ()
     """Permission updates in the Claude shape (addRules, setMode, addDirectories …)."""
-    remember: bool = False
-    """Allow the very same call for the rest of the session."""
+    remember: str = ""
+    """How long the answer counts: "" = once, "session", "project" (this folder, saved) or "user" (saved)."""
+    rules: tuple[str, ...] = ()
+    """The rules to remember; () = one for the very same call."""

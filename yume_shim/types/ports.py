@@ -7,13 +7,21 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
-from yume_shim.types.calls import AfterCall, BeforeCall, PreparedCall, PromptVerdict, StopVerdict
-from yume_shim.types.children import ChildRequest, ChildResult
+from yume_shim.types.calls import (
+    PreparedCall,
+)
+from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
 from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.file_patch import FilePatch
+from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
 from yume_shim.types.models import Credential, Request, ToolSpec, WireRequest
 from yume_shim.types.outputs import Answer, Decision, ToolContext, ToolOutput
+from yume_shim.types.prompt_files import PromptFile
+from yume_shim.types.tasks_port import BackgroundTasks as BackgroundTasks
+from yume_shim.types.tasks_port import Task as Task
+from yume_shim.types.watching import StreamStop
 
 Emit = Callable[[Event], str]
 """Sends an event out (store, dialect, stdout) and returns the uuid it was given. Safe from any thread."""
@@ -129,52 +137,16 @@ class ToolSource(Protocol):
         ...
 
 
-class Hooks(Protocol):
-    """Hooks at the seams of the engine. Methods about calls and `stopping` may raise Cancelled; the others never
-    raise."""
+class HostFiles(Protocol):
+    """Files through the host, which may hold unsaved text of them. Paths are resolved and judged. Safe from any
+    thread; both may raise Cancelled."""
 
-    def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
-        """After validation and before the gate decides."""
+    def read(self, path: str, cancel: Cancel) -> str | None:
+        """The text as the host has it; None if it cannot say: then the file is read from disk."""
         ...
 
-    def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
-        """After the tool ran; a failure is an output with `is_error`."""
-        ...
-
-    def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
-        """Before the host is asked, or a call is denied because there is none; None = no opinion."""
-        ...
-
-    def session_started(self, source: str, cancel: Cancel) -> tuple[str, ...]:
-        """Before the first prompt (startup, resume), after `/clear`, after a compaction; returns text for the model."""
-        ...
-
-    def prompt(self, text: str, cancel: Cancel) -> PromptVerdict:
-        """Before a prompt runs."""
-        ...
-
-    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        """When the model is done with its answer `text`; `active`: hooks have sent it back to work already."""
-        ...
-
-    def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
-        """Before a compaction; the reason why it must not happen, or None."""
-        ...
-
-    def compacted(self, trigger: str, summary: str, cancel: Cancel) -> tuple[str, ...]:
-        """After a compaction; returns text for the model."""
-        ...
-
-    def for_agent(self, agent_id: str, agent_type: str) -> Hooks:
-        """The same hooks for the calls of a child."""
-        ...
-
-    def turn_ended(self) -> None:
-        """After each turn: what hooks have left running is ended."""
-        ...
-
-    def session_ended(self, reason: str, cancel: Cancel) -> None:
-        """After the last turn, and before `/clear`."""
+    def write(self, path: str, text: str, cancel: Cancel) -> bool:
+        """Have the host write the file; False if it does not: then the file is written to disk."""
         ...
 
 
@@ -190,12 +162,39 @@ class FileCheckpoints(Protocol):
         ...
 
 
-class BackgroundTasks(Protocol):
-    """Commands that run in the background."""
+class PromptFiles(Protocol):
+    """Commands and skills of files. Safe from any thread."""
 
-    def stop(self, task_id: str) -> bool:
-        """End one; False if none of that id runs."""
+    def all(self) -> tuple[PromptFile, ...]:
+        """All of them, in the order in which they are listed."""
         ...
+
+    def find(self, name: str) -> PromptFile | None: ...
+
+    def refresh(self) -> bool:
+        """Read the files again if they have changed; True if they have."""
+        ...
+
+    def listed(self) -> tuple[Json, ...]:
+        """Those that a user may run, with descriptions and hints for arguments."""
+        ...
+
+
+class CallCheck(Protocol):
+    """Says whether a call can succeed, from the first fields of its input."""
+
+    needs: tuple[str, ...]
+    """The fields that it looks at."""
+
+    def __call__(self, fields: Json, cancel: Cancel) -> str:
+        """Why the call cannot succeed; "" = it may. Reads what it needs once, if reading is permitted; never raises."""
+        ...
+
+
+class StreamWatcher(Protocol):
+    """Sees the events of one answer while it streams, and may stop it. The work per event is bounded."""
+
+    def see(self, event: ModelEvent) -> StreamStop | None: ...
 
 
 class Spawn(Protocol):
@@ -205,8 +204,28 @@ class Spawn(Protocol):
     def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildResult: ...
 
 
+class Launch(Protocol):
+    """Starts a child loop in the background. Raises ToolFailed when a limit forbids it, Cancelled when the call was
+    interrupted."""
+
+    def __call__(self, request: ChildRequest, call_id: str, cancel: Cancel) -> ChildLaunched: ...
+
+
+class ChildTools(Protocol):
+    """Tools that live as long as one child: the servers of its definition."""
+
+    def open(self, cancel: Cancel) -> ToolSource | None:
+        """Start them, before the child's first request; None = there are none. Never raises."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class ChildOutput(Protocol):
     """Where the events of one child go: they carry the call id of their parent and go to a separate transcript."""
+
+    transcript: str
+    """The file that records it; "" = none."""
 
     def emit(self, event: Event) -> str: ...
 
@@ -228,12 +247,33 @@ class Gate(Protocol):
         """Apply permission updates that came with an answer."""
         ...
 
+    def grant(self, rules: tuple[str, ...]) -> None:
+        """Allow what these rules cover until `end_grants`: the `allowed-tools` of a command or skill."""
+        ...
+
+    def end_grants(self) -> None:
+        """The turn has ended: what was granted for it no longer holds."""
+        ...
+
     def exact_rule_for(self, call: ToolCall, spec: ToolSpec) -> Json:
         """The update that allows the very same call for the rest of the session."""
         ...
 
+    def remember(self, call: ToolCall, spec: ToolSpec, rules: tuple[str, ...]) -> tuple[str, ...]:
+        """Allow what these rules cover, without any the very same call, for the rest of the session. Returns the rules.
+        Raises BadLine."""
+        ...
+
+    def for_agent(self, mode: str) -> Gate:
+        """The gate of an agent whose definition names a mode: the same rules, its own mode where that is allowed."""
+        ...
+
     def directories(self) -> tuple[str, ...]:
         """The additional directories, for init."""
+        ...
+
+    def covers(self, rule: str, call: ToolCall, spec: ToolSpec) -> bool | None:
+        """Whether this permission rule, taken as a deny rule, covers the call; None if the text is no rule."""
         ...
 
     def hides(self, path: str) -> bool:
@@ -259,9 +299,17 @@ class Asker(Protocol):
     def can_ask(self) -> bool: ...
 
     def ask(
-        self, call: ToolCall, spec: ToolSpec, decision: Decision, cancel: Cancel, *, emit: Emit | None = None
+        self,
+        call: ToolCall,
+        spec: ToolSpec,
+        decision: Decision,
+        cancel: Cancel,
+        *,
+        emit: Emit | None = None,
+        patch: FilePatch | None = None,
     ) -> Answer:
-        """`emit` announces the question in place of the session's emitter: a child loop passes its own."""
+        """`emit` announces the question in place of the session's emitter: a child loop passes its own. `patch` is what
+        the call would change."""
         ...
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import NOTHING
+from yume_shim.types.instruction_settings import PROMPT_SIZES as PROMPT_SIZES
+from yume_shim.types.instruction_settings import InstructionSettings as InstructionSettings
+from yume_shim.types.left_out import LeftOut as LeftOut
+from yume_shim.types.plugins import PluginSettings
+from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -11,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.types.effort import Effort
+    from yume_shim.types.mcp_admission import McpAdmission
     from yume_shim.types.models import ThinkingMode
 
     OutputFormat = Literal["flat", "stream-json", "json", "text"]
@@ -56,15 +63,17 @@ class RetrySettings:
 
 @value
 class Timeouts:
-    """Seconds. `idle` is the longest silence inside a stream, `total` the longest single response."""
+    """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at EOF."""
 
     connect: float = 30.0
     first_byte: float = 300.0
     idle: float = 120.0
     total: float = 1_800.0
     approval: float = 300.0
+    """0 = a question waits until it is answered, or the turn or the input ends."""
     tool_heartbeat: float = 30.0
     shutdown: float = 2.0
+    background: float = 600.0
 
 
 # ---------------------------------------------------------------- groups
@@ -91,6 +100,13 @@ class HostSettings:
     """Send every transcript entry to the host (`--session-mirror`)."""
     slash_commands: bool = True
     """False: `/compact` and `/clear` go to the model as text (`--disable-slash-commands`)."""
+    details: bool = False
+    """Flat: events for hosts that draw what happens (waiting calls, live output, how full the context is)."""
+    tool_deltas: bool = False
+    """Flat: show the arguments of calls as they stream (`--tool-use-deltas`)."""
+    delta_interval: float = 0.0
+    """Flat: seconds for which pieces of text are collected into one line (`--delta-interval`, milliseconds)."""
+    watch_streams: bool = False  # stop answers that repeat themselves, and edits that cannot match
     merge_waiting: bool = False
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
@@ -191,18 +207,6 @@ class CredentialSettings:
 
 
 @value
-class InstructionSettings:
-    """What the model is instructed to do, and the shape its answer must have."""
-
-    system_prompt: str | None = None
-    append_system_prompt: str = ""
-    memory: bool = True
-    """Read CLAUDE.md files (`--bare` does not)."""
-    json_schema: Mapping[str, Any] | None = None
-    """The answer must fit this JSON Schema (`--json-schema`)."""
-
-
-@value
 class LimitSettings:
     """What a session may use up: turns, money, time."""
 
@@ -293,8 +297,13 @@ class PermissionSettings:
     never_ask: bool = False
     """--permission-prompts none."""
     rules: Rules = Rules()
+    allow_if_trusted: tuple[str, ...] = ()
+    variables_if_trusted: Mapping[str, str] = NOTHING
+    """More allow rules, and variables for commands, used if the host trusts the folder."""
     managed: Rules = Rules()
     """Those of `rules` that managed settings wrote: no answer of the host removes them."""
+    saved: tuple[str, ...] = ()
+    """Allow rules that the user saved with answers to permission questions, for all projects or for this folder."""
     managed_only: bool = False
     """No answer of the host adds an allow rule (`allowManagedPermissionRulesOnly`)."""
     add_dirs: tuple[str, ...] = ()
@@ -303,21 +312,6 @@ class PermissionSettings:
     files_damaged: bool = False
     """A settings file cannot be used, so rules that should guard may be missing: nothing but rules given by flag or by
     the host, and bypassPermissions, allows commands and edits without asking."""
-
-
-@value
-class LeftOut:
-    """Something that the settings configure and that is not used."""
-
-    kind: Literal["hooks", "mcp_server", "setting"]
-    name: str
-    source: str
-    reason: Literal["untrusted", "asking", "managed"]
-    """"asking" = the host is asked whether the folder is trusted."""
-
-    def line(self) -> dict[str, Any]:
-        """The object that init lines print."""
-        return {"kind": self.kind, "name": self.name, "source": self.source, "reason": self.reason}
 
 
 @value
@@ -337,6 +331,8 @@ class McpServer:
     """A command that prints more headers as a JSON object."""
     waited_for: bool = False
     """The first turn waits for it as long as a connection may take; for others it waits a short time."""
+    problem: str = ""
+    """What is wrong with its description: it is not started, and its status is `failed` with this reason."""
 
     def __repr__(self) -> str:
         return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
@@ -347,12 +343,12 @@ class HookSettings:
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """More sources, used if the host trusts the folder."""
-    fail_closed: bool = False
-    """A guard that fails refuses the call (`hooks.failClosed`)."""
-    show_all: bool = False
-    """Report hooks of all events (`--include-hook-events`)."""
+    sources_if_trusted: tuple[tuple[str, Mapping[str, Any]], ...] = ()  # more, used if the host trusts the folder
+    fail_closed: bool = False  # a guard that fails refuses the call (`hooks.failClosed`)
+    show_all: bool = False  # report hooks of all events (`--include-hook-events`)
+    http_urls: tuple[str, ...] | None = None
+    http_variables: tuple[str, ...] | None = None
+    """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
 
 
 @value
@@ -362,6 +358,8 @@ class McpSettings:
     servers: tuple[McpServer, ...] = ()
     servers_if_trusted: tuple[McpServer, ...] = ()
     """More servers, started if the host trusts the folder."""
+    admission: McpAdmission | None = None
+    """Servers that the host adds later must be admitted, too; None = all are."""
     connect_s: float = 30.0
     """How long a server may take to connect and to list its tools (`MCP_TIMEOUT`, milliseconds)."""
     call_s: float = 600.0
@@ -386,6 +384,8 @@ class SessionSettings:
     """Resume after the message with this uuid; later messages are dropped."""
     fork: bool = False
     """Leave the old transcript unchanged and continue under a new id."""
+    title: str = ""
+    """The title that the session gets (`--name`)."""
 
 
 @value
@@ -413,5 +413,8 @@ class Settings:
     session: SessionSettings = SessionSettings()
     mcp: McpSettings = McpSettings()
     hooks: HookSettings = HookSettings()
+    prompts: PromptSettings = PromptSettings()
+    plugins: PluginSettings = PluginSettings()
+    agents: AgentSettings = AgentSettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
+    from yume_shim.types.tasks import TaskEnd, TaskFacts, TaskStatus, TaskUsage
 
     Trigger = Literal["manual", "auto"]
 
@@ -61,6 +62,9 @@ class LocalCommandDone:
     failed: str = ""
     failure: Failure | None = None
     """The provider's failure, if that is the reason."""
+    arguments: str = ""
+    answers: bool = False
+    """The text is what the user asked for, and shown in place of an answer of the model."""
 
 
 @value
@@ -88,6 +92,16 @@ class TrustAsked:
     ask_id: str
     cwd: str
     left_out: tuple[Json, ...]
+
+
+@value
+class FileAsked:
+    """A file tool reads or writes through the host, which may have unsaved text of the file. `path` is resolved and
+    judged; `text` None = read it."""
+
+    ask_id: str
+    path: str
+    text: str | None = None
 
 
 @value
@@ -151,6 +165,13 @@ class ServersChanged:
 
 
 @value
+class TitleChanged:
+    """The session has this title now: by `--name`, by the host, or made by the model."""
+
+    title: str
+
+
+@value
 class CommandsChanged:
     """All slash commands as they are now, after the host was given another list."""
 
@@ -158,21 +179,48 @@ class CommandsChanged:
 
 
 @value
-class TaskStarted:
-    """A command continues in the background, or (not `backgrounded`) the conversation has waited for it for a while."""
+class SessionEnding:
+    """No further turn follows. Emitted by sessions that have had background tasks, whose end could begin one."""
 
-    task_id: str
-    call_id: str
-    description: str
+
+@value
+class TaskStarted:
+    """A task goes on in the background, or (not `backgrounded`) the conversation waits for it."""
+
+    facts: TaskFacts
     backgrounded: bool = True
 
 
 @value
-class TaskEnded:
-    """A background command has ended: by itself, or because it was stopped."""
+class TaskUpdated:
+    """A task has ended with this status, or (without one) it now goes on in the background."""
 
-    task_id: str
-    call_id: str
-    status: Literal["completed", "failed", "stopped"]
-    output_file: str
-    summary: str
+    facts: TaskFacts
+    status: TaskStatus | None = None
+    error: str = ""
+    """Why it failed."""
+
+
+@value
+class TaskProgress:
+    """An agent has called a tool. `description` says what it is doing."""
+
+    facts: TaskFacts
+    description: str
+    last_tool: str
+    usage: TaskUsage
+
+
+@value
+class TaskNotification:
+    """A task has ended."""
+
+    facts: TaskFacts
+    end: TaskEnd
+
+
+@value
+class TasksChanged:
+    """The tasks that run in the background now."""
+
+    tasks: tuple[TaskFacts, ...]

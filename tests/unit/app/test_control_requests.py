@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers.engine_fakes import SPEC, Bench, ScriptedProvider, TableGate, answer, info, says
+from tests.helpers.engine_fakes import SPEC, Bench, FunctionTools, ScriptedProvider, TableGate, answer, info, says
 from yume_shim.app.control_requests import ControlRequests
+from yume_shim.app.lazy_agents import LazyAgents
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
+from yume_shim.app.lazy_tasks import LazyTasks
 from yume_shim.app.models import EndpointKeys
 from yume_shim.app.providers import Providers
+from yume_shim.app.session_requests import SessionParts
 from yume_shim.engine.session import Session
-from yume_shim.host.control import ControlResponder
+from yume_shim.host.control import MAX_LATER, ControlResponder, Later
+from yume_shim.types.agents import AgentSettings
 from yume_shim.types.blocks import Text
 from yume_shim.types.commands import ControlAsk, EndOfInput, UserInput
 from yume_shim.types.errors import BadInvocation, BadLine
@@ -24,6 +29,9 @@ from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from yume_shim.app.mcp import McpParts
+    from yume_shim.app.model_requests import ModelParts
+    from yume_shim.extensions.agents.agent_tool import AgentTool
+    from yume_shim.extensions.agents.message_tool import MessageTool
     from yume_shim.extensions.hooks.runner import HookServices
 
 PROFILES = {
@@ -52,8 +60,16 @@ def no_servers() -> McpParts:
     raise AssertionError("these requests need no MCP server")
 
 
+def no_models() -> ModelParts:
+    raise AssertionError("tests/unit/app/test_model_requests.py asks for models")
+
+
 def no_hooks() -> HookServices:
     raise AssertionError("these requests register no hook")
+
+
+def no_agents(_: object) -> tuple[AgentTool, MessageTool]:
+    raise AssertionError("no agent is started here")
 
 
 class Host:
@@ -63,6 +79,7 @@ class Host:
         self.bench = Bench(ScriptedProvider(*scripts), profiles=PROFILES, config_file="config.toml")
         self.gate = Gate()
         self.ended = 0
+        self.reloaded = 0
         self.mcp, self.hooks = LazyMcp(no_servers), LazyHooks(HookSettings(), no_hooks)
 
         def resolve(text: str) -> ModelSpec:
@@ -75,6 +92,8 @@ class Host:
         services = self.bench.services
         self.keys = EndpointKeys(services.settings)
         providers = Providers(services.settings, self.keys, services.ids, services.clock, services.log)
+        self.tasks = LazyTasks(self.bench.emit, services.ids.uuid, lambda: self.session.notify)
+        self.agents = LazyAgents(AgentSettings(), no_agents, print, offered=("Agent",), background=True)
         requests = ControlRequests(
             *(
                 self.session,
@@ -84,12 +103,23 @@ class Host:
                 services.settings,
                 self.mcp,
                 self.hooks,
+                self.tasks,
+                self.agents,
                 models,
                 "2.1.325",
             ),
+            list_commands=lambda of_servers: of_servers,
+            reload_prompts=self.reload_prompts,
             end_session=self.end_session,
+            session_parts=lambda: SessionParts(
+                self.session, services.settings, self.bench.emit, services.ids, "/nowhere/sessions"
+            ),
+            model_parts=no_models,
         )
         self.responder = ControlResponder(self.bench.emit, requests.handlers(), services.log)
+
+    def reload_prompts(self) -> None:
+        self.reloaded += 1
 
     def end_session(self) -> None:
         self.ended += 1
@@ -157,6 +187,62 @@ def test_thinking_budget() -> None:
     assert host.bench.provider.requests[0].thinking_budget == 2_000
 
 
+def test_effort() -> None:
+    host = Host(answer(says("Hi.")))
+    assert host.ask("set_effort", effort="high").body == {"effort": "high"}
+    assert host.ask("set_effort", effort="extreme").error_code == "invalid_value"
+    settings = host.ask("get_settings").body
+    assert settings is not None
+    assert settings["applied"]["effort"] == "high"
+    host.session.submit(UserInput((Text("a"),), "a"))
+    host.session.submit(EndOfInput())
+    host.session.run()
+    assert host.bench.provider.requests[0].effort == "high"
+    assert host.ask("set_effort", effort=None).body == {"effort": None}
+
+
+def test_the_working_folder_stays() -> None:
+    said = Host().ask("set_cwd", path="/elsewhere")
+    assert said.error_code == "unsupported"
+    assert "start another process" in said.error
+
+
+def test_tools_and_commands() -> None:
+    host = Host()
+    host.bench.services.toolbox.add(FunctionTools(Up=lambda given, _: "", mcp__files__read=lambda given, _: ""))
+    said = host.ask("list_tools").body
+    assert said is not None
+    assert [(tool["name"], tool["source"], tool.get("server")) for tool in said["tools"]] == [
+        ("Up", "builtin", None),
+        ("mcp__files__read", "mcp", "files"),
+    ]
+    assert host.ask("list_tools", offset=1).body == {"tools": said["tools"][1:]}
+    assert host.ask("list_tools", offset=-1).error_code == "invalid_value"
+    assert host.ask("list_commands").body == {"commands": []}
+
+
+def test_a_prompt_joins_only_a_running_turn() -> None:
+    host = Host()
+    said = host.ask("steer", content="also this")
+    assert (said.error, said.error_code) == ("no turn is running: send a `user` line instead", "not_running")
+    assert host.ask("steer").error_code == "invalid_value"
+    assert host.ask("steer", content=[{"type": "text"}]).error_code != ""
+
+
+def test_too_many_slow_requests_are_refused() -> None:
+    bench, gate = Bench(ScriptedProvider()), threading.Event()
+    responder = ControlResponder(
+        bench.emit, {"slow": lambda _: Later(lambda: {"waited": gate.wait(60)})}, bench.services.log
+    )
+    for number in range(MAX_LATER + 1):
+        responder.answer(ControlAsk(str(number), "slow", {}))
+    [refused] = bench.of(ControlAnswered)
+    assert (refused.request_id, refused.error_code) == (str(MAX_LATER), "busy")
+    gate.set()
+    responder.finish(lambda: False)
+    assert {answered.request_id for answered in bench.of(ControlAnswered)} == set(map(str, range(MAX_LATER + 1)))
+
+
 def test_a_waiting_message_is_withdrawn() -> None:
     host = Host()
     host.session.submit(UserInput((Text("a"),), "a", "u-1"))
@@ -197,14 +283,14 @@ def test_the_session_ends_after_the_answer() -> None:
 def test_the_settings_in_effect() -> None:
     said = Host().ask("get_settings").body
     assert said is not None
-    assert said["applied"] == {"model": "test-model", "effort": None}
+    applied = {"model": "test-model", "effort": None, "provider": "test"}
+    assert said["applied"] == {**applied, "permissionMode": "default", "cwd": "/nowhere"}
     assert set(said) == {"effective", "sources", "applied"}
 
 
 def test_small_answers() -> None:
     host = Host()
     assert host.ask("mcp_status").body == {"mcpServers": []}
-    assert host.ask("list_models").body == {"models": [{"value": "default"}]}
     assert host.ask("get_binary_version").body == {"version": "2.1.325"}
     assert host.ask("stop_task", task_id="t").body == {}
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.helpers.settings import settings_with
 from tests.helpers.transcripts import answer, chain, question, save
+from yume_shim.app.command_list import BUILTIN_NAMES
 from yume_shim.app.resume import NoConversation
 from yume_shim.app.start import EarlySignals, Startup, exit_code, host_answers, refuse, run
 from yume_shim.host.clock import FixedClock, SystemClock
@@ -146,7 +147,7 @@ def test_the_first_description_of_a_session(here: Here) -> None:
         tools=("Bash", "Read"),
         api_key_source="OPENAI_API_KEY",
         additional_directories=("/a",),
-        slash_commands=("clear", "compact"),
+        slash_commands=BUILTIN_NAMES,
         resumed=False,
     )
 

@@ -78,9 +78,10 @@ def visit(url: str) -> str:
         return f"{error.code}"
 
 
-def test_the_whole_flow_and_the_token_is_used_afterwards(desk: Desk) -> None:
-    with OAuthServer() as server:
-        assert desk.run("add", "-s", "user", "-t", "http", "web", server.url).code == 0
+@pytest.mark.parametrize("kind", ["http", "sse"])
+def test_the_whole_flow_and_the_token_is_used_afterwards(desk: Desk, kind: str) -> None:
+    with OAuthServer(kind=kind) as server:
+        assert desk.run("add", "-s", "user", "-t", kind, "web", server.url).code == 0
         before = desk.run("get", "web").stdout.decode()
         assert "Status: ! Needs authentication\n  Issue: run: yume-shim mcp login web\n" in before
         program = desk.login()
@@ -95,7 +96,7 @@ def test_the_whole_flow_and_the_token_is_used_afterwards(desk: Desk) -> None:
         assert (kept["token_endpoint"], kept["resource"]) == (f"{server.base}/token", server.url)
         if os.name == "posix":
             assert stat.S_IMODE(desk.tokens.stat().st_mode) == 0o600
-        assert desk.run("list").stdout.decode().endswith(f"web: {server.url} (HTTP) - ✔ Connected\n")
+        assert desk.run("list").stdout.decode().endswith(f"web: {server.url} ({kind.upper()}) - ✔ Connected\n")
         assert server.count("token") == 1  # not renewed: it has not expired
         assert desk.run("logout", "web").code == 0
         assert desk.run("list").stdout.decode().endswith(" - ! Needs authentication\n")

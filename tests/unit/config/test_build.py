@@ -98,11 +98,9 @@ def test_claude_formats(start: Start) -> None:
         (["--config", "missing.toml"], "missing.toml"),
         (["-p", "x", "--mcp-config", "missing.json"], "Invalid MCP configuration"),
         (["-p", "x", "--mcp-config", "{}"], "Invalid MCP configuration"),
-        (["-p", "x", "--mcp-config", '{"mcpServers":{"a":{"type":"http"}}}'], "server 'a'"),
         (["-p", "x", "--agents", "[1]"], "Invalid --agents configuration"),
         (["-p", "x", "--agents", "{oops"], "Invalid --agents configuration"),
         (["-p", "x", "--agents", '{"a":{"prompt":"p"}}'], "'a' needs a `description`"),
-        (["-p", "x", "--agent", "nobody"], "agent 'nobody' not found"),
         (["-p", "x", "--json-schema", "{oops"], "--json-schema"),
         (["-p", "x", "--json-schema", '{"type":"nope"}'], "--json-schema"),
         (["--autocompact", "soon"], "--autocompact"),
@@ -146,7 +144,7 @@ def test_config_file(start: Start) -> None:
     assert s.model.aliases == {"sonnet": "google/gemini-3.8-flash"}
     assert s.credentials.keys == {"openai": "from-the-file"}
     assert s.network.retry == RetrySettings(initial=0.25, retries=7)
-    assert s.limits.timeouts == Timeouts(idle=5.0)
+    assert s.limits.timeouts == Timeouts(idle=5.0, tool_heartbeat=5.0)
     assert s.env["EXTRA"] == "1"
     assert s.env["HOME"] == str(start.home)
 
@@ -294,7 +292,7 @@ def test_bare_and_restricted(start: Start) -> None:
     s = start("-p", "x", "--restricted")
     assert (s.permissions.confined, s.permissions.rules, s.setting_sources) == (
         True,
-        Rules((), (), ("Bash", "BashOutput", "KillShell")),
+        Rules((), (), ("Bash", "TaskOutput", "TaskStop")),
         (),
     )
 
@@ -347,3 +345,23 @@ def test_compat_flags(start: Start) -> None:
         "noToolUse",
         "noStopSequences",
     )
+
+
+def test_instructions(start: Start) -> None:
+    start.config('memory_files = ["GEMINI.md"]\nprompt_size = "small"\n')
+    start.settings_file("user", {"outputStyle": "Concise", "claudeMdExcludes": ["**/a.md"]})
+    start.settings_file("project", {"outputStyle": "Terse", "claudeMdExcludes": ["**/CLAUDE.md"]})
+    made = start(CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD="1").instructions
+    assert (made.memory_names, made.memory_excludes, made.memory_of_added) == (("GEMINI.md",), ("**/a.md",), True)
+    assert (made.output_style, made.prompt_size, made.exclude_dynamic) == ("Terse", "small", False)
+    start.trust()
+    made = start("--prompt-size", "full", "--exclude-dynamic-system-prompt-sections").instructions
+    assert made.memory_excludes == ("**/a.md", "**/CLAUDE.md")
+    assert (made.prompt_size, made.exclude_dynamic, made.memory_of_added) == ("full", True, False)
+    for line, words in (
+        ('memory_files = ["../x.md"]', "are names of files"),
+        ('prompt_size = "tiny"', "prompt_size 'tiny' is not one of auto, small, full"),
+    ):
+        start.config(line)
+        with pytest.raises(BadInvocation, match=words):
+            start()

@@ -10,6 +10,7 @@ import pytest
 from yume_shim.config.build import build_settings
 from yume_shim.config.setting_sources import SettingSources
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.settings import McpServer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,11 +121,6 @@ def test_variables_are_replaced(desk: Desk) -> None:
         '{"mcpServers": 5}',
         "{}",
         "nowhere.json",
-        config(s={}),
-        config(s=5),
-        config(s={"type": "carrier-pigeon"}),
-        config(s={"type": "http"}),
-        config(s={"command": 5}),
     ],
 )
 def test_a_wrong_flag_is_refused(desk: Desk, given: str) -> None:
@@ -132,9 +128,33 @@ def test_a_wrong_flag_is_refused(desk: Desk, given: str) -> None:
         desk.build(given)
 
 
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ({}, "it needs a `command`, a text that is not empty"),
+        (5, "it must be an object"),
+        ({"type": "carrier-pigeon"}, "`type` must be one of stdio, http, sse, sdk"),
+        ({"type": 5, "command": "x"}, "`type` must be one of stdio, http, sse, sdk"),
+        ({"type": "http"}, "it needs a `url`, a text that is not empty"),
+        ({"command": 5}, "it needs a `command`, a text that is not empty"),
+        ({"command": "x", "args": "-v"}, "`args` must be a list of texts"),
+        ({"command": "x", "args": [{}]}, "`args` must be a list of texts"),
+        ({"command": "x", "env": ["A=1"]}, "`env` must be an object of texts"),
+        ({"url": "http://127.0.0.1", "headers": {"A": None}}, "`headers` must be an object of texts"),
+        ({"url": "http://127.0.0.1", "headersHelper": ["x"]}, "`headersHelper` must be a text"),
+    ],
+)
+def test_a_server_that_is_wrongly_described_fails_alone(desk: Desk, table: Any, problem: str) -> None:
+    bad, good = desk.build(config(bad=table, good={"command": "x"})).servers
+    message = f"Invalid MCP configuration: server 'bad': {problem}"
+    assert bad == McpServer(name="bad", source="dynamic", problem=message)
+    assert (good.command, good.problem) == ("x", "")
+    assert desk.logged == [f"Error: {message}"]
+
+
 def test_a_wrong_file_is_a_warning(desk: Desk) -> None:
     desk.project_file(bad={}, good={"command": "x"})
-    assert named(desk.build()) == [("good", "project", "x")]
+    assert named(desk.build()) == [("bad", "project", ""), ("good", "project", "x")]
     assert len(desk.logged) == 1
     (desk.cwd / ".mcp.json").write_text('{"mcpServers": {')
     assert desk.build().servers == ()

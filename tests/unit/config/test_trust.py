@@ -291,3 +291,22 @@ def test_in_the_home_folder_the_settings_file_is_the_users(desk: Desk) -> None:
     settings = desk.build()
     assert (settings.hooks.sources, settings.credentials.key_helper) == ((("user", HOOKS),), "echo k")
     assert desk.logged == []
+
+
+def test_rules_and_variables_wait_for_the_answer(desk: Desk) -> None:
+    env = {"A": "1", "HOME": "/x", "OPENAI_BASE_URL": "http://x", "HTTPS_PROXY": "x"}
+    desk.project(permissions={"allow": ["Bash(make *)"], "defaultMode": "plan"}, env=env)
+    settings = desk.build(YUME_TRUST="ask")
+    waiting = settings.permissions
+    assert (waiting.allow_if_trusted, waiting.variables_if_trusted) == (("Bash(make *)",), {"A": "1"})
+    assert waiting.rules.allow == ()
+    reasons = {entry.name: entry.reason for entry in settings.left_out}
+    assert reasons == {
+        "env": "asking",
+        "permissions.allow": "asking",
+        "permissions.defaultMode": "untrusted",
+        "words": "asking",
+    }
+    for mode in ("strict", "as-claude"):
+        settings = desk.build(YUME_TRUST=mode)
+        assert (settings.permissions.allow_if_trusted, settings.permissions.variables_if_trusted) == ((), {})

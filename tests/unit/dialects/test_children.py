@@ -168,9 +168,9 @@ def test_the_order_is_legal() -> None:
 def test_flat_marks_every_line_of_a_child(parent: str, text: str) -> None:
     read, mark = f"{parent}_read", {"parent_tool_use_id": parent}
     assert below(flat(STORY), parent) == [
-        {"type": "thinking", "is_thinking": True, "thought": "h"} | mark,
-        {"type": "thinking", "is_thinking": True, "thought": "m"} | mark,
-        {"type": "thinking", "is_thinking": False} | mark,
+        {"type": "thinking", "is_thinking": True, "thought": "h", "id": f"msg_{parent}:0"} | mark,
+        {"type": "thinking", "is_thinking": True, "thought": "m", "id": f"msg_{parent}:0"} | mark,
+        {"type": "thinking", "is_thinking": False, "id": f"msg_{parent}:0"} | mark,
         {"type": "text", "content": text[:2], "id": f"msg_{parent}:1"} | mark,
         {"type": "text", "content": text[2:], "id": f"msg_{parent}:1"} | mark,
         {
@@ -275,8 +275,8 @@ def test_the_shutdown_of_a_child_does_not_mute_the_result() -> None:
         (Notice("max_tokens", "cut"), "warning", "informational"),
         (CallDenied(INNER, "no", "rule", "Read"), "permission_denied", "permission_denied"),
         (ModelChanged("p", "third-model", "overloaded"), "model", "model_fallback"),
-        (Compacting("auto"), None, None),
-        (CompactEnded(), None, None),
+        (Compacting("auto"), "compact_started", None),
+        (CompactEnded(), "compact_ended", None),
         (COMPACTED, "compact_boundary", None),
     ],
     ids=lambda each: type(each).__name__ if not isinstance(each, str) else each,

@@ -119,8 +119,12 @@ def test_compact_that_failed() -> None:
     ]
 
 
-def test_flat_prints_the_boundary_only() -> None:
+def test_flat_prints_begin_end_and_boundary() -> None:
+    failed = {"type": "system", "subtype": "compact_ended", "error": "no"}
+    assert flat(READY, Compacting("manual"), CompactEnded("no"))[2:] == [failed]
     assert flat(READY, Compacting("auto"), CompactEnded(), replace(DONE, trigger="auto"))[1:] == [
+        {"type": "system", "subtype": "compact_started", "trigger": "auto"},
+        {"type": "system", "subtype": "compact_ended"},
         {
             "type": "system",
             "subtype": "compact_boundary",
@@ -128,7 +132,7 @@ def test_flat_prints_the_boundary_only() -> None:
             "pre_tokens": 900,
             "post_tokens": 200,
             "estimated": True,
-        }
+        },
     ]
     assert flat(READY, LocalCommandDone("compact", "Compacted "))[1:] == []
 
@@ -144,7 +148,7 @@ def test_clear_as_a_prompt() -> None:
     lines = nested(*events)
     assert [line["type"] for line in lines] == ["conversation_reset", "system", "result"]
     assert [line["session_id"] for line in lines] == [SESSION, other.session_id, other.session_id]
-    assert [line["type"] for line in flat(*events)[1:]] == ["system", "result", "message_stop"]
+    assert [line["type"] for line in flat(*events)[1:]] == ["system", "system", "result", "message_stop"]
 
 
 LEGAL: dict[str, tuple[Event, ...]] = {

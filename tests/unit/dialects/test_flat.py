@@ -22,6 +22,7 @@ from yume_shim.types.events import (
     BlockStarted,
     CallDenied,
     CommandRefused,
+    ContextMeasured,
     ControlAnswered,
     Denial,
     InputRejected,
@@ -34,6 +35,7 @@ from yume_shim.types.events import (
     Notice,
     PartialKept,
     Pong,
+    ProgressReport,
     PromptTaken,
     RequestStarted,
     ResponseDropped,
@@ -44,13 +46,18 @@ from yume_shim.types.events import (
     SessionChanged,
     SessionReady,
     StartFailed,
+    TodosChanged,
     ToolFinished,
+    ToolOutputAdded,
     ToolProgress,
+    ToolQueued,
     ToolStarted,
     TurnFailed,
     TurnStarted,
 )
+from yume_shim.types.file_patch import FilePatch
 from yume_shim.types.models import Usage
+from yume_shim.types.permission_records import AddRules, PermissionRule, SetMode
 from yume_shim.types.settings import FLAT_LINE_BYTES
 
 if TYPE_CHECKING:
@@ -73,6 +80,7 @@ INIT = {
     "permissionMode": "default",
     "tools": ["Bash", "Read"],
     "mcp_servers": [],
+    "slash_commands": [],
     "protocol": "flat/1",
     "version": "9.9.9",
     "resumed": False,
@@ -123,9 +131,10 @@ def test_a_turn_with_thinking_text_and_a_call() -> None:
     ]
     assert lines(events) == [
         INIT,
-        {"type": "thinking", "is_thinking": True, "thought": "hm, "},
-        {"type": "thinking", "is_thinking": True, "thought": "ls"},
-        {"type": "thinking", "is_thinking": False},
+        {"type": "system", "subtype": "turn_started", "prompt_id": uuid_of(2)},
+        {"type": "thinking", "is_thinking": True, "thought": "hm, ", "id": "msg_1:0"},
+        {"type": "thinking", "is_thinking": True, "thought": "ls", "id": "msg_1:0"},
+        {"type": "thinking", "is_thinking": False, "id": "msg_1:0"},
         {"type": "text", "content": "Look", "id": "msg_1:1"},
         {"type": "text", "content": "ing.", "id": "msg_1:1"},
         {"type": "usage", **FIGURES, "reasoning_tokens": 4},
@@ -133,7 +142,7 @@ def test_a_turn_with_thinking_text_and_a_call() -> None:
         {"type": "tool_result", "tool_use_id": "call_1", "content": "a.txt", "is_error": False},
         {"type": "text", "content": "One.", "id": f"{uuid_of(22)}:0"},
         {"type": "usage", **FIGURES, "estimated": True},
-        RESULT | {"result": "One.", "num_turns": 2},
+        RESULT | {"result": "One.", "num_turns": 2, "prompt_id": uuid_of(2)},
         {"type": "message_stop"},
     ]
 
@@ -151,8 +160,9 @@ def test_stopped_while_thinking() -> None:
         ended("", outcome="cancelled", phase="streaming", stop_reason=None),
     ]
     assert lines(events)[1:] == [
-        {"type": "thinking", "is_thinking": True, "thought": "so"},
-        {"type": "thinking", "is_thinking": False},
+        {"type": "system", "subtype": "turn_started", "prompt_id": uuid_of(2)},
+        {"type": "thinking", "is_thinking": True, "thought": "so", "id": "msg_1:0"},
+        {"type": "thinking", "is_thinking": False, "id": "msg_1:0"},
         {"type": "interrupt", "reason": "signal"},
         RESULT
         | {
@@ -160,6 +170,7 @@ def test_stopped_while_thinking() -> None:
             "is_error": True,
             "stop_reason": None,
             "errors": ["[interrupted] The turn was stopped while the model answered."],
+            "prompt_id": uuid_of(2),
         },
         {"type": "message_stop"},
     ]
@@ -187,6 +198,7 @@ def test_cut_and_continued_shows_no_text_twice() -> None:
             "max_retries": 3,
             "delay_ms": 250,
             "code": "stream_interrupted",
+            "message": "the connection broke",
         },
         {"type": "text", "content": "lo", "id": "msg_2:0"},
     ]
@@ -256,6 +268,19 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
             }
         ],
     ),
+    "progress of the tool itself": (
+        ToolProgress(CALL, 1_400, ProgressReport(0.5)),
+        [
+            {
+                "type": "system",
+                "subtype": "progress",
+                "tool_use_id": "call_1",
+                "tool_name": "Bash",
+                "elapsed_ms": 1_400,
+                "progress": 0.5,
+            }
+        ],
+    ),
     "denied": (
         CallDenied(CALL, "not allowed", "rule", "deny"),
         [
@@ -269,7 +294,17 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
         ],
     ),
     "asked": (
-        ApprovalAsked("q1", CALL, "writes", 300_000),
+        ApprovalAsked(
+            "q1",
+            CALL,
+            "writes",
+            300_000,
+            suggestions=(
+                SetMode(),
+                AddRules(rules=[PermissionRule(toolName="Bash", ruleContent="ls:*")], destination="session"),
+            ),
+            patch=FilePatch("a.txt", ()),
+        ),
         [
             {
                 "type": "system",
@@ -279,6 +314,9 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
                 "input": {"command": "ls"},
                 "reason": "writes",
                 "timeout_ms": 300_000,
+                "suggested_rules": ["Bash(ls:*)"],
+                "scopes": ["once", "session", "project", "user"],
+                "patch": {"file_path": "a.txt", "hunks": []},
             }
         ],
     ),
@@ -361,6 +399,10 @@ def test_result_content_is_one_string() -> None:
             "content": "See:\n[image: image/png, 12 KB]\n[image: https://x/y.png]\n"
             "[document a: application/pdf, 3 bytes]",
             "is_error": False,
+            "images": [
+                {"media_type": "image/png", "data": "A" * 16_384},
+                {"media_type": "image/png", "url": "https://x/y.png"},
+            ],
         }
     ]
 
@@ -382,3 +424,85 @@ def test_long_pieces_are_split_under_the_cap(text: str, kind: Any) -> None:
     assert "".join(line["content" if kind == "text" else "thought"] for line in out) == text
     assert max(len(escape_separators(dumps(line), wide=False)) + 1 for line in out) <= FLAT_LINE_BYTES
     assert len(out) > 1
+
+
+# ---------------------------------------------------------------- what happens while it happens
+
+
+def test_the_turns_id_is_the_uuid_of_its_prompt() -> None:
+    for taken, started in (
+        ([prompt("a", "u-7")], TurnStarted(INFO, ("u-7",))),
+        ([], TurnStarted(INFO, ("u-7",))),  # a prompt that a hook refuses, or a local command
+    ):
+        found = lines([SessionReady(INFO), *taken, started, ended(), TurnStarted(INFO)])
+        assert found[1] == {"type": "system", "subtype": "turn_started", "prompt_id": "u-7"}
+        assert found[2]["prompt_id"] == "u-7"
+        assert found[4]["prompt_id"] not in ("", "u-7")
+
+
+def test_arguments_stream_if_asked_for() -> None:
+    events = [ResponseStarted("msg_1", "m"), *streamed(0, CALL, ['{"command":', '"ls"}'])]
+    head = {"type": "tool_use_delta", "id": "call_1", "name": "Bash"}
+    dialect = FlatDialect("1", FakeIds(), tool_deltas=True)
+    assert [line for tagged in tag_events(events) for line in dialect.feed(tagged)] == [
+        head | {"delta": ""},
+        head | {"delta": '{"command":'},
+        head | {"delta": '"ls"}'},
+    ]
+    assert lines(events) == []
+
+
+HUNK = {"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-a", "+b"]}
+LIVE: dict[str, tuple[Event, dict[str, Any]]] = {
+    "queued": (
+        ToolQueued(CALL),
+        {"type": "system", "subtype": "tool_queued", "tool_use_id": "call_1", "name": "Bash"},
+    ),
+    "output": (
+        ToolOutputAdded(CALL, "more\n", 7),
+        {"type": "tool_output", "tool_use_id": "call_1", "content": "more\n", "dropped_bytes": 7},
+    ),
+    "todos": (
+        TodosChanged(({"content": "x", "status": "pending"},)),
+        {"type": "system", "subtype": "todos", "todos": [{"content": "x", "status": "pending"}]},
+    ),
+    "context": (
+        ContextMeasured(900, 1000, 100, 200, 50, 550),
+        {
+            "type": "system",
+            "subtype": "context_usage",
+            "used": 900,
+            "window": 1000,
+            "parts": {"system": 100, "tools": 200, "memory": 50, "messages": 550},
+        },
+    ),
+    "patch": (
+        ToolFinished(CALL, ToolResult("call_1", "ok"), patch=FilePatch("a.txt", (HUNK,))),
+        {
+            "type": "tool_result",
+            "tool_use_id": "call_1",
+            "content": "ok",
+            "is_error": False,
+            "patch": {"file_path": "a.txt", "hunks": [HUNK]},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("event", "line"), LIVE.values(), ids=LIVE.keys())
+def test_live_lines(event: Event, line: dict[str, Any]) -> None:
+    assert lines([event]) == [line]
+
+
+def test_a_withdrawn_question_names_its_call() -> None:
+    [_, withdrawn] = lines([ApprovalAsked("q1", CALL, "why", 1000), ApprovalWithdrawn("q1")])
+    assert withdrawn == {"type": "system", "subtype": "approval_withdrawn", "tool_use_id": "call_1"}
+
+
+def test_long_patches_and_images_leave_room_in_the_line() -> None:
+    long = {**HUNK, "lines": ["+" + "x" * 20_000]}
+    picture = Image("image/png", "A" * 80_000)
+    read = ToolCall("call_1", "Read", {"file_path": "/a/b.png"})
+    [line] = lines([ToolFinished(read, ToolResult("call_1", (picture,)), patch=FilePatch("a.txt", (HUNK, long, long)))])
+    assert line["patch"] == {"file_path": "a.txt", "hunks": [HUNK, long], "truncated": True}
+    assert line["images"] == [{"media_type": "image/png", "path": "/a/b.png", "bytes": 60_000}]

@@ -9,6 +9,7 @@ from claude_agent_sdk._internal.message_parser import parse_message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers.timing import cheap
 from yume_shim.dialects.line_shrinking import shrink
 from yume_shim.text.clip import escape_separators
 from yume_shim.text.codec import dumps, loads
@@ -148,3 +149,27 @@ def test_anything_fits_and_stays_json(value: Any, limit: int) -> None:
 def test_many_small_parts(count: int) -> None:
     line = {"type": "tool_use", "id": "c", "name": "N", "input": {f"key_{n}": n for n in range(count)}}
     assert size(shrink(line, LIMIT)) <= LIMIT
+
+
+def comb(depth: int) -> Any:
+    """Every level has a second branch that is as large as a line may be."""
+    made: Any = {"leaf": ["x" * 150] * 100}
+    for _ in range(depth):
+        made = {"more": made, "also": ["y" * 150] * 100}
+    return made
+
+
+def chain(depth: int, leaf: Any) -> Any:
+    for _ in range(depth):
+        leaf = {"a": leaf, "b": "short"}
+    return leaf
+
+
+@pytest.mark.parametrize("value", [comb(60), chain(60, list(range(100_000)))], ids=["comb", "chain"])
+def test_the_shape_of_a_value_does_not_cost_time(value: Any) -> None:
+    """Measured again on every level these took thirty and five seconds."""
+    line = {"type": "tool_use", "id": "c", "name": "N", "input": value}
+    with cheap(3.0):
+        small = shrink(line, LIMIT)
+    assert LIMIT // 2 < size(small) <= LIMIT
+    assert small["input_truncated"] is True

@@ -33,6 +33,7 @@ from yume_shim.types.events import (
     Notice,
     PartialKept,
     Pong,
+    ProgressReport,
     PromptTaken,
     RequestStarted,
     ResponseDropped,
@@ -361,6 +362,18 @@ def test_cut_and_asked_again() -> None:
     ]
 
 
+def test_a_call_of_an_answer_that_failed_gets_a_result() -> None:
+    """It was printed when its block was complete; only the calls that are void get one here."""
+    kept, void = ToolCall("call_1", "Bash", {"command": "ls"}), ToolCall("call_2", "Bash", {"command": "pwd"})
+    events: list[Event] = [TurnStarted(INFO), STARTED]
+    events += [BlockStarted(0, kept), BlockEnded(0, kept), BlockStarted(1, void), BlockEnded(1, void)]
+    *_, line = lines([*events, ResponseDropped(1, None, interrupted=False)])
+    text = "This call was not run: the answer that contains it failed."
+    block = {"type": "tool_result", "tool_use_id": "call_2", "content": text, "is_error": True}
+    assert line["message"] == {"role": "user", "content": [block]}
+    assert lines([*events, ResponseDropped(0, None, interrupted=True)])[-1]["type"] == "assistant"
+
+
 def test_stopped_in_a_tool_then_a_second_turn() -> None:
     events: list[Event] = [
         TurnStarted(INFO),
@@ -590,6 +603,23 @@ SINGLE: dict[str, tuple[Event, list[Any]]] = {
                 "parent_tool_use_id": "call_1",
                 "elapsed_time_seconds": 30,
                 "heartbeat": True,
+                "session_id": SESSION,
+                "uuid": uuid_of(1),
+            }
+        ],
+    ),
+    "progress of the tool itself": (
+        ToolProgress(CALL, 1_400, ProgressReport(3, 10, "indexing")),
+        [
+            {
+                "type": "tool_progress",
+                "tool_use_id": "call_1-progress-0",
+                "tool_name": "Bash",
+                "parent_tool_use_id": "call_1",
+                "elapsed_time_seconds": 1,
+                "progress": 3,
+                "total": 10,
+                "message": "indexing",
                 "session_id": SESSION,
                 "uuid": uuid_of(1),
             }

@@ -11,8 +11,8 @@ import pytest
 
 import yume_shim.dialects
 from tests.helpers.record_check import complaints, hints, reachable
-from yume_shim.dialects.records import flat_records, nested_records, stream_records
-from yume_shim.dialects.records.index import RECORDS
+from yume_shim.dialects.records import acp_records, flat_records, nested_records, stream_records
+from yume_shim.dialects.records.index import ACP, INPUT, QUESTIONS, RECORDS, REQUESTS
 from yume_shim.types.record import describe
 
 if TYPE_CHECKING:
@@ -20,15 +20,23 @@ if TYPE_CHECKING:
 
     from yume_shim.types.record import Record
 
-LINES = [(name, record) for name, records in RECORDS.items() for record in records]
+LINES = [(name, record) for name, records in {**RECORDS, "input": INPUT}.items() for record in records]
+ANSWERS = [answer for answer in REQUESTS.values() if answer is not None]
+REPLIES = [reply for replies in QUESTIONS.values() for reply in replies]
 ROOM = Path(yume_shim.dialects.__path__[0])
 PROGRAM = ROOM.parent
 RECORD_MODULES = [
+    "yume_shim.types.answer_records",
     "yume_shim.types.message_records",
     "yume_shim.types.permission_records",
     *(f"yume_shim.dialects.records.{path.stem}" for path in sorted(ROOM.glob("records/*_records.py"))),
 ]
-MERGED_INTO_LINES = {"yume_shim.dialects.records.result_records.ResultFields"}
+MERGED_INTO_LINES = {
+    "yume_shim.dialects.records.nested_records.AgentFields",
+    "yume_shim.dialects.records.result_records.ResultFields",
+    *(f"yume_shim.dialects.records.task_records.{name}" for name in ("Started", "Updated", "Progress", "Notification")),
+    "yume_shim.dialects.records.task_records.Listing",
+}
 """Their fields become fields of a line."""
 INSIDE_FREE_FORM = {"yume_shim.types.message_records.RawInput"}
 """Records inside objects whose annotation is any JSON object."""
@@ -63,7 +71,8 @@ def test_a_record_can_be_read_by_a_generator(record: type[Record]) -> None:
 
 def test_every_record_is_part_of_a_line() -> None:
     names = {f"{describe(record).module}.{describe(record).name}" for record in ALL}
-    assert names - reachable([record for _, record in LINES]) == INSIDE_FREE_FORM | MERGED_INTO_LINES
+    lines = [record for _, record in LINES]
+    assert names - reachable([*lines, *ANSWERS, *REPLIES, *ACP]) == INSIDE_FREE_FORM | MERGED_INTO_LINES
 
 
 def test_no_two_lines_of_a_dialect_look_the_same() -> None:
@@ -78,8 +87,21 @@ def test_no_two_lines_of_a_dialect_look_the_same() -> None:
 @pytest.mark.parametrize(
     ("quick", "record"),
     [
+        (
+            acp_records.text_update("s", "agent_message_chunk", "a", "m"),
+            acp_records.SessionUpdate(
+                params=acp_records.UpdateParams(
+                    sessionId="s",
+                    update=acp_records.MessageChunk(
+                        sessionUpdate="agent_message_chunk",
+                        content=acp_records.TextContent(text="a"),
+                        messageId="m",
+                    ),
+                )
+            ),
+        ),
         (flat_records.text_line("a", "m:0"), flat_records.TextLine(content="a", id="m:0")),
-        (flat_records.thinking_line("a"), flat_records.ThinkingLine(thought="a")),
+        (flat_records.thinking_line("a", "i"), flat_records.ThinkingLine(thought="a", id="i")),
         (
             nested_records.stream_event_line(stream_records.MessageStop(), "s", "u", "m"),
             nested_records.StreamEventLine(
@@ -103,7 +125,16 @@ def test_no_two_lines_of_a_dialect_look_the_same() -> None:
             stream_records.ContentBlockDelta(index=1, delta=stream_records.SignatureDelta(signature="a")),
         ),
     ],
-    ids=["text", "thinking", "stream_event", "text_delta", "thinking_delta", "input_json_delta", "signature_delta"],
+    ids=[
+        "acp text",
+        "text",
+        "thinking",
+        "stream_event",
+        "text_delta",
+        "thinking_delta",
+        "input_json_delta",
+        "signature_delta",
+    ],
 )
 def test_a_template_writes_what_its_record_writes(quick: dict[str, Any], record: dict[str, Any]) -> None:
     assert repr(quick) == repr(record)
@@ -113,7 +144,7 @@ def test_a_parent_is_a_field_of_every_flat_line() -> None:
     shared = {"ControlCancel", "ControlRequest", "ControlResponse", "Pong"}
     for record in RECORDS["flat"]:
         if describe(record).name not in shared:
-            assert list(describe(record).annotations())[-1] == "parent_tool_use_id"
+            assert list(describe(record).annotations())[-2:] == ["parent_tool_use_id", "agent_id"]
 
 
 # ---------------------------------------------------------------- no line is built beside the records

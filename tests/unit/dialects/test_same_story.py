@@ -14,7 +14,9 @@ from yume_shim.dialects.flat import FlatDialect
 from yume_shim.dialects.nested import NestedDialect
 from yume_shim.dialects.records.index import FLAT, NESTED
 from yume_shim.dialects.results import error_text, nested_error_category
+from yume_shim.dialects.stream_check import StreamCheck
 from yume_shim.store.entries import Entries
+from yume_shim.text import codec
 from yume_shim.types.events import TurnFailed
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ def test_one_story(story: list[Tagged]) -> None:
 
     check_lines(flat, FLAT)
     check_lines(nested, NESTED)
+    check_stream(flat, "flat")
+    check_stream(nested, "stream-json")
     for line in nested:
         assert line["type"] == "pong" or parse_message(line) is not None
 
@@ -89,6 +93,14 @@ def test_one_story(story: list[Tagged]) -> None:
     prompts = {line["uuid"] for line in stored if line["type"] == "user" and "permissionMode" in line}
     assert {line["uuid"] for line in stored if "uuid" in line} - prompts <= printed
     assert sum(isinstance(each.event, TurnFailed) for each in story) == sum("error" in line for line in stored)
+
+
+def check_stream(lines: list[Any], dialect: str) -> None:
+    """`yume-shim check-stream --strict` finds nothing wrong."""
+    check = StreamCheck(dialect, strict=True)
+    for line in lines:
+        assert check.feed(codec.dumps(line) + b"\n") == [], line
+    assert check.end() == []
 
 
 def check_chain(stored: list[Any]) -> None:

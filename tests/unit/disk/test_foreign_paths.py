@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +20,8 @@ from yume_shim.types.errors import ToolFailed
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+DENY = {"type": "tool_approval", "id": "call_1_1", "approved": False}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,12 @@ def test_a_windows_path_never_becomes_the_name_of_a_file(tmp_path: Path) -> None
         place = VendorPlace(tmp_path, server)
         words = [*FLAT, "--model", MODELS["openai-chat"], "--permission-mode", "acceptEdits"]
         env = place.env | {"WSL_DISTRO_NAME": "Ubuntu"}
-        script = [{"type": "user", "content": "Write."}, {"!after": "result"}]
+        script: list[dict[str, Any]] = [
+            {"type": "user", "content": "Write."},
+            {"!after": "approval_needed"},
+            DENY,
+            {"!after": "result"},
+        ]
         ended = child.run(words, script, cwd=place.cwd, env=env)
     results = [line["is_error"] for line in ended.lines if line["type"] == "tool_result"]
     assert results == [False, True]

@@ -38,7 +38,7 @@ from yume_shim.store.entries import Entries
 from yume_shim.store.jsonl import JsonlStore
 from yume_shim.text.codec import loads
 from yume_shim.types.blocks import Message, Text, ToolResult
-from yume_shim.types.calls import BeforeCall
+from yume_shim.types.calls import BeforeCall, StopVerdict
 from yume_shim.types.children import ChildRequest
 from yume_shim.types.commands import EndOfInput, UserInput
 from yume_shim.types.errors import ToolFailed
@@ -169,13 +169,35 @@ class AgentHooks(NoHooks):
         self.seen.append((prepared.call.name, *self.agent))
         return BeforeCall()
 
+    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        self.seen.append(("started", *self.agent))
+        return ("be quick",)
 
-def test_hooks_learn_which_agent_calls(tmp_path: Path) -> None:
+    def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
+        self.seen.append((f"stops with {text!r}", *self.agent))
+        return StopVerdict() if active or not self.agent[0] else StopVerdict("look again")
+
+
+def test_hooks_learn_which_agent_calls_starts_and_ends(tmp_path: Path) -> None:
     hooks = AgentHooks([])
-    world = World(tmp_path, flat(), START, *CHILD, answer(says("Done.")), hooks=hooks)
+    again = answer(says("Really all."))
+    world = World(tmp_path, flat(), START, *CHILD, again, answer(says("Done.")), hooks=hooks)
     world.requested = [ChildRequest("look around", system_prompt="You look.", agent_type="scout")]
     world.run()
-    assert hooks.seen == [("Agent", "", ""), ("Look", world.results[0].agent_id, "scout")]
+    (result,) = world.results
+    child = (result.agent_id, "scout")
+    assert hooks.seen == [
+        ("Agent", "", ""),
+        ("started", *child),
+        ("Look", *child),
+        ("stops with 'All seen.'", *child),
+        ("stops with 'Really all.'", *child),
+        ("stops with 'Done.'", "", ""),
+    ]
+    assert (result.outcome, result.text) == ("success", "Really all.")
+    _, first, _, last, _ = world.bench.provider.requests
+    assert [block.text for block in first.messages[0].blocks if isinstance(block, Text)] == ["look around", "be quick"]
+    assert [block.text for block in last.messages[-1].blocks if isinstance(block, Text)] == ["look again"]
 
 
 def test_a_child_that_repeats_a_failing_call_ends_and_its_parent_goes_on(tmp_path: Path) -> None:
@@ -217,7 +239,8 @@ def test_a_child_has_its_own_history_prompt_and_tools(tmp_path: Path) -> None:
     world.run()
     first, child, again, last = world.bench.provider.requests
     assert [spec.name for spec in first.tools] == ["Agent", "Look"]
-    assert (child.system, [spec.name for spec in child.tools]) == (("You look.",), ["Look"])
+    assert (child.system[0], child.system[1].split("\n")[0]) == ("You look.", "# Where you are")
+    assert [spec.name for spec in child.tools] == ["Look"]
     assert child.messages == (Message("user", (Text("look around"),)),)
     assert again.messages[:1] == child.messages
     assert last.messages[-1] == Message("user", (ToolResult("p1", "success: All seen.", is_error=False),))
@@ -320,15 +343,15 @@ def test_the_nesting_of_children_is_limited(tmp_path: Path) -> None:
     world = World(tmp_path, flat(), *deeper, *back)
     world.run()
     finished = [tagged.event for tagged in world.tagged if isinstance(tagged.event, ToolFinished)]
-    assert "agents may be nested 3 deep at most" in str(finished[0].result.content)
+    assert "No such tool available: Agent" in str(finished[0].result.content)
     assert [result.text for result in world.results] == ["back 0", "back 1", "back 2"]
     assert len(world.child_lines()) == MAX_DEPTH
 
 
 def test_an_engine_without_an_output_for_children_starts_none() -> None:
-    from yume_shim.engine.children import run_child
+    from yume_shim.engine.children import Children
 
     bench = Bench(ScriptedProvider())
     parent = Conversation(bench.services, SPEC, "s-1")
     with pytest.raises(ToolFailed, match="No agent can be started here"):
-        run_child(bench.services, parent, ChildRequest("x"), "p1", CancelSignal(), spec=SPEC, depth=1, denials=[])
+        Children(bench.services, parent, SPEC, 0, []).run(ChildRequest("x"), "p1", CancelSignal())

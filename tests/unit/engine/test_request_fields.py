@@ -22,7 +22,7 @@ SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required"
 def turn(bench: Bench, spec: Any = SPEC) -> None:
     conversation = Conversation(bench.services, spec, "s-1")
     conversation.history.append(Message("user", (Text("count"),)))
-    Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+    Turn(bench.services, conversation, info(), CancelSignal(), lambda _: (), lambda: "user").run()
 
 
 def test_sampling_settings_are_sent_in_a_turn_and_not_for_a_summary() -> None:

@@ -56,6 +56,44 @@ def test_one_turn_per_prompt_in_the_flat_dialect() -> None:
     assert asked(bench, 2) == ["a", "b", "c"]
 
 
+def run_one(s: Session) -> None:
+    """Run one prompt to the end of the input."""
+    s.submit(prompt("go"))
+    s.submit(EndOfInput())
+    s.run()
+
+
+def test_a_steering_prompt_goes_with_the_results() -> None:
+    tools = FunctionTools(Up=lambda given, _: "ok" if s.steer(prompt("also this", uuid="p-1")) else "not running")
+    bench = Bench(ScriptedProvider(answer(calls("c1", "Up")), answer(says("Done."))), tools)
+    s = session(bench)
+    assert not s.steer(prompt("too early", uuid="p-0"))
+    run_one(s)
+    assert [end.text for end in bench.of(TurnEnded)] == ["Done."]
+    blocks = bench.provider.requests[1].messages[-1].blocks
+    assert (type(blocks[0]), blocks[1]) == (ToolResult, Text("also this"))
+    assert [(taken.uuid, taken.joined) for taken in bench.of(PromptTaken)] == [("", False), ("p-1", True)]
+    assert not s.steer(prompt("too late", uuid="p-2"))
+
+
+def test_a_steering_prompt_keeps_a_turn_going_that_would_end() -> None:
+    bench = Bench(ScriptedProvider(answer(says("First.")), answer(says("Second."))))
+    s = session(bench)
+    bench.provider.scripts[0].insert(0, lambda: s.steer(prompt("wait", uuid="p-1")))
+    run_one(s)
+    assert [end.text for end in bench.of(TurnEnded)] == ["Second."]
+    assert asked(bench, 1) == ["go", "wait"]
+
+
+def test_a_steering_prompt_that_comes_too_late_gets_its_own_turn() -> None:
+    bench = Bench(ScriptedProvider(answer(says("First.")), answer(says("Second."))), max_turns=1)
+    s = session(bench)
+    bench.provider.scripts[0].insert(0, lambda: s.steer(prompt("wait", uuid="p-1")))
+    run_one(s)
+    assert [end.text for end in bench.of(TurnEnded)] == ["First.", "Second."]
+    assert [taken.joined for taken in bench.of(PromptTaken)] == [False, False]
+
+
 def test_waiting_prompts_are_joined_in_the_claude_forms() -> None:
     bench = Bench(ScriptedProvider(answer(says("1")), answer(says("2"))), merge_waiting=True)
     s = session(bench)

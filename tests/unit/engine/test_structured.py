@@ -19,7 +19,7 @@ def run(*scripts: list[Any], schema: dict[str, Any] | None = None) -> tuple[Benc
     bench = Bench(ScriptedProvider(*scripts), json_schema=schema or SCHEMA)
     conversation = Conversation(bench.services, SPEC, "s-1")
     conversation.history.append(Message("user", (Text("count"),)))
-    return bench, Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+    return bench, Turn(bench.services, conversation, info(), CancelSignal(), lambda _: (), lambda: "user").run()
 
 
 def output(**given: Any) -> list[Any]:

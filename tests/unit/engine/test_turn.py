@@ -63,9 +63,10 @@ def run(
     bench: Bench, *, cancel: CancelSignal | None = None, reason: InterruptReason = "user"
 ) -> tuple[TurnEnded, list[Message]]:
     conversation = Conversation(bench.services, SPEC, "s-1")
-    conversation.system = ("be brief",)
+    conversation.options.change(system_prompt="be brief")
+    conversation.prepare()
     conversation.history.append(Message("user", (Text("hi"),)))
-    turn = Turn(bench.services, conversation, info(), cancel or CancelSignal(), lambda: (), lambda: reason)
+    turn = Turn(bench.services, conversation, info(), cancel or CancelSignal(), lambda _: (), lambda: reason)
     ended = turn.run()
     assert bench.of(TurnEnded) == [ended]
     assert bench.events[-1] is ended
@@ -526,11 +527,11 @@ def test_a_question_that_no_host_can_answer_is_a_denial() -> None:
 
 def test_allowed_with_changed_input() -> None:
     bench, _ = tool_turn(
-        TableGate(Up="ask"), Answer("allow", {"x": "b"}, updates=({"type": "setMode"},), remember=True)
+        TableGate(Up="ask"), Answer("allow", {"x": "b"}, updates=({"type": "setMode"},), remember="session")
     )
     [finished] = bench.of(ToolFinished)
     assert finished.result.content == "b"
-    assert bench.gate.updates == [{"type": "setMode"}, {"exactly": "c1"}]
+    assert bench.gate.updates == [{"type": "setMode"}, {"remember": ("exactly c1",)}]
 
 
 @pytest.mark.parametrize(
@@ -611,7 +612,7 @@ def test_what_is_left_out_of_the_history_is_reported_once() -> None:
         Message("user", (Text("go"),)),
     ]
     for _ in range(2):
-        Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+        Turn(bench.services, conversation, info(), CancelSignal(), lambda _: (), lambda: "user").run()
         conversation.history.append(Message("user", (Text("more"),)))
     [notice] = bench.of(Notice)
     assert "tool results without a call left out: 1" in notice.text
@@ -624,7 +625,7 @@ def test_an_orphan_is_reported_on_stderr_once() -> None:
     conversation = Conversation(bench.services, SPEC, "s-1")
     conversation.history.append(Message("user", (ToolResult("nobody", "lost"), Text("hi"))))
     for _ in range(2):
-        Turn(bench.services, conversation, info(), CancelSignal(), lambda: (), lambda: "user").run()
+        Turn(bench.services, conversation, info(), CancelSignal(), lambda _: (), lambda: "user").run()
         conversation.history.append(Message("user", (Text("more"),)))
     told = [message for level, message in bench.logged if level == "warning"]
     assert told == ["history: tool results without a call left out: 1"]

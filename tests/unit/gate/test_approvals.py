@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.fakes import FakeIds, cancel
 from tests.helpers.timing import SOON
-from yume_shim.gate.approvals import REMEMBER, Approvals, describe, read_answer, reply_of
+from yume_shim.gate.approvals import REMEMBER, RULES, Approvals, describe, read_answer, reply_of
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.tools.dispatch.specs import SPECS
 from yume_shim.types.blocks import ToolCall
@@ -175,7 +175,10 @@ def test_a_cancel_reaches_a_call_that_waits_to_ask() -> None:
         ({"behavior": "allow", "updatedInput": "a"}, Answer("allow")),
         ({"behavior": "allow", "updatedPermissions": [OFFER, "x"]}, Answer("allow", updates=(OFFER,))),
         ({"behavior": "allow", "updatedPermissions": "x"}, Answer("allow")),
-        ({"behavior": "allow", REMEMBER: True}, Answer("allow", remember=True)),
+        (
+            {"behavior": "allow", REMEMBER: "user", RULES: ("Bash(ls:*)",)},
+            Answer("allow", remember="user", rules=("Bash(ls:*)",)),
+        ),
         ({"behavior": "deny"}, Answer("deny")),
         ({"behavior": "deny", "message": "no", "interrupt": True}, Answer("deny", message="no", interrupt=True)),
         ({"behavior": "deny", "message": None, "interrupt": "yes"}, Answer("deny")),
@@ -203,8 +206,8 @@ def test_replies_without_a_body() -> None:
     [
         (Approve("c", True), Answer("allow")),
         (Approve("c", True, {"a": 1}), Answer("allow", {"a": 1})),
-        (Approve("c", True, remember="session"), Answer("allow", remember=True)),
-        (Approve("c", True, remember="always"), Answer("allow")),
+        (Approve("c", True, remember="session"), Answer("allow", remember="session")),
+        (Approve("c", True, remember="project", rules=("Read",)), Answer("allow", remember="project", rules=("Read",))),
         (Approve("c", False, reason="no"), Answer("deny", message="no")),
         (Approve("c", False, {"a": 1}, remember="session"), Answer("deny")),
     ],

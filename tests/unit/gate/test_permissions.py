@@ -574,3 +574,70 @@ def test_a_disabled_bypass_cannot_be_switched_on(space: Path, mode: str) -> None
     with pytest.raises(BadLine, match="the settings disable it"):
         guard.set_mode(mode)
     assert guard.mode() == "default"
+
+
+@pytest.mark.parametrize("judged_before", [False, True])
+def test_rules_of_a_folder_count_from_the_moment_it_is_trusted(space: Path, judged_before: bool) -> None:
+    guard = gate(space, "default")
+    if judged_before:
+        assert decide(guard, "Bash", command="make all").verdict == "ask"
+    guard.trust_rules(("Bash(make *)", "not ( a rule"))
+    assert decide(guard, "Bash", command="make all").verdict == "allow"
+    assert decide(guard, "Bash", command="rm all").verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "covers"),
+    [
+        ("Bash(git *)", True),
+        ("Bash", True),
+        ("Bash(ls *)", False),
+        ("Read", False),
+        ("Bash((", None),
+        ("", None),
+    ],
+)
+def test_whether_a_rule_covers_a_call(space: Path, rule: str, covers: bool | None) -> None:
+    """What a hook's `if` asks: a part of a command is enough, as for a deny rule."""
+    call = ToolCall("c1", "Bash", {"command": "cd sub && git push"})
+    assert gate(space, "bypassPermissions").covers(rule, call, SPECS["Bash"]) is covers
+
+
+# ---------------------------------------------------------------- commands and skills
+
+
+def test_what_is_granted_for_a_turn_ends_with_it(space: Path) -> None:
+    logged: list[str] = []
+    guard = gate(space, allow=("Bash(touch:*)",), deny=("Bash(rm:*)",), ask=("Bash(mv:*)",), logged=logged)
+    guard.grant(("Bash(touch:*)", "Bash(make:*)", "Bash(rm:*)", "Bash(mv:*)", "Write", "(odd"))
+    guard.apply(({"type": "addDirectories", "directories": ["/elsewhere"], "destination": "session"},))
+    assert [bash(guard, f"{name} x").verdict for name in ("make", "rm", "mv")] == ["allow", "deny", "ask"]
+    assert decide(guard, WRITE_IN[0], **WRITE_IN[1]).verdict == "allow"
+    guard.end_grants()
+    assert [bash(guard, f"{name} x").verdict for name in ("make", "touch")] == ["ask", "allow"]
+    assert decide(guard, WRITE_IN[0], **WRITE_IN[1]).verdict == "ask"
+    assert logged == ["warning: this rule of `allowed-tools` is invalid and has no effect: (odd"]
+
+
+def test_nothing_is_granted_where_only_managed_rules_count(space: Path) -> None:
+    logged: list[str] = []
+    guard = managed_gate(space, logged, managed_only=True)
+    guard.grant(("Bash(touch:*)",))
+    assert bash(guard, "touch x").verdict == "ask"
+    assert logged == ["managed settings admit only their own allow rules: `allowed-tools` is ignored"]
+
+
+def test_rules_name_skills(space: Path) -> None:
+    skill = ToolSpec("Skill", "", {}, source="skills", rule_field="skill")
+
+    def verdict(guard: Permissions, name: str) -> Decision:
+        return guard.decide(ToolCall("c", "Skill", {"skill": name, "args": "x"}), skill)
+
+    guard = gate(space, allow=("Skill(notes)", "Skill(kit:*)"), deny=("Skill(risky)",))
+    names = ("notes", "kit", "kit:wave", "kitten", "risky", "other")
+    found = [verdict(guard, name).verdict for name in names]
+    assert found == ["allow", "allow", "allow", "ask", "deny", "ask"]
+    [offer] = verdict(guard, "other").suggestions
+    assert offer["rules"] == [{"toolName": "Skill", "ruleContent": "other"}]
+    guard.apply((guard.exact_rule_for(ToolCall("c", "Skill", {"skill": "other"}), skill),))
+    assert [verdict(guard, name).verdict for name in ("other", "kitten")] == ["allow", "ask"]

@@ -11,6 +11,7 @@ from yume_shim.host.event_output import EventOutput
 from yume_shim.host.writer import LineWriter
 from yume_shim.text import codec
 from yume_shim.types.blocks import Message, Text
+from yume_shim.types.child import Child
 from yume_shim.types.events import BlockDelta, Notice, Pong, PromptTaken, Tagged
 
 if TYPE_CHECKING:
@@ -119,11 +120,12 @@ def test_a_muted_output_stores_but_prints_nothing() -> None:
 
 def test_a_childs_events_carry_its_parent_and_go_to_its_own_store() -> None:
     with Stage() as stage:
-        emit = stage.output.child("call_1", stage.recorder("child store"))
+        emit = stage.output.child(Child("agent", "call_1"), stage.recorder("child store"))
         event = Notice("store", "full")
         assert emit(event) == FIRST_ID
         assert emit(DELTA) == SECOND_ID
-        first, second = Tagged(event, FIRST_ID, NOW, "call_1"), Tagged(DELTA, SECOND_ID, NOW, "call_1")
+        first = Tagged(event, FIRST_ID, NOW, "call_1", Child("agent", "call_1"))
+        second = Tagged(DELTA, SECOND_ID, NOW, "call_1", Child("agent", "call_1"))
         assert stage.seen == [
             ("listener", first),
             ("child store", first),
@@ -137,14 +139,18 @@ def test_a_childs_events_carry_its_parent_and_go_to_its_own_store() -> None:
 
 def test_a_child_without_a_store_is_not_stored() -> None:
     with Stage() as stage:
-        stage.output.child("call_1")(Notice("store", "full"))
+        stage.output.child(Child("agent", "call_1"))(Notice("store", "full"))
         assert [name for name, _ in stage.seen] == ["listener", "dialect"]
         stage.printed()
 
 
 def test_two_children_and_the_session_at_the_same_time_have_one_order() -> None:
     with Stage() as stage:
-        emitters = {None: stage.output.emit, "a": stage.output.child("a"), "b": stage.output.child("b")}
+        emitters = {
+            None: stage.output.emit,
+            "a": stage.output.child(Child("agent", "a")),
+            "b": stage.output.child(Child("agent", "b")),
+        }
         threads = [threading.Thread(target=lambda e=emit: [e(DELTA) for _ in range(50)]) for emit in emitters.values()]
         for thread in threads:
             thread.start()

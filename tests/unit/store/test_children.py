@@ -19,7 +19,7 @@ from yume_shim.store.layout import projects_dir, session_path
 from yume_shim.store.load import load
 from yume_shim.text.codec import loads
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
-from yume_shim.types.children import Child
+from yume_shim.types.child import Child
 from yume_shim.types.events import (
     Compacted,
     NoteAdded,

@@ -9,22 +9,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.result_records import ModelFigures, PermissionDenial
-    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut
+    from yume_shim.dialects.records.live_records import Patch, ResultImage
+    from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
+    from yume_shim.dialects.records.shared_records import FlatSubtype, LeftOut, Limit, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import ErrorKind
 
 
 class FlatLine(Record):
-    """The last field of every line: the call whose subagent caused it, left out for the main conversation."""
+    """The last fields of every line: the call whose agent caused it, and that agent; left out for the main
+    conversation."""
 
     parent_tool_use_id: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
-def set_parent(lines: Iterable[Json], parent: str) -> None:
-    """Mark lines as those of a subagent."""
+def set_parent(lines: Iterable[Json], parent: str, agent_id: str) -> None:
+    """Mark lines as those of an agent."""
     for line in lines:
         line["parent_tool_use_id"] = parent
+        if agent_id:
+            line["agent_id"] = agent_id
 
 
 # ---------------------------------------------------------------- the answer
@@ -41,11 +46,12 @@ class TextLine(FlatLine):
 
 @record
 class ThinkingLine(FlatLine):
-    """A piece of the model's reasoning, where the provider shows it."""
+    """A piece of the model's reasoning, where the provider shows it. `id` is the same for all pieces of one block."""
 
     type: Literal["thinking"] = "thinking"
     is_thinking: Literal[True] = True
     thought: str
+    id: str
 
 
 @record
@@ -54,6 +60,7 @@ class ThinkingEndLine(FlatLine):
 
     type: Literal["thinking"] = "thinking"
     is_thinking: Literal[False] = False
+    id: str
 
 
 def text_line(content: str, id: str) -> Json:
@@ -61,9 +68,9 @@ def text_line(content: str, id: str) -> Json:
     return {"type": "text", "content": content, "id": id}
 
 
-def thinking_line(thought: str) -> Json:
+def thinking_line(thought: str, id: str) -> Json:
     """`ThinkingLine` without the cost of a record."""
-    return {"type": "thinking", "is_thinking": True, "thought": thought}
+    return {"type": "thinking", "is_thinking": True, "thought": thought, "id": id}
 
 
 class UsageFields(Record):
@@ -95,34 +102,43 @@ class UsageLine(UsageFields, FlatLine):
 
 @record
 class ToolUseLine(FlatLine):
-    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's
-    `usage`."""
+    """A tool call starts. `input` is complete, with schema defaults. Sent once per call, after its response's `usage`.
+    `input_truncated`: the call was stopped while the model wrote it; `input` has the fields that were complete."""
 
     type: Literal["tool_use"] = "tool_use"
     id: str
     name: str
     input: Json
+    input_truncated: Literal[True] | None = ABSENT
 
 
 @record
 class ToolResultLine(FlatLine):
-    """The result of a tool call: exactly one per `tool_use`."""
+    """The result of a tool call: exactly one per `tool_use`. `patch` is what it changed in a file, `images` are those
+    that `content` only mentions."""
 
     type: Literal["tool_result"] = "tool_result"
     tool_use_id: str
     content: str
     is_error: bool
+    patch: Patch | None = ABSENT
+    images: list[ResultImage] | None = ABSENT
 
 
 @record
 class ProgressLine(FlatLine):
-    """A tool is still running; sent at a fixed interval."""
+    """A tool is still running, or its call waits for an approval; sent at a fixed interval, and with `progress` when
+    the tool says how far it is."""
 
     type: Literal["system"] = "system"
     subtype: Literal["progress"] = "progress"
     tool_use_id: str
     tool_name: str
     elapsed_ms: int
+    waiting_for: Literal["approval"] | None = ABSENT
+    progress: float | None = ABSENT
+    total: float | None = ABSENT
+    message: str | None = ABSENT
 
 
 @record
@@ -138,7 +154,9 @@ class PermissionDeniedLine(FlatLine):
 
 @record
 class ApprovalNeededLine(FlatLine):
-    """A call waits for the host's `tool_approval`; sent right after its `tool_use`."""
+    """A call waits for the host's `tool_approval`; sent right after its `tool_use`. After `timeout_ms` it counts as
+    denied (0 = it waits). `suggested_rules` are what `rules` of the answer may hold, `scopes` what `remember` may be,
+    `patch` is what the call would change."""
 
     type: Literal["system"] = "system"
     subtype: Literal["approval_needed"] = "approval_needed"
@@ -147,6 +165,9 @@ class ApprovalNeededLine(FlatLine):
     input: Json
     reason: str
     timeout_ms: int
+    suggested_rules: list[str] | None = ABSENT
+    scopes: list[Literal["once", "session", "project", "user"]]
+    patch: Patch | None = ABSENT
 
 
 # ---------------------------------------------------------------- the session
@@ -165,16 +186,32 @@ class InitLine(FlatLine):
     permissionMode: str
     tools: list[str]
     mcp_servers: list[Json]
+    slash_commands: list[str]
+    skills: list[str] | None = ABSENT
+    plugins: list[Json] | None = ABSENT
+    plugin_errors: list[Json] | None = ABSENT
     left_out: list[LeftOut] | None = ABSENT
     protocol: Literal["flat/1"] = "flat/1"
     version: str
     resumed: bool
+    output_style: str | None = ABSENT
+
+
+@record
+class CommandsLine(FlatLine):
+    """The slash commands changed, because files of commands or skills did. Each has `name`, `description` and
+    `argumentHint`, perhaps `aliases` and `builtin`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["commands"] = "commands"
+    commands: list[Json]
 
 
 @record
 class McpLine(FlatLine):
-    """The MCP servers changed: one connected, failed, or changed its tools. `tools` are all tools of the session,
-    `commands` the prompts of servers: a prompt `/NAME words` runs one."""
+    """The MCP servers changed: one connected, failed, or changed its tools. `servers` are
+    `{name, status, source, error?}`, `tools` all tools of the session, `commands` the prompts of servers: a prompt
+    `/NAME words` runs one."""
 
     type: Literal["system"] = "system"
     subtype: Literal["mcp"] = "mcp"
@@ -208,6 +245,17 @@ class StartErrorLine(FlatLine):
 
 
 @record
+class TurnStartedLine(FlatLine):
+    """A turn begins. `prompt_id` is the `uuid` of the prompt, or one that it was given; its `result` has it, too.
+    `origin` says why a turn begins that no prompt of the host asked for."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["turn_started"] = "turn_started"
+    prompt_id: str
+    origin: Origin | None = ABSENT
+
+
+@record
 class SessionIdLine(FlatLine):
     """The session continues under another id."""
 
@@ -215,6 +263,25 @@ class SessionIdLine(FlatLine):
     subtype: Literal["session_id"] = "session_id"
     session_id: str
     previous_session_id: str
+
+
+@record
+class SessionTitleLine(FlatLine):
+    """The session has this title now: by `--name`, by the host's `rename_session`, or made by the model."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_title"] = "session_title"
+    title: str
+
+
+@record
+class PromptJoinedLine(FlatLine):
+    """A prompt of `steer` joined the running turn: the model reads it with the next request. `uuid` is the one in the
+    answer to `steer`."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["prompt_joined"] = "prompt_joined"
+    uuid: str
 
 
 @record
@@ -261,7 +328,8 @@ class WarningLine(FlatLine):
 
 @record
 class RetryLine(FlatLine):
-    """A request failed and is sent again after `delay_ms`. `status` is left out when no response came."""
+    """A request failed and is sent again after `delay_ms`. `message` says why; `status` is left out when no response
+    came."""
 
     type: Literal["system"] = "system"
     subtype: Literal["retry"] = "retry"
@@ -270,6 +338,7 @@ class RetryLine(FlatLine):
     delay_ms: int
     code: ErrorKind
     status: int | None = ABSENT
+    message: str
 
 
 # ---------------------------------------------------------------- the end of a turn
@@ -300,10 +369,19 @@ class InterruptLine(FlatLine):
 
 
 @record
+class RateLimitsLine(FlatLine):
+    """Rate limits that the provider has told, the most used one first; sent when they have changed by a good part."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["rate_limits"] = "rate_limits"
+    limits: list[Limit]
+
+
+@record
 class ResultLine(FlatLine):
     """The turn has ended: exactly one per turn, whatever happened. `cost_estimated` marks a cost that rests on
     estimated tokens or lacks a price, `cost_unknown` one that lacks a price; `request_id` is the provider's id of the
-    request that failed."""
+    request that failed; `origin` says why a turn began without a prompt of the host."""
 
     type: Literal["result"] = "result"
     subtype: FlatSubtype
@@ -319,10 +397,14 @@ class ResultLine(FlatLine):
     permission_denials: list[PermissionDenial]
     stop_reason: str | None
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     cost_unknown: Literal[True] | None = ABSENT
     cost_estimated: Literal[True] | None = ABSENT
+    deferred_tool_use: DeferredCall | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
+    prompt_id: str | None = ABSENT
+    origin: Origin | None = ABSENT
 
 
 @record

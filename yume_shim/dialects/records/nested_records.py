@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.shared_records import ErrorCategory, LeftOut
+    from yume_shim.dialects.records.shared_records import ErrorCategory, LeftOut, Limit
     from yume_shim.dialects.records.stream_records import (
         ContentBlockDelta,
         ContentBlockStart,
@@ -50,6 +50,18 @@ class AssistantLine(Record):
     aborted: Literal[True] | None = ABSENT
     user_message_uuid: str | None = ABSENT
     user_message_uuids: list[str] | None = ABSENT
+    agent_id: str | None = ABSENT
+    subagent_type: str | None = ABSENT
+    task_description: str | None = ABSENT
+
+
+@record
+class AgentFields(Record):
+    """The fields of a message line that name its agent."""
+
+    agent_id: str
+    subagent_type: str | None = ABSENT
+    task_description: str | None = ABSENT
 
 
 @record
@@ -102,6 +114,9 @@ class UserLine(Record):
     isSynthetic: Literal[True] | None = ABSENT
     isReplay: Literal[True] | None = ABSENT
     tool_use_result: Any = ABSENT
+    agent_id: str | None = ABSENT
+    subagent_type: str | None = ABSENT
+    task_description: str | None = ABSENT
 
 
 @record
@@ -171,6 +186,7 @@ class CanUseTool(Record):
     description: str | None = ABSENT
     decision_reason: str | None = ABSENT
     blocked_path: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
 @record
@@ -246,15 +262,18 @@ class ConversationResetLine(Record):
 
 @record
 class ToolProgressLine(Record):
-    """A tool is still running; sent at a fixed interval. `parent_tool_use_id` is the call itself, as in the Claude
-    CLI."""
+    """A tool is still running; sent at a fixed interval, and with `progress` instead of `heartbeat` when the tool says
+    how far it is. `parent_tool_use_id` is the call itself, as in the Claude CLI."""
 
     type: Literal["tool_progress"] = "tool_progress"
     tool_use_id: str
     tool_name: str
     parent_tool_use_id: str
     elapsed_time_seconds: int
-    heartbeat: Literal[True] = True
+    heartbeat: Literal[True] | None = ABSENT
+    progress: float | None = ABSENT
+    total: float | None = ABSENT
+    message: str | None = ABSENT
     session_id: str
     uuid: str
 
@@ -266,3 +285,25 @@ class TranscriptMirrorLine(Record):
     type: Literal["transcript_mirror"] = "transcript_mirror"
     filePath: str
     entries: list[Json]
+
+
+@record
+class RateLimitInfo(Record):
+    """The limit that is used most, in the Claude CLI's words. `resetsAt` is in seconds since 1970."""
+
+    status: Literal["allowed", "allowed_warning", "rejected"]
+    resetsAt: int | None = ABSENT
+    rateLimitType: str
+    utilization: float | None = ABSENT
+    isUsingOverage: bool
+
+
+@record
+class RateLimitLine(Record):
+    """Rate limits that the provider has told; sent when they have changed by a good part. `limits` are all of them."""
+
+    type: Literal["rate_limit_event"] = "rate_limit_event"
+    rate_limit_info: RateLimitInfo
+    limits: list[Limit]
+    uuid: str
+    session_id: str

@@ -46,10 +46,11 @@ class InitLine(Record):
     terminal_slash_commands: list[str]
     apiKeySource: str
     claude_code_version: str
-    output_style: Literal["default"] = "default"
+    output_style: str
     agents: list[str]
     skills: list[str]
     plugins: list[Json]
+    plugin_errors: list[Json] | None = ABSENT
     capabilities: list[str]
     additional_directories: list[str]
     betas: list[str] | None = ABSENT
@@ -97,32 +98,6 @@ class ModelFallbackLine(ChildSystemLine):
 
 
 @record
-class TaskStartedLine(SystemLine):
-    """A command continues in the background, or (not `is_backgrounded`) has been running for some seconds."""
-
-    type: Literal["system"] = "system"
-    subtype: Literal["task_started"] = "task_started"
-    task_id: str
-    tool_use_id: str
-    description: str
-    task_type: Literal["local_bash"] = "local_bash"
-    is_backgrounded: bool
-
-
-@record
-class TaskNotificationLine(SystemLine):
-    """A task of `task_started` has ended."""
-
-    type: Literal["system"] = "system"
-    subtype: Literal["task_notification"] = "task_notification"
-    task_id: str
-    tool_use_id: str
-    status: Literal["completed", "failed", "stopped"]
-    output_file: str
-    summary: str
-
-
-@record
 class PermissionDeniedLine(ChildSystemLine):
     """A call was refused without asking the host; sent before its result."""
 
@@ -133,6 +108,7 @@ class PermissionDeniedLine(ChildSystemLine):
     message: str
     decision_reason_type: str | None = ABSENT
     decision_reason: str | None = ABSENT
+    agent_id: str | None = ABSENT
 
 
 @record
@@ -192,6 +168,15 @@ class CommandsChangedLine(SystemLine):
     type: Literal["system"] = "system"
     subtype: Literal["commands_changed"] = "commands_changed"
     commands: list[Json]
+
+
+@record
+class SessionTitleLine(SystemLine):
+    """The session has this title now: by `--name`, by the host's `rename_session`, or made by the model."""
+
+    type: Literal["system"] = "system"
+    subtype: Literal["session_title_changed"] = "session_title_changed"
+    title: str
 
 
 @record

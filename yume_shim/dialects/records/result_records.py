@@ -11,9 +11,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from yume_shim.dialects.records.shared_records import FailureSubtype
+    from yume_shim.dialects.records.shared_records import FailureSubtype, Origin
     from yume_shim.types.blocks import Json
     from yume_shim.types.message_records import CacheCreation
+
+
+@record
+class DeferredCall(Record):
+    """The call that a hook has left to the host: it has not run."""
+
+    id: str
+    name: str
+    input: Json
 
 
 @record
@@ -44,6 +53,22 @@ class ModelFigures(Record):
     canonicalModel: str
     provider: str | None = ABSENT
     costBasis: Literal["unknown", "list_price"] | None = ABSENT
+
+
+@record
+class AgentFigures(Record):
+    """Tokens and cost of one agent at one model, in this process. `agent_id` is absent for the sum of the agents that
+    are too many to be listed."""
+
+    agent_id: str | None = ABSENT
+    agent_type: str | None = ABSENT
+    model: str
+    provider: str
+    inputTokens: int
+    outputTokens: int
+    cacheReadInputTokens: int
+    cacheCreationInputTokens: int
+    costUSD: float
 
 
 @record
@@ -90,6 +115,7 @@ class TurnFigures(Record):
     total_cost_usd: float
     usage: ResultUsage
     modelUsage: dict[str, ModelFigures]
+    agentUsage: list[AgentFigures] | None = ABSENT
     permission_denials: list[PermissionDenial]
     result_index: int
     cost_unknown: Literal[True] | None = ABSENT
@@ -114,10 +140,13 @@ class Errors(Record):
 
 
 class ResultEnd(Record):
-    """The last fields of a `result` line. `request_id` is the provider's id of the request that failed."""
+    """The last fields of a `result` line. `origin`: the turn began without a prompt of the host. `request_id` is the
+    provider's id of the request that failed."""
 
     terminal_reason: str | None = ABSENT
+    origin: Origin | None = ABSENT
     local_command: str | None = ABSENT
+    deferred_tool_use: DeferredCall | None = ABSENT
     structured_output: Any = ABSENT
     request_id: str | None = ABSENT
     user_message_uuid: str | None = ABSENT

@@ -45,6 +45,29 @@ class Pong(Record):
 
 
 @record
+class Limit(Record):
+    """One rate limit. `kind`: what is counted (`requests`, `tokens`, `five_hour` …). `utilization` is the used share, 0
+    to 1; `resets_at` in seconds since 1970."""
+
+    kind: str
+    status: Literal["allowed", "allowed_warning", "rejected"]
+    limit: int | None = ABSENT
+    remaining: int | None = ABSENT
+    utilization: float | None = ABSENT
+    resets_at: int | None = ABSENT
+
+
+@record
+class Origin(Record):
+    """Why a turn began without a prompt of the host: the task `task_id` has ended."""
+
+    kind: Literal["task-notification"] = "task-notification"
+    producer: Literal["session-task"] = "session-task"
+    runId: str
+    task_id: str
+
+
+@record
 class LeftOut(Record):
     """Something that is configured and not used: hooks of an event, an MCP server, a key of a settings file. `source`
     is the settings layer. Reasons: the folder is not trusted; the host is being asked; managed settings forbid it."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+from itertools import count
 
-from yume_shim.extensions.hooks.answers import HookRun, is_async
+from yume_shim.extensions.hooks.answers import HookRun, async_seconds, is_async
+from yume_shim.system.marked_processes import end_marked, marked
+from yume_shim.system.process_groups import end_group
 from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
@@ -28,12 +31,16 @@ if TYPE_CHECKING:
         def remove(self, group: int) -> None: ...
 
 
+MARK = "YUME_HOOK"
+"""The variable in the environment of a hook's processes: one that starts a session of its own is found by it."""
 MAX_OUTPUT = 1 << 20
 """Bytes of each stream that are kept; the rest is read and dropped."""
 READ_BYTES = 64 * 1024
 DRAIN_S = 0.3
 """How long output is still read after the command ended, for children that keep the pipe open."""
 REAP_S = 2.0
+_numbers = count(1)
+"""Counts the runs of this process: each has a mark of its own."""
 
 
 class HookCommands:
@@ -42,8 +49,11 @@ class HookCommands:
     def __init__(self, cwd: str, env: Mapping[str, str], watcher: GroupWatcher | None) -> None:
         self._cwd, self._env, self._watcher = cwd, env, watcher
         self._lock = threading.Lock()
-        self._groups: set[int] = set()
-        self._detached: set[int] = set()
+        self._groups: dict[int, str] = {}
+        """The groups of this turn, and the mark in the environment of all their processes."""
+        self._detached: dict[int, str] = {}
+        self._marks: set[str] = set()
+        """The marks of this turn, also of groups that are gone: a process may have left its group."""
 
     def env_file(self) -> EnvFile:
         """A new file for CLAUDE_ENV_FILE; raises OSError."""
@@ -57,12 +67,16 @@ class HookCommands:
 
         if self._watcher is not None:
             self._watcher.pipe()
+        mark = f"{os.getpid()}-{next(_numbers)}"
+        argv, why = _argv(hook, self._env)
+        if why:
+            return HookRun(hook, failed=why)
         try:
             process = subprocess.Popen(
-                hook.command,
-                shell=True,
+                argv,
+                shell=isinstance(argv, str),
                 cwd=self._cwd,
-                env={**self._env, **env},
+                env=marked({**self._env, **env}, MARK, mark),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -70,15 +84,20 @@ class HookCommands:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except (OSError, ValueError) as error:
-            return HookRun(hook, failed=f"cannot be started: {error}")
-        self._register(process.pid)
+            return HookRun(hook, failed=f"it cannot be started: {error}")
+        self._register(process.pid, mark)
         return self._watch(process, hook, given, cancel)
 
     def _watch(self, process: Popen[bytes], hook: Hook, given: bytes, cancel: Cancel) -> HookRun:
         woken, detached = threading.Event(), threading.Event()
+        seconds = [hook.seconds]
+        if hook.background:
+            detached.set()
+            woken.set()
 
         def on_first_line(line: bytes) -> None:
             if is_async(line):
+                seconds[0] = async_seconds(line) or hook.seconds
                 detached.set()
                 woken.set()
 
@@ -94,7 +113,7 @@ class HookCommands:
             woken.wait(hook.seconds)
         ended = process.returncode is not None
         if not ended and detached.is_set() and not cancel.is_set():
-            self._detach(process, hook.seconds)
+            self._detach(process, seconds[0])
             return HookRun(hook, 0, out.text(), err.text())
         if not ended:
             self._kill(process)
@@ -103,18 +122,19 @@ class HookCommands:
             err.join(DRAIN_S)
             if cancelled:
                 raise Cancelled
-            return HookRun(hook, None, out.text(), err.text(), timed_out=True, failed="timed out")
+            return HookRun(hook, None, out.text(), err.text(), timed_out=True, failed="it timed out", cut=out.cut)
         out.join(DRAIN_S)
         err.join(DRAIN_S)
         if not self._alive(process.pid):
             self._forget(process.pid)
-        return HookRun(hook, process.returncode, out.text(), err.text())
+        return HookRun(hook, process.returncode, out.text(), err.text(), cut=out.cut)
 
     def _detach(self, process: Popen[bytes], seconds: float) -> None:
-        """The hook answered `{"async": true}`: it may work on after the turn, within its time limit."""
+        """Nobody waits for the hook's answer: it may work on after the turn, within its time limit."""
         with self._lock:
-            self._groups.discard(process.pid)
-            self._detached.add(process.pid)
+            mark = self._groups.pop(process.pid, "")
+            self._marks.discard(mark)
+            self._detached[process.pid] = mark
 
         def limit() -> None:
             from subprocess import TimeoutExpired
@@ -131,32 +151,36 @@ class HookCommands:
     def end_turn(self) -> None:
         """End what hooks have left running, except those that work on by their own word."""
         with self._lock:
-            groups, self._groups = self._groups, set()
-        self._end(groups)
+            groups, self._groups = self._groups, {}
+            marks, self._marks = self._marks, set()
+        self._end(groups, marks)
 
     def end_session(self) -> None:
         """End everything that hooks have left running."""
         self.end_turn()
         with self._lock:
-            groups, self._detached = self._detached, set()
-        self._end(groups)
+            groups, self._detached = self._detached, {}
+        self._end(groups, set(groups.values()))
 
-    def _end(self, groups: set[int]) -> None:
+    def _end(self, groups: Mapping[int, str], marks: set[str]) -> None:
         for group in groups:
             end_group(group)
             if self._watcher is not None:
                 self._watcher.remove(group)
+        if marks:
+            end_marked(MARK, marks)
 
-    def _register(self, group: int) -> None:
+    def _register(self, group: int, mark: str) -> None:
         with self._lock:
-            self._groups.add(group)
+            self._groups[group] = mark
+            self._marks.add(mark)
         if self._watcher is not None:
             self._watcher.add(group)
 
     def _forget(self, group: int) -> None:
         with self._lock:
-            self._groups.discard(group)
-            self._detached.discard(group)
+            self._groups.pop(group, None)
+            self._detached.pop(group, None)
         if self._watcher is not None:
             self._watcher.remove(group)
 
@@ -190,6 +214,7 @@ class _Stream:
     def __init__(self, pipe: IO[bytes] | None, on_first_line: Callable[[bytes], None] | None = None) -> None:
         assert pipe is not None
         self._pipe, self._kept = pipe, bytearray()
+        self.cut = False
         self._on_first_line = on_first_line
         self._thread = threading.Thread(target=self._read, name="hook-output", daemon=True)
         self._thread.start()
@@ -198,6 +223,7 @@ class _Stream:
         with self._pipe:
             try:
                 while data := os.read(self._pipe.fileno(), READ_BYTES):
+                    self.cut = self.cut or len(self._kept) + len(data) > MAX_OUTPUT
                     self._kept += data[: MAX_OUTPUT - len(self._kept)]
                     if self._on_first_line is not None and b"\n" in self._kept:
                         tell, self._on_first_line = self._on_first_line, None
@@ -225,11 +251,13 @@ def _feed(stdin: IO[bytes] | None, given: bytes) -> None:
             pass
 
 
-def end_group(group: int) -> None:
-    """Kill a process group, if it still runs."""
-    import signal
+def _argv(hook: Hook, env: Mapping[str, str]) -> tuple[str | list[str], str]:
+    """(a command for the system's shell, or a program with its arguments; why it cannot be started)."""
+    if hook.args is not None:
+        return [hook.command, *hook.args], ""
+    if hook.shell != "powershell":
+        return hook.command, ""
+    import shutil
 
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except (AttributeError, ProcessLookupError, PermissionError):
-        pass
+    found = next((path for name in ("pwsh", "powershell") if (path := shutil.which(name, path=env.get("PATH")))), "")
+    return [found, "-NoProfile", "-Command", hook.command], "" if found else "no PowerShell is installed for it"

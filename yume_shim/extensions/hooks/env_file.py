@@ -48,7 +48,7 @@ class EnvFile:
     def _read(self, log: Callable[[str, str], None]) -> dict[str, str]:
         import subprocess
 
-        from yume_shim.extensions.hooks.commands import end_group
+        from yume_shim.system.process_groups import end_group
 
         argv = ["/bin/sh", "-c", _SCRIPT, "sh", self.path]
         process = subprocess.Popen(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.extensions.hooks.answers import Combined, HookAnswer, HookRun, read_answer
+from yume_shim.extensions.hooks.answers import HookAnswer, HookRun, exit_failure, read_answer
+from yume_shim.extensions.hooks.combined import Combined
 from yume_shim.extensions.hooks.specs import GUARDS
 from yume_shim.text import codec
 from yume_shim.types.blocks import NOTHING
@@ -16,13 +17,39 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.extensions.hooks.answers import Outcome
     from yume_shim.extensions.hooks.commands import HookCommands
+    from yume_shim.extensions.hooks.prompt_hooks import Ask
     from yume_shim.extensions.hooks.specs import Hook
+    from yume_shim.extensions.hooks.tool_hooks import CallTool
     from yume_shim.types.blocks import Json
+    from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.errors import Failure
     from yume_shim.types.ports import Cancel, Emit, HostChannel, Ids
+    from yume_shim.types.settings import HookSettings
 
-NEVER_SHOWN = ("PreCompact", "PostCompact", "SessionEnd")
+NEVER_SHOWN = ("PreCompact", "PostCompact", "SessionEnd", "Notification", "InstructionsLoaded", "CwdChanged")
 """Events whose hooks the Claude CLI never reports."""
+NAMED_ALONE = ("SubagentStop",)
+"""Events whose lines do not name the subject."""
+NEVER_BLOCKED = ("Stop", "SubagentStop")
+"""Events at which the failure of a hook blocks nothing, also with `onFailure: block`."""
+BETWEEN_PROMPTS = ("SessionStart", "SessionEnd", "InstructionsLoaded", "PreModelSwitch", "PostModelSwitch")
+"""Events that do not begin a prompt: they have the id of the last one, or none."""
+WITHOUT_MODE = (*BETWEEN_PROMPTS, "SubagentStart", "CwdChanged", "PreCompact", "PostCompact")
+"""Events whose hooks do not learn the permission mode."""
+WITH_EFFORT = (
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "PermissionRequest",
+    "Stop",
+    "SubagentStop",
+)
+"""Events whose hooks learn the effort."""
+HOST_GONE = "the host no longer answers"
+MAX_LOGGED = 500
 MAX_SIDE_BY_SIDE = 32
 """Hooks that run at the same time; further ones of the same event run after them."""
 
@@ -32,7 +59,17 @@ class HookServices:
     """What hooks need from the rest of the program."""
 
     facts: Callable[[], Json]
-    """Fields that every hook gets: session, transcript, folder, permission mode."""
+    """Fields that every hook gets: session, transcript, folder."""
+    mode: Callable[[], str]
+    """The permission mode."""
+    effort: Callable[[], str]
+    """The effort that the model is asked for; "" = its own."""
+    tasks: Callable[[], list[Json]]
+    """What runs in the background."""
+    conversation: Callable[[], str]
+    """The newest messages of the conversation, for a hook of the type `prompt` at the end of a turn."""
+    folder: Callable[[], str]
+    """The shell's folder."""
     commands: HookCommands
     host: HostChannel
     emit: Emit
@@ -44,6 +81,25 @@ class HookServices:
     """A guard that fails refuses the call, where the Claude CLI lets it pass."""
     add_variables: Callable[[Mapping[str, str]], None]
     """Gives the commands of tools these variables from now on."""
+    agent_transcript: Callable[[str], str]
+    """The transcript of the child with this id."""
+    covers: Callable[[str, PreparedCall], bool | None]
+    """Whether a permission rule covers a call; None if the text is no rule."""
+    ask: Ask
+    """Asks a model, for hooks of the type `prompt`."""
+    ask_agent: Ask
+    """Asks a model that may use tools, for hooks of the type `agent`."""
+    call_tool: CallTool
+    """Calls a tool of an MCP server, for hooks of the type `mcp_tool`."""
+    settings: HookSettings
+    env: Mapping[str, str]
+    """Variables for the headers of addresses, proxies and certificates."""
+    category: Callable[[Failure], str]
+    """What kind of error a failure is, in the Claude CLI's words."""
+    lifetime: Cancel
+    """For hooks that nobody waits for."""
+    spent: set[tuple[object, ...]]
+    """Hooks that run once and have run."""
 
 
 class HookRunner:
@@ -52,15 +108,32 @@ class HookRunner:
 
     def __init__(self, hooks: Sequence[Hook], services: HookServices) -> None:
         self._hooks, self.services = tuple(hooks), services
-        self._prompt_id = ""
+        self._prompt_id, self._prompt_ended = "", True
+        self._folder = services.folder()
 
     def has(self, event: str) -> bool:
         """Whether any hook waits for this event."""
         return any(hook.event == event for hook in self._hooks)
 
+    def folder_change(self) -> tuple[str, str]:
+        """The shell's folder before and now, since the last call."""
+        old, self._folder = self._folder, self.services.folder()
+        return old, self._folder
+
+    def run_aside(self, event: str, subject: str, fields: Json) -> None:
+        """Run hooks whose end nobody waits for; they end with the turn at the latest."""
+
+        def work() -> None:
+            try:
+                self.run(event, subject, fields, self.services.lifetime)
+            except Cancelled:
+                pass
+
+        threading.Thread(target=work, name="hook-aside", daemon=True).start()
+
     def end_prompt(self) -> None:
         """The hooks from now on belong to another prompt."""
-        self._prompt_id = ""
+        self._prompt_ended = True
 
     def run(
         self,
@@ -68,25 +141,52 @@ class HookRunner:
         subject: str,
         fields: Json,
         cancel: Cancel,
-        call_id: str = "",
+        prepared: PreparedCall | None = None,
         env: Mapping[str, str] = NOTHING,
+        *,
+        judging: bool = False,
     ) -> Combined:
-        """Run the hooks that match, their commands with some more variables; raises Cancelled."""
-        chosen: dict[tuple[str, str, str], Hook] = {}
-        for hook in self._hooks:
-            if hook.event == event and hook.matches(subject):
-                chosen.setdefault(hook.key, hook)
-        if not chosen:
+        """Run the hooks that match, their commands with some more variables; raises Cancelled. `judging`: the event is
+        one of a hook's own agent, so no hook that asks a model runs: it would judge itself without end."""
+        if self._prompt_ended and event not in BETWEEN_PROMPTS:
+            self._prompt_id, self._prompt_ended = self.services.ids.uuid(), False
+        hooks = self._chosen(event, subject, prepared, judging)
+        if not hooks:
             return Combined()
-        name = f"{event}:{subject}" if subject else event
-        self._prompt_id = self._prompt_id or self.services.ids.uuid()
-        given = {**self.services.facts(), "prompt_id": self._prompt_id, "hook_event_name": event, **fields}
-        hooks, runs = list(chosen.values()), []
+        name = f"{event}:{subject}" if subject and event not in NAMED_ALONE else event
+        given = {**self._facts(event), "hook_event_name": event, **fields}
+        call_id, runs = "" if prepared is None else prepared.call.id, []
         for first in range(0, len(hooks), MAX_SIDE_BY_SIDE):
             group = hooks[first : first + MAX_SIDE_BY_SIDE]
             runs += self._run_all(group, name, given, cancel, call_id, env)
-        answers = tuple(self._answer(run, name, call_id) for run in runs)
-        return Combined(answers)
+        return Combined(tuple(self._answer(run, name, call_id) for run in runs))
+
+    def _facts(self, event: str) -> Json:
+        """The fields of every event, and those that only some have, as in the Claude CLI."""
+        services = self.services
+        found = services.facts()
+        if self._prompt_id:
+            found["prompt_id"] = self._prompt_id
+        if event not in WITHOUT_MODE:
+            found["permission_mode"] = services.mode()
+        if event in WITH_EFFORT and (level := services.effort()):
+            found["effort"] = {"level": level}
+        return found
+
+    def _chosen(self, event: str, subject: str, prepared: PreparedCall | None, judging: bool) -> list[Hook]:
+        """The hooks for this event; identical ones once."""
+        chosen: dict[tuple[object, ...], Hook] = {}
+        spent = self.services.spent
+        for hook in self._hooks:
+            if hook.event != event or hook.key in spent or not hook.matches(subject):
+                continue
+            if judging and hook.kind in ("prompt", "agent"):
+                continue
+            if hook.condition and prepared is not None and self.services.covers(hook.condition, prepared) is False:
+                continue
+            chosen.setdefault(hook.key, hook)
+        spent.update(key for key, hook in chosen.items() if hook.once)
+        return list(chosen.values())
 
     # ------------------------------------------------------------ running
 
@@ -123,22 +223,46 @@ class HookRunner:
     ) -> HookRun:
         if hook.problem:
             return HookRun(hook, failed=hook.problem)
-        if hook.callback_id:
+        if hook.kind == "callback":
             return self._call_back(hook, given, cancel, call_id)
+        if hook.kind in ("prompt", "agent"):
+            return self._judge(hook, given, cancel)
         services = self.services
         shown = hook.event == "SessionStart" or (services.shows_all and hook.event not in NEVER_SHOWN)
         hook_id = services.ids.uuid() if shown else ""
         if shown:
             services.emit(HookStarted(hook_id, name, hook.event))
         try:
-            run = services.commands.run(hook, codec.dumps(given) + b"\n", cancel, env)
+            run = self._start(hook, given, cancel, env)
         except Cancelled:
             if shown:
                 services.emit(HookEnded(hook_id, name, hook.event, "", "", None, "cancelled"))
             raise
         if shown:
-            services.emit(HookEnded(hook_id, name, hook.event, run.stdout, run.stderr, run.code, run.outcome))
+            stderr, outcome = _told(run)
+            services.emit(HookEnded(hook_id, name, hook.event, run.stdout, stderr, run.shown_code, outcome))
         return run
+
+    def _start(self, hook: Hook, given: Json, cancel: Cancel, env: Mapping[str, str]) -> HookRun:
+        services = self.services
+        if hook.kind == "http":
+            from yume_shim.extensions.hooks.http_hooks import post
+
+            return post(hook, codec.dumps(given), services.settings, services.env, cancel)
+        if hook.kind == "mcp_tool":
+            from yume_shim.extensions.hooks.tool_hooks import call_tool
+
+            return call_tool(hook, given, services.call_tool, cancel)
+        return services.commands.run(hook, codec.dumps(given) + b"\n", cancel, env)
+
+    def _judge(self, hook: Hook, given: Json, cancel: Cancel) -> HookRun:
+        from yume_shim.extensions.hooks.prompt_hooks import judge, judge_with_tools
+
+        services, event = self.services, codec.dumps(given).decode("utf-8")
+        if hook.kind == "prompt":
+            seen = services.conversation() if hook.event == "Stop" else ""
+            return judge(hook, event, services.ask, cancel, conversation=seen)
+        return judge_with_tools(hook, event, str(given.get("transcript_path") or ""), services.ask_agent, cancel)
 
     def _call_back(self, hook: Hook, given: Json, cancel: Cancel, call_id: str) -> HookRun:
         """Ask the host; a callback that does not answer in time is withdrawn and fails."""
@@ -157,7 +281,7 @@ class HookRunner:
                 services.emit(QuestionWithdrawn(asked[0]))
                 return HookRun(hook, timed_out=True, failed=f"the host did not answer within {hook.seconds:g} s")
             case "closed":
-                return HookRun(hook, failed="the host no longer answers")
+                return HookRun(hook, failed=HOST_GONE)
             case _:
                 return HookRun(hook, failed=reply.error or "the host reported an error")
 
@@ -165,29 +289,48 @@ class HookRunner:
 
     def _answer(self, run: HookRun, name: str, call_id: str) -> HookAnswer:
         """The answer; a guard that gave none may refuse in its place."""
-        answer, hook = read_answer(run), run.hook
+        answer, hook, services = read_answer(run), run.hook, self.services
         if answer.message:
-            self.services.emit(HookNotice(f"{name} says: {answer.message}", "notice"))
-        if not run.failed and run.code not in (0, 2, None):
-            self.services.log("warning", f"hook {name} ended with code {run.code}: {run.stderr.strip()[:500]}")
-        missing = run.code == 127
-        if not run.failed and not missing:
+            services.emit(HookNotice(f"{name} says: {answer.message}", "notice"))
+        quiet = exit_failure(run) if answer == HookAnswer(label=hook.label, text=answer.text) else ""
+        why = answer.failure or quiet
+        if not why:
             return answer
-        why = run.failed or "the command was not found"
-        self.services.log("warning", f"hook {name} [{hook.command or hook.callback_id}]: {why}")
+        said = "" if run.stderr == why else _quoted(run.stderr)
+        services.log("warning", f"hook {name} [{hook.label}]: {why}{said}")
+        if answer.refuses:
+            return answer
         if self._refuses(run):
-            return HookAnswer(blocks=True, reason=f"[{hook.command or hook.callback_id}]: {why}")
-        tag = "hook_callback_failed" if hook.callback_id else "hook_no_verdict"
-        verdict = {"hook_event": hook.event, "tool_use_id": call_id, "timed_out": run.timed_out}
-        self.services.emit(HookNotice(f"{name} hook gave no verdict: {why}", "warning", tag, verdict))
-        return answer
+            return HookAnswer(blocks=True, reason=f"[{hook.label or 'hook'}]: {why}", label=hook.label)
+        if hook.event in GUARDS and not quiet:
+            tag = "hook_callback_failed" if hook.callback_id else "hook_no_verdict"
+            verdict = {"hook_event": hook.event, "tool_use_id": call_id, "timed_out": run.timed_out}
+            services.emit(HookNotice(f"{name} hook gave no verdict: {why}", "warning", tag, verdict))
+        return HookAnswer(label=hook.label)
 
     def _refuses(self, run: HookRun) -> bool:
         """What fails open in the Claude CLI fails open here: a command that times out, is missing or fails. A guard
-        that we do not run at all, and a callback that does not answer, refuse."""
+        that we do not run at all, and a callback that does not answer, refuse; so does a hook that asks for it."""
         hook = run.hook
-        if hook.event not in GUARDS:
-            return hook.on_failure == "block"
-        if hook.problem or (hook.callback_id and (run.timed_out or hook.on_failure == "block")):
+        if hook.on_failure == "block" and not hook.background and hook.event not in NEVER_BLOCKED:
             return True
-        return self.services.fail_closed or (hook.callback_id != "" and run.failed == "the host no longer answers")
+        if hook.event not in GUARDS:
+            return False
+        if hook.problem or run.unrun or (hook.callback_id and (run.timed_out or run.failed == HOST_GONE)):
+            return True
+        return self.services.fail_closed
+
+
+def _told(run: HookRun) -> tuple[str, Outcome]:
+    """(stderr, outcome) of a hook's line: why an answer cannot be used stands in its stderr, as in the Claude CLI."""
+    if run.timed_out:
+        return run.stderr, "cancelled"
+    why = read_answer(run).failure
+    failed = bool(why) or (run.hook.kind == "command" and run.code not in (None, 0))
+    return run.stderr or (why if run.hook.kind == "http" or run.code in (0, None) else ""), (
+        "error" if failed else "success"
+    )
+
+
+def _quoted(stderr: str) -> str:
+    return f": {text}" if (text := stderr.strip()[:MAX_LOGGED]) else ""

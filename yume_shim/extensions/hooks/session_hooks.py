@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.extensions.hooks.answers import REFUSED
+from yume_shim.extensions.hooks.combined import Combined
 from yume_shim.types.blocks import NOTHING
-from yume_shim.types.calls import AfterCall, BeforeCall, PromptVerdict, StopVerdict
+from yume_shim.types.calls import AfterCall, BatchVerdict, BeforeCall, PromptVerdict, StopVerdict
 from yume_shim.types.errors import Cancelled
 from yume_shim.types.events import HookNotice
 from yume_shim.types.outputs import Decision
@@ -13,12 +15,15 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-    from yume_shim.extensions.hooks.answers import Combined
     from yume_shim.extensions.hooks.runner import HookRunner
     from yume_shim.types.blocks import Json
-    from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.calls import ModelSwitch, PreparedCall
+    from yume_shim.types.errors import Failure
+    from yume_shim.types.events import ToolFinished
+    from yume_shim.types.memory import MemoryFile
     from yume_shim.types.outputs import ToolOutput
     from yume_shim.types.ports import Cancel
 
@@ -26,15 +31,26 @@ HOOK_DENIED = "hookDenied"
 """The reason type of a call that a hook refused; only the result says so, as in the Claude CLI."""
 
 
+DEFERRED = "A hook has deferred this call to the host: it has not run."
+
+
 class SessionHooks:
     """Implements `types.ports.Hooks`."""
 
-    def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING) -> None:
-        """`agent`: the fields by which hooks know that a child calls them."""
-        self._runner, self._agent = runner, agent
+    def __init__(self, runner: HookRunner, agent: Mapping[str, str] = NOTHING, *, judging: bool = False) -> None:
+        """`agent`: `agent_id` and `agent_type`, the fields by which hooks know that a child calls them. `judging`: for
+        the agent of a hook, whose calls are guarded by the others."""
+        self._runner, self._agent, self._judging = runner, agent, judging
 
     def for_agent(self, agent_id: str, agent_type: str) -> SessionHooks:
-        return SessionHooks(self._runner, {"agent_id": agent_id, "agent_type": agent_type})
+        agent = {"agent_id": agent_id, "agent_type": agent_type}
+        return SessionHooks(self._runner, agent, judging=self._judging)
+
+    def for_judge(self) -> SessionHooks:
+        return SessionHooks(self._runner, self._agent, judging=True)
+
+    def has(self, *events: str) -> bool:
+        return any(map(self._runner.has, events))
 
     def _run(
         self,
@@ -42,58 +58,89 @@ class SessionHooks:
         subject: str,
         fields: Json,
         cancel: Cancel,
-        call_id: str = "",
+        prepared: PreparedCall | None = None,
         env: Mapping[str, str] = NOTHING,
     ) -> Combined:
-        return self._runner.run(event, subject, {**self._agent, **fields}, cancel, call_id, env)
+        given = {**self._agent, **fields}
+        return self._runner.run(event, subject, given, cancel, prepared, env, judging=self._judging)
 
     # ------------------------------------------------------------ calls
 
     def before(self, prepared: PreparedCall, cancel: Cancel) -> BeforeCall:
         call = prepared.call
-        fields = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
-        said = self._run("PreToolUse", call.name, fields, cancel, call.id)
+        fields = {"tool_name": call.name, "tool_input": prepared.shown_input, "tool_use_id": call.id}
+        said = self._run("PreToolUse", call.name, fields, cancel, prepared)
         name = f"PreToolUse:{call.name}"
         decision: Decision | None = None
         match said.verdict:
             case "deny":
-                decision = Decision("deny", f"{name} hook error: {said.reason or 'refused'}", HOOK_DENIED, name)
+                decision = Decision("deny", f"{name} hook error: {said.reason or REFUSED}", HOOK_DENIED, name)
+            case "defer":
+                decision = Decision("deny", DEFERRED, HOOK_DENIED, name, deferred=True)
             case "ask":
                 decision = Decision("ask", said.reason or f"{name} hook asks for confirmation", "hook", name)
             case "allow":
                 decision = Decision("allow", said.reason, "hook", name)
             case _:
                 pass
-        return BeforeCall(decision, said.input, _contexts(said, f"{name} hook additional context"), said.stopped)
+        notes = _contexts(said, f"{name} hook additional context")
+        return BeforeCall(decision, said.input, notes, said.stopped)
 
     def after(self, prepared: PreparedCall, output: ToolOutput, cancel: Cancel) -> AfterCall:
         call, failed = prepared.call, output.is_error is True
         event = "PostToolUseFailure" if failed else "PostToolUse"
         if not self._runner.has(event):
+            self._tell_folder(cancel)
             return AfterCall(output)
-        fields: Json = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
+        fields: Json = {"tool_name": call.name, "tool_input": prepared.shown_input, "tool_use_id": call.id}
         if failed:
-            fields |= {"error": _shown(output), "is_interrupt": False}
+            fields |= {"error": _shown(output), "is_interrupt": False, "duration_ms": output.duration_ms}
         else:
             fields |= {"tool_response": output.structured if output.structured is not None else _shown(output)}
             fields |= {"duration_ms": output.duration_ms}
-        said = self._run(event, call.name, fields, cancel, call.id)
+        said = self._run(event, call.name, fields, cancel, prepared)
         name = f"{event}:{call.name}"
         notes = _contexts(said, f"{name} hook additional context")
-        if said.blocked is not None:
-            notes = (*notes, f"{name} hook blocking error from command: {said.blocked}")
-        if said.output is not None and prepared.spec.source == "mcp" and not failed:
-            text = said.output if isinstance(said.output, str) else _json(said.output)
-            output = replace(output, content=text, structured=said.output)
-        return AfterCall(output, notes, said.stopped)
+        notes = (*notes, *_objections(said, name))
+        self._tell_folder(cancel)
+        return AfterCall(output if failed else _replaced(output, said, prepared), notes, said.stopped)
+
+    def batch_ended(self, results: Sequence[ToolFinished], cancel: Cancel) -> BatchVerdict:
+        if not self._runner.has("PostToolBatch") or not results:
+            return BatchVerdict()
+        calls = [
+            {
+                "tool_name": each.call.name,
+                "tool_input": each.call.input,
+                "tool_use_id": each.call.id,
+                "tool_response": text_of(each.result.content),
+            }
+            for each in results
+        ]
+        said = self._run("PostToolBatch", "", {"tool_calls": calls}, cancel)
+        stop = said.blocked if said.blocked is not None else said.stopped
+        return BatchVerdict(_contexts(said, "PostToolBatch hook additional context"), stop)
+
+    def _tell_folder(self, cancel: Cancel) -> None:
+        """The shell may have changed its folder."""
+        old, new = self._runner.folder_change()
+        if old != new:
+            self._run("CwdChanged", "", {"old_cwd": old, "new_cwd": new}, cancel)
+
+    def host_asked(self, prepared: PreparedCall) -> None:
+        if not self._runner.has("Notification"):
+            return
+        message = f"Your permission is needed to use {prepared.call.name}"
+        fields = {"message": message, "notification_type": "permission_prompt"}
+        self._runner.run_aside("Notification", "permission_prompt", {**self._agent, **fields})
 
     def permission(self, prepared: PreparedCall, decision: Decision, cancel: Cancel) -> Decision | None:
         if not self._runner.has("PermissionRequest"):
             return None
         call = prepared.call
-        fields: Json = {"tool_name": call.name, "tool_input": call.input, "tool_use_id": call.id}
+        fields: Json = {"tool_name": call.name, "tool_input": prepared.shown_input, "tool_use_id": call.id}
         fields["permission_suggestions"] = list(decision.suggestions)
-        said = self._run("PermissionRequest", call.name, fields, cancel, call.id)
+        said = self._run("PermissionRequest", call.name, fields, cancel, prepared)
         name = f"PermissionRequest:{call.name}"
         if said.blocked is not None:
             return Decision("deny", f"{name} hook error: {said.blocked}", HOOK_DENIED, name)
@@ -101,7 +148,9 @@ class SessionHooks:
             given = answer.permission or {}
             if given.get("behavior") == "deny":
                 text = given.get("message")
-                return Decision("deny", text if isinstance(text, str) else decision.message, HOOK_DENIED, name)
+                stops = given.get("interrupt") is True
+                message = text if isinstance(text, str) else decision.message
+                return Decision("deny", message, HOOK_DENIED, name, interrupts=stops)
         for answer in said.answers:
             given = answer.permission or {}
             if given.get("behavior") == "allow":
@@ -152,22 +201,69 @@ class SessionHooks:
             return PromptVerdict(reason, keeps=True)
         return PromptVerdict(notes=notes)
 
+    def instructions_loaded(self, file: MemoryFile, cancel: Cancel) -> None:
+        if not self._runner.has("InstructionsLoaded"):
+            return
+        fields: Json = {"file_path": file.path, "memory_type": file.kind, "load_reason": file.reason}
+        if file.globs:
+            fields["globs"] = list(file.globs)
+        if file.trigger:
+            fields["trigger_file_path"] = file.trigger
+        if file.parent:
+            fields["parent_file_path"] = file.parent
+        self._quietly("InstructionsLoaded", file.reason, fields, cancel)
+
+    def expanding(self, kind: str, name: str, arguments: str, cancel: Cancel) -> PromptVerdict:
+        if not self._runner.has("UserPromptExpansion"):
+            return PromptVerdict()
+        prompt = f"/{name} {arguments}".rstrip()
+        fields = {"expansion_type": kind, "command_name": name, "command_args": arguments, "prompt": prompt}
+        said = self._quietly("UserPromptExpansion", name, fields, cancel)
+        stopped = said.blocked if said.blocked is not None else said.stopped
+        if stopped is not None:
+            return PromptVerdict(f"a hook stopped the command /{name}: {stopped or REFUSED}")
+        return PromptVerdict(notes=_contexts(said, "UserPromptExpansion hook additional context"))
+
+    def model_switching(self, switch: ModelSwitch, cancel: Cancel) -> str | None:
+        said = self._quietly("PreModelSwitch", switch.after, _switch_fields(switch), cancel)
+        refused = said.verdict in ("deny", "ask", "defer") or said.stopped is not None
+        return (said.reason or said.stopped or REFUSED) if refused else None
+
+    def model_switched(self, switch: ModelSwitch, cancel: Cancel) -> tuple[str, ...]:
+        said = self._quietly("PostModelSwitch", switch.after, _switch_fields(switch), cancel)
+        return _contexts(said, "PostModelSwitch hook additional context")
+
     def stopping(self, text: str, cancel: Cancel, *, active: bool) -> StopVerdict:
-        if not self._runner.has("Stop"):
+        event = "SubagentStop" if self._agent else "Stop"
+        if self._judging or not self._runner.has(event):
             return StopVerdict()
-        fields: Json = {
-            "stop_hook_active": active,
-            "last_assistant_message": text,
-            "background_tasks": [],
-            "session_crons": [],
-        }
-        said = self._run("Stop", "", fields, cancel)
+        fields: Json = {"stop_hook_active": active}
+        if self._agent:
+            fields["agent_transcript_path"] = self._runner.services.agent_transcript(self._agent["agent_id"])
+        fields |= {"last_assistant_message": text, "background_tasks": self._runner.services.tasks()}
+        fields["session_crons"] = []
+        said = self._run(event, self._agent.get("agent_type", ""), fields, cancel)
         if said.stopped is not None:
             return StopVerdict(prevented=True)
-        return StopVerdict("" if said.blocked is None else f"Stop hook feedback:\n{said.blocked}")
+        if said.blocked is not None:
+            return StopVerdict(f"Stop hook feedback:\n{said.blocked}")
+        return StopVerdict("\n".join(_contexts(said, f"{event} hook additional context")), counts=False)
+
+    def failed(self, failure: Failure, text: str, cancel: Cancel) -> None:
+        if self._judging:
+            return
+        kind = self._runner.services.category(failure)
+        fields: Json = {"error": kind, "error_details": failure.message}
+        self._quietly("StopFailure", kind, fields | ({"last_assistant_message": text} if text else {}), cancel)
+
+    def agent_started(self, cancel: Cancel) -> tuple[str, ...]:
+        if self._judging:
+            return ()
+        said = self._quietly("SubagentStart", self._agent.get("agent_type", ""), {}, cancel)
+        return _contexts(said, "SubagentStart hook additional context")
 
     def compacting(self, trigger: str, instructions: str, cancel: Cancel) -> str | None:
-        fields = {"trigger": trigger, "custom_instructions": instructions}
+        fields = {"trigger": trigger, "custom_instructions": instructions or None}
         said = self._quietly("PreCompact", trigger, fields, cancel)
         return said.blocked if said.blocked is not None else said.stopped
 
@@ -188,8 +284,6 @@ class SessionHooks:
         self, event: str, subject: str, fields: Json, cancel: Cancel, env: Mapping[str, str] = NOTHING
     ) -> Combined:
         """Run hooks that an interrupt must not turn into a failure of the session."""
-        from yume_shim.extensions.hooks.answers import Combined
-
         try:
             return self._run(event, subject, fields, cancel, env=env)
         except Cancelled:
@@ -203,8 +297,47 @@ def _contexts(said: Combined, label: str, text_label: str = "") -> tuple[str, ..
     return tuple(notes)
 
 
+def _switch_fields(switch: ModelSwitch) -> Json:
+    return {
+        "from_model": switch.before,
+        "to_model": switch.after,
+        "requested_model": switch.asked or None,
+        "source": "sdk",
+        "context_tokens": switch.context_tokens,
+    }
+
+
+def _objections(said: Combined, name: str) -> list[str]:
+    """What the model reads about hooks that object after a call."""
+    blockers = [answer for answer in said.answers if answer.blocks]
+    return [f'{name} hook blocking error from command: "{a.label}": {a.reason}' for a in blockers]
+
+
+def _replaced(output: ToolOutput, said: Combined, prepared: PreparedCall) -> ToolOutput:
+    """The output, or what hooks want the model to read instead. A tool's own result is replaced by an object of its
+    form, as in the Claude CLI; text replaces the result of an MCP tool only."""
+    foreign = prepared.spec.source == "mcp"
+    given = said.output if said.output is not None or not foreign else said.mcp_output
+    if given is None or not (foreign or isinstance(given, dict)):
+        return output
+    text = given if isinstance(given, str) else _output_text(given)
+    return replace(output, content=text, structured=given)
+
+
+def _output_text(given: Any) -> str:
+    """What a command printed, from the object that describes its result; any other object as JSON."""
+    if isinstance(given, dict) and isinstance(given.get("stdout"), str):
+        parts = (given["stdout"], given.get("stderr"))
+        return "\n".join(part for part in parts if isinstance(part, str) and part)
+    return _json(given)
+
+
 def _shown(output: ToolOutput) -> str:
-    content = output.content
+    return text_of(output.content)
+
+
+def text_of(content: str | Sequence[Any]) -> str:
+    """The text of a result."""
     return content if isinstance(content, str) else "\n".join(getattr(block, "text", "") for block in content)
 
 

@@ -1,42 +1,31 @@
-"""Hooks as they are configured: read from settings files and from `initialize`, and matched to what happens. Pure."""
+"""A hook as it is configured, and what it matches. Pure."""
 
 from __future__ import annotations
 
 import re
 
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Any, Literal
 
     OnFailure = Literal["continue", "block"]
+    Kind = Literal["command", "callback", "http", "prompt", "agent", "mcp_tool"]
 
-EVENTS = (
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PermissionRequest",
-    "UserPromptSubmit",
-    "SessionStart",
-    "SessionEnd",
-    "Stop",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "Notification",
-)
 GUARDS = ("PreToolUse", "PermissionRequest")
 """Events whose hooks may stand between the model and a call: one of these that cannot run refuses what it matches."""
-WITHOUT_SUBJECT = ("UserPromptSubmit", "Stop")
+WITHOUT_SUBJECT = ("UserPromptSubmit", "Stop", "PostToolBatch", "CwdChanged")
 """Events that have nothing to match: matchers are ignored."""
 COMMAND_SECONDS = 600.0
 CALLBACK_SECONDS = 60.0
+PROMPT_SECONDS = 30.0
+AGENT_SECONDS = 60.0
 MAX_SECONDS = 86_400.0
 MAX_HOOKS = 500
-_PLAIN = re.compile(r"[A-Za-z0-9_]+\Z")
+_NAMES = re.compile(r"[A-Za-z0-9_\-|, ]+\Z")
 
 
 @value
@@ -51,92 +40,66 @@ class Hook:
     source: str = ""
     on_failure: OnFailure = "continue"
     problem: str = ""
+    args: tuple[str, ...] | None = None
+    """The command is a program that is started with these arguments, without a shell."""
+    shell: str = ""
+    condition: str = ""
+    """A permission rule: the hook runs only for calls that it covers (`if`)."""
+    background: bool = False
+    """Nobody waits for its answer (`async`)."""
+    once: bool = False
+    url: str = ""
+    headers: Mapping[str, str] = NOTHING
+    allowed_variables: tuple[str, ...] = ()
+    prompt: str = ""
+    agentic: bool = False
+    """The prompt is judged by an agent, which may use tools."""
+    model: str = ""
+    server: str = ""
+    tool: str = ""
+    """A tool of this MCP server is called."""
+    given: Mapping[str, Any] = NOTHING
+    """Its arguments; `${path}` in their texts stands for a field of the event."""
+    continues: bool = False
+    """A refusal of a prompt hook does not end the turn (`continueOnBlock`)."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Identical commands run once."""
-        return self.command, self.callback_id, self.problem
+    def kind(self) -> Kind:
+        if self.prompt:
+            return "agent" if self.agentic else "prompt"
+        return "callback" if self.callback_id else "http" if self.url else "mcp_tool" if self.server else "command"
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        tool = f"{self.server}/{self.tool}" if self.server else ""
+        return self.command or self.callback_id or self.url or self.prompt or tool
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Identical hooks run once."""
+        given = repr(self.given) if self.server else ""
+        return self.kind, self.label, self.args, given, self.condition, self.problem
 
     def matches(self, subject: str) -> bool:
         """Whether it is meant for this tool, source, trigger …. A matcher that is no regular expression matches all: a
         guard must not be off because of a mistake."""
         if self.matcher in ("", "*") or self.event in WITHOUT_SUBJECT:
             return True
-        if _PLAIN.match(self.matcher):
-            return self.matcher == subject
+        if _NAMES.match(self.matcher):
+            return subject in {name.strip() for name in re.split(r"[|,]", self.matcher)}
         try:
             return re.search(self.matcher, subject) is not None
         except re.error:
             return True
 
 
-def hooks_of_settings(data: Any, source: str) -> Iterator[Hook]:
-    """The `hooks` table of a settings file: event → [{matcher, hooks: [{type, command, timeout}]}]."""
-    for event, groups in _items(data):
-        for group in groups if isinstance(groups, list) else ():
-            if not isinstance(group, dict):
-                continue
-            matcher = _matcher(group)
-            for entry in group.get("hooks") or ():
-                if isinstance(entry, dict):
-                    yield _command_hook(event, matcher, entry, source)
-
-
-def _command_hook(event: str, matcher: str, entry: Mapping[str, Any], source: str) -> Hook:
-    kind, command = entry.get("type"), entry.get("command")
-    problem = _regex_problem(matcher)
-    if kind != "command":
-        problem = f"hooks of type {kind!r} are not supported"
-    elif not isinstance(command, str) or not command.strip():
-        problem = "the hook has no command"
-    return Hook(
-        event=event,
-        matcher=matcher,
-        command=command if isinstance(command, str) else "",
-        seconds=_seconds(entry.get("timeout"), COMMAND_SECONDS),
-        source=source,
-        problem=problem,
-    )
-
-
-def hooks_of_host(data: Any) -> Iterator[Hook]:
-    """The `hooks` of `initialize`: event → [{matcher, hookCallbackIds, timeout, onFailure}]."""
-    for event, groups in _items(data):
-        for group in groups if isinstance(groups, list) else ():
-            ids = group.get("hookCallbackIds") if isinstance(group, dict) else None
-            for callback in ids if isinstance(ids, list) else ():
-                matcher = _matcher(group)
-                yield Hook(
-                    event=event,
-                    matcher=matcher,
-                    callback_id=str(callback),
-                    seconds=_seconds(group.get("timeout"), CALLBACK_SECONDS),
-                    source="host",
-                    on_failure="block" if group.get("onFailure") == "block" else "continue",
-                    problem=_regex_problem(matcher),
-                )
-
-
-def _items(data: Any) -> list[tuple[str, Any]]:
-    return [(str(event), groups) for event, groups in data.items()] if isinstance(data, dict) else []
-
-
-def _matcher(group: Mapping[str, Any]) -> str:
-    found = group.get("matcher")
-    return found if isinstance(found, str) else ""
-
-
-def _regex_problem(matcher: str) -> str:
-    if matcher in ("", "*"):
+def matcher_problem(matcher: str) -> str:
+    """Why the matcher cannot be used; "" if it can."""
+    if matcher in ("", "*") or _NAMES.match(matcher):
         return ""
     try:
         re.compile(matcher)
     except re.error as error:
         return f"the matcher {matcher!r} is not a regular expression ({error})"
     return ""
-
-
-def _seconds(given: Any, default: float) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or given <= 0:
-        return default
-    return min(float(given), MAX_SECONDS)

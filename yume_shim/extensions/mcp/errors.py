@@ -3,6 +3,7 @@
 McpError
 ├── RpcError       the server answered with an error
 ├── ServerGone     the connection is closed
+├── SessionLost    the server no longer knows the session (HTTP 404): nothing was done
 ├── NoAnswer       the time limit passed
 └── NeedsAuth      the server wants a sign-in (HTTP 401 or 403)
 """
@@ -11,6 +12,10 @@ from __future__ import annotations
 
 CLOSED = "Connection closed"
 """Why a request failed whose server ended; the Claude CLI says the same."""
+
+
+ENDED = "closed"
+"""Why a connection ended that we closed ourselves."""
 
 
 class McpError(Exception):
@@ -31,6 +36,10 @@ class RpcError(McpError):
 
 class ServerGone(McpError):
     """The server's process ended, or its connection closed."""
+
+
+class SessionLost(McpError):
+    """The server forgot our session, for instance because it was restarted."""
 
 
 class NoAnswer(McpError):

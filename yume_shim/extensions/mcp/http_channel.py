@@ -1,29 +1,32 @@
 """The HTTP transports: streamable HTTP (a POST per message, answered by JSON or an event stream), and the older SSE.
 
-Each exchange has a thread of its own, so that a slow server delays only the request it is about. Nothing is retried.
+Each exchange has a thread of its own, so that a slow server delays only the request it is about. Requests are not
+repeated; an event stream that breaks off is opened again after its last event, if the server numbers them.
 """
 
 from __future__ import annotations
 
 import threading
 
-from yume_shim.extensions.mcp.errors import CLOSED, McpError, NeedsAuth, ServerGone
+from yume_shim.extensions.mcp.broken_answers import broken_answer
+from yume_shim.extensions.mcp.errors import CLOSED, McpError, ServerGone
+from yume_shim.extensions.mcp.event_stream import EventStream
+from yume_shim.extensions.mcp.http_exchange import Exchange
 from yume_shim.net.errors import NetError
-from yume_shim.net.message import Body, is_sendable, read_final_head, request_head
-from yume_shim.net.route import open_route
+from yume_shim.net.message import is_sendable
 from yume_shim.net.url import parse_url, redirect_url
 from yume_shim.text import codec
 from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from yume_shim.extensions.mcp.channel import Gone
     from yume_shim.extensions.mcp.peer import Peer
     from yume_shim.extensions.mcp.server import McpServices
     from yume_shim.extensions.mcp.tokens import SavedToken
-    from yume_shim.net.message import Head
     from yume_shim.net.route import Connection
     from yume_shim.net.url import Url
     from yume_shim.types.blocks import Json
@@ -32,16 +35,16 @@ if TYPE_CHECKING:
 
     Log = Callable[[str, str], None]
 
-MAX_MESSAGE_BYTES = 64 << 20
-"""The longest message; an answer that is longer fails its request."""
-MAX_ERROR_BYTES = 4_096
 MAX_EXCHANGES = 32
 """Requests that may be open at the same time; a further one fails."""
 IDLE_S = 300.0
 """Longest silence of an event stream that nobody waits for; it is opened again after that."""
 MAX_REOPENED = 100
-HELPER_S = 10.0
-UNAUTHORIZED, FORBIDDEN = 401, 403
+MAX_RESUMED = 5
+"""How often the event stream of one answer is opened again after it broke off."""
+PAUSE_S, MAX_PAUSE_S = 1.0, 30.0
+"""Before a stream is opened again, unless the server names a pause; and the longest that it may name."""
+MAX_SESSION_ID = 1_000
 
 
 def open_http_channel(config: McpServer, services: McpServices, log: Log, peer: Peer, gone: Gone) -> HttpChannel:
@@ -50,7 +53,11 @@ def open_http_channel(config: McpServer, services: McpServices, log: Log, peer: 
         url = parse_url(config.url)
     except ValueError as error:
         raise McpError(f"not a valid address: {error}") from None
-    headers = {**config.headers, **(_helper_headers(config, services) if config.headers_helper else {})}
+    headers = dict(config.headers)
+    if config.headers_helper:
+        from yume_shim.extensions.mcp.headers_helper import helper_headers
+
+        headers |= helper_headers(config, services)
     for name, text in headers.items():
         if not is_sendable(name, text):
             raise McpError(f"the header {name} cannot be sent")
@@ -84,7 +91,8 @@ class HttpChannel:
         self._name, self._token = name, token
         self._log, self._peer, self._gone = log, peer, gone
         self._lock = threading.Lock()
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, Any] = {}
+        """Each with the number of the request that it is about."""
         self._session = self._version = ""
         self._closed = False
 
@@ -116,7 +124,7 @@ class HttpChannel:
         if not self._session:
             return
         try:
-            with _Exchange(self, "DELETE", b"", seconds) as exchange:
+            with Exchange(self, "DELETE", b"", seconds) as exchange:
                 self._log("debug", f"session ended: {exchange.head.status}")
         except (NetError, OSError, McpError, Cancelled) as error:
             self._log("debug", f"session not ended: {error}")
@@ -125,11 +133,13 @@ class HttpChannel:
 
     def _post(self, message: Json) -> None:
         number = message.get("id") if "method" in message else None
+        stream = EventStream()
         try:
-            with _Exchange(self, "POST", codec.dumps(message), self._services.call_s) as exchange:
-                self._session = exchange.head.headers.get("mcp-session-id", "") or self._session
-                for answer in exchange.messages():
-                    self._peer.take(answer)
+            self._deliver("POST", codec.dumps(message), number, stream)
+            for _ in range(MAX_RESUMED):
+                if number is None or not stream.last_id or not self._peer.waits_for(number) or self._paused(stream):
+                    break
+                self._deliver("GET", b"", number, stream)
         except McpError as error:
             self._peer.fail(number, error)
         except (NetError, OSError, Cancelled) as error:
@@ -137,21 +147,55 @@ class HttpChannel:
         else:
             self._peer.fail(number, ServerGone("the server ended its answer without a result"))
 
+    def _deliver(self, method: str, body: bytes, number: Any, stream: EventStream) -> None:
+        """One exchange, its messages given to the peer. A stream that breaks off after a numbered event just ends."""
+        try:
+            with Exchange(self, method, body, self._services.call_s, number=number, last_id=stream.last_id) as exchange:
+                self._take_session(exchange.head.headers.get("mcp-session-id", ""))
+                for answer in exchange.messages(stream):
+                    self._peer.take(answer)
+        except (NetError, OSError):
+            if not stream.last_id or self._closed:
+                raise
+
+    def _take_session(self, given: str) -> None:
+        if given and len(given) <= MAX_SESSION_ID and is_sendable("Mcp-Session-Id", given):
+            self._session = given
+
+    def _paused(self, stream: EventStream) -> bool:
+        """Wait before a stream is opened again; True if it must not be."""
+        pause = PAUSE_S if stream.retry_s is None else min(stream.retry_s, MAX_PAUSE_S)
+        return self._services.lifetime.wait(pause) or self._closed
+
     def _listen(self) -> None:
         """Messages that the server sends by itself: one event stream, opened again when it ends."""
+        stream = EventStream()
         for _ in range(MAX_REOPENED):
             try:
-                with _Exchange(self, "GET", b"", IDLE_S) as exchange:
+                with Exchange(self, "GET", b"", IDLE_S, last_id=stream.last_id) as exchange:
                     if not exchange.is_stream:
                         return
-                    for message in exchange.messages():
+                    for message in exchange.messages(stream):
                         self._peer.take(message)
-            except McpError:
-                return  # most servers have no such stream (405)
+            except McpError as error:
+                self._log("debug", f"no stream of messages: {error.message}")  # most servers have none (405)
+                return
             except (NetError, OSError, Cancelled):
                 pass
-            if self._services.lifetime.wait(1.0) or self._closed:
+            stream = EventStream(stream.last_id)  # half an event is dropped
+            if self._paused(stream):
                 return
+
+    def done(self, number: int) -> None:
+        """Nobody waits for this request any more: what is still open for it is closed."""
+        with self._lock:
+            late = [connection for connection, about in self._connections.items() if about == number]
+        for connection in late:
+            connection.abort()
+
+    @property
+    def has_session(self) -> bool:
+        return bool(self._session)
 
     def request_headers(self, accept: str) -> list[tuple[str, str]]:
         """The headers of a request; the user's own come last."""
@@ -189,16 +233,16 @@ class HttpChannel:
     def connect_s(self) -> float:
         return self._services.connect_s
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: Connection, number: Any) -> None:
         with self._lock:
             if self._closed:
                 connection.close()
                 raise ServerGone(CLOSED)
-            self._connections.add(connection)
+            self._connections[connection] = number
 
     def ended(self, connection: Connection) -> None:
         with self._lock:
-            self._connections.discard(connection)
+            self._connections.pop(connection, None)
         connection.close()
 
     @property
@@ -230,160 +274,48 @@ class SseChannel(HttpChannel):
 
     def _stream(self) -> None:
         try:
-            with _Exchange(self, "GET", b"", self._services.call_s) as exchange:
-                for kind, data in exchange.events():
-                    if kind == "endpoint":
-                        self._place = redirect_url(self._url, data.decode("utf-8", "replace"))
+            with Exchange(self, "GET", b"", self._services.call_s) as exchange:
+                for event in exchange.events(EventStream()):
+                    if event.name == "endpoint":
+                        self._place = self._message_address(event.data.decode("utf-8", "replace"))
                         self._ready.set()
                     else:
-                        self._peer.take(codec.loads(data))
+                        self._take_data(event.data)
             self._why = McpError(CLOSED)
         except McpError as error:
             self._why = error
-        except (NetError, OSError, ValueError, Cancelled) as error:
+        except (NetError, OSError, Cancelled) as error:
             self._why = McpError(str(error))
         self._ready.set()
         if self._place is not None:
             self._gone(CLOSED)
 
+    def _message_address(self, given: str) -> Url:
+        """The address for messages; it must be on the same host, because our headers may hold a token."""
+        try:
+            found = redirect_url(self._url, given)
+        except ValueError:
+            raise McpError("the server names no valid address for messages") from None
+        if found.origin != self._url.origin:
+            raise McpError(f"the server names an address for messages on another host ({found.origin})")
+        return found
+
+    def _take_data(self, data: bytes) -> None:
+        try:
+            message = codec.loads(data)
+        except ValueError:
+            message = broken_answer(data)
+        if message is not None:
+            self._peer.take(message)
+
     def _post(self, message: Json) -> None:
         try:
-            with _Exchange(self, "POST", codec.dumps(message), self._services.call_s):
+            with Exchange(self, "POST", codec.dumps(message), self._services.call_s):
                 pass  # the answer comes on the stream
-        except (McpError, NetError, OSError, Cancelled) as error:
+        except McpError as error:
+            self._peer.fail(message.get("id"), error)
+        except (NetError, OSError, Cancelled) as error:
             self._peer.fail(message.get("id"), ServerGone(str(error)))
 
     def finish(self, seconds: float) -> None:
         """There is no session to end."""
-
-
-class _Exchange:
-    """One request and its response, on a connection of its own. Entering it sends the request and reads the head."""
-
-    def __init__(self, channel: HttpChannel, method: str, body: bytes, seconds: float) -> None:
-        self._channel, self._method, self._body, self._seconds = channel, method, body, seconds
-        self.head: Head
-
-    def __enter__(self) -> _Exchange:
-        headers = self._headers()
-        try:
-            self._begin(headers)
-        except NeedsAuth:
-            if self.head.status != UNAUTHORIZED or not self._channel.renew_token(headers):
-                raise
-            self._begin(self._headers())
-        return self
-
-    def _headers(self) -> list[tuple[str, str]]:
-        accept = "text/event-stream" if self._method == "GET" else "application/json, text/event-stream"
-        content = [("Content-Type", "application/json")] if self._body else []
-        return self._channel.request_headers(accept) + content
-
-    def _begin(self, headers: list[tuple[str, str]]) -> None:
-        channel, url = self._channel, self._channel.target
-        connection = open_route(url, channel.env, channel.connect_s, channel.cancel)
-        self._connection = connection
-        channel.opened(connection)
-        try:
-            head = request_head(url, headers, len(self._body), connection.via, self._method)
-            connection.sock.settimeout(self._seconds)
-            connection.sock.sendall(head + self._body)
-            self.head = read_final_head(connection, self._read)
-            self._check()
-        except BaseException:
-            channel.ended(connection)
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self._channel.ended(self._connection)
-
-    def _read(self) -> bytes:
-        return self._connection.read(self._seconds)
-
-    def _check(self) -> None:
-        status = self.head.status
-        if 200 <= status <= 299:
-            return
-        if status in (UNAUTHORIZED, FORBIDDEN):
-            raise NeedsAuth(f"HTTP {status}: the server wants a sign-in: {self._channel.sign_in_hint()}")
-        text = next(self._pieces(0), b"")[:MAX_ERROR_BYTES].decode("utf-8", "replace").strip()
-        raise McpError(f"HTTP {status}{f': {text}' if text else ''}")
-
-    @property
-    def is_stream(self) -> bool:
-        """The response is an event stream."""
-        return self.head.headers.get("content-type", "").lower().startswith("text/event-stream")
-
-    def messages(self) -> Iterator[object]:
-        """The JSON messages of the response."""
-        if self.is_stream:
-            for _, data in self.events():
-                if data.strip():
-                    yield _parsed(data)
-            return
-        body = b"".join(self._pieces(MAX_MESSAGE_BYTES))
-        if body.strip():
-            yield _parsed(body)
-
-    def events(self) -> Iterator[tuple[str, bytes]]:
-        """(name, data) of each server-sent event."""
-        held = late = b""
-        for piece in self._pieces(0):
-            piece = late + piece
-            late = b"\r" if piece.endswith(b"\r") else b""  # its line feed may follow in the next piece
-            held += piece.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            while b"\n\n" in held:
-                block, _, held = held.partition(b"\n\n")
-                yield _event(block)
-            if len(held) > MAX_MESSAGE_BYTES:
-                raise McpError(f"the server sent an event of more than {MAX_MESSAGE_BYTES >> 20} MB")
-
-    def _pieces(self, most: int) -> Iterator[bytes]:
-        """The body, as it arrives; more than `most` bytes (0 = no limit) raise McpError."""
-        body, total = Body(self.head, self._read, MAX_MESSAGE_BYTES), 0
-        while (piece := body.next()) is not None:
-            total += len(piece)
-            yield piece
-            if most and total > most:
-                raise McpError(f"the answer has more than {most} bytes")
-
-
-def _event(block: bytes) -> tuple[str, bytes]:
-    name, data = "message", []
-    for line in block.split(b"\n"):
-        field, _, text = line.partition(b":")
-        if field == b"data":
-            data.append(text.removeprefix(b" "))
-        elif field == b"event":
-            name = text.strip().decode("ascii", "replace")
-    return name, b"\n".join(data)
-
-
-def _parsed(data: bytes) -> object:
-    try:
-        return codec.loads(data)
-    except ValueError:
-        raise McpError("the server's answer is not JSON") from None
-
-
-def _helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
-    """The headers that a command prints as a JSON object; raises McpError."""
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            config.headers_helper,
-            shell=True,
-            cwd=services.cwd,
-            env={**services.env, "CLAUDE_CODE_MCP_SERVER_NAME": config.name, "CLAUDE_CODE_MCP_SERVER_URL": config.url},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=HELPER_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise McpError(f"headersHelper failed: {type(error).__name__}") from None
-    found = codec.loads_object(done.stdout) if done.returncode == 0 else None
-    if found is None:
-        raise McpError(f"headersHelper must print a JSON object of headers (exit code {done.returncode})")
-    return {str(name): str(text) for name, text in found.items()}

@@ -10,9 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.types.blocks import Document, Image
     from yume_shim.types.outputs import ToolOutput
 
-    Save = Callable[[str, bytes], str]
+    Save = Callable[[str, bytes, str], str]
 
 PREVIEWED = 50_000
 """Characters from which on the model gets a preview only."""
@@ -21,12 +22,12 @@ CHARS_PER_TOKEN = 4
 
 
 def limited(output: ToolOutput, max_tokens: int, save: Save, call_id: str) -> ToolOutput:
-    """The output, or a note about the file that holds it. Errors and images are left as they are."""
-    text = _text(output)
-    if text is None or len(text) <= min(PREVIEWED, max_tokens * CHARS_PER_TOKEN):
+    """The output, or a note about the file that holds its text. Pictures stay."""
+    text, pictures = _parts(output)
+    if len(text) <= min(PREVIEWED, max_tokens * CHARS_PER_TOKEN):
         return output
     try:
-        path = save(call_id, text.encode("utf-8"))
+        path = save(call_id, text.encode("utf-8"), ".txt")
     except OSError as error:
         raise ToolFailed(
             f"The result has {len(text)} characters, too many to show, and cannot be saved: {error}"
@@ -41,12 +42,12 @@ def limited(output: ToolOutput, max_tokens: int, save: Save, call_id: str) -> To
             f"<persisted-output>\nOutput too large ({len(text):,} characters). Full output saved to: {path}\n\n"
             f"Preview (first 2KB):\n{text[:PREVIEW]}\n...\n</persisted-output>"
         )
-    return replace(output, content=note)
+    return replace(output, content=(Text(note), *pictures) if pictures else note)
 
 
-def _text(output: ToolOutput) -> str | None:
-    """The whole output, if it is text only."""
+def _parts(output: ToolOutput) -> tuple[str, tuple[Text | Image | Document, ...]]:
+    """(all text, all other blocks) of an output."""
     if isinstance(output.content, str):
-        return output.content
+        return output.content, ()
     texts = [block.text for block in output.content if isinstance(block, Text)]
-    return "\n".join(texts) if len(texts) == len(output.content) else None
+    return "\n".join(texts), tuple(block for block in output.content if not isinstance(block, Text))

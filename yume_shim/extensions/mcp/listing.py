@@ -5,11 +5,12 @@ from __future__ import annotations
 from yume_shim.extensions.mcp.errors import McpError, RpcError
 from yume_shim.extensions.mcp.names import tool_name
 from yume_shim.extensions.mcp.peer import METHOD_NOT_FOUND
+from yume_shim.extensions.mcp.schemas import object_root
 from yume_shim.types.models import ToolSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from yume_shim.extensions.mcp.peer import Peer
@@ -21,6 +22,8 @@ MAX_ENTRIES = 2_000
 """Limits of one list: a server that never ends its list is cut off here."""
 MAX_DESCRIPTION = 2_048
 """Characters of a tool's description; the Claude CLI cuts longer ones too."""
+MAX_NAMED, MAX_LOGGED = 10, 80
+"""Tools that a warning names, and characters of each name."""
 
 
 def read_list(peer: Peer, method: str, field: str, seconds: float, cancel: Cancel) -> list[Json]:
@@ -42,31 +45,36 @@ def read_list(peer: Peer, method: str, field: str, seconds: float, cancel: Cance
     raise McpError(f"{method} has more than {MAX_PAGES} pages")
 
 
-def tool_specs(server: str, entries: list[Json]) -> dict[str, tuple[str, ToolSpec]]:
-    """Full name → (the server's own name, spec). The first of two tools whose full names are equal wins."""
+def tool_specs(
+    server: str, entries: list[Json], log: Callable[[str, str], None] | None = None
+) -> dict[str, tuple[str, ToolSpec]]:
+    """Full name → (the server's own name, spec). The first of two tools whose full names are equal wins. Tools that
+    cannot be offered are left out, and the log says why."""
     found: dict[str, tuple[str, ToolSpec]] = {}
+    left_out: list[str] = []
     for entry in entries:
-        own = entry.get("name")
+        own, schema = entry.get("name"), object_root(entry.get("inputSchema"))
         if not isinstance(own, str) or not own:
+            left_out.append(f"{str(own)[:MAX_LOGGED]!r} is not a name")
             continue
         full = tool_name(server, own)
+        if schema is None or full in found:
+            why = "its input schema does not describe an object" if schema is None else f"{full} is there already"
+            left_out.append(f"{own[:MAX_LOGGED]}: {why}")
+            continue
         text = entry.get("description")
         spec = ToolSpec(
             full,
             text[:MAX_DESCRIPTION] if isinstance(text, str) else "",
-            _schema(entry.get("inputSchema")),
+            schema,
             source="mcp",
             parallel=_hint(entry, "readOnlyHint"),
         )
-        found.setdefault(full, (own, spec))
+        found[full] = (own, spec)
+    if left_out and log is not None:
+        more = f" and {len(left_out) - MAX_NAMED} more" if len(left_out) > MAX_NAMED else ""
+        log("warning", f"MCP server {server}: tools are left out: {'; '.join(left_out[:MAX_NAMED])}{more}")
     return found
-
-
-def _schema(given: Any) -> Json:
-    """The schema of a tool's input, which must describe an object."""
-    if not isinstance(given, dict):
-        return {"type": "object", "properties": {}}
-    return given if given.get("type") == "object" else {**given, "type": "object"}
 
 
 def _hint(entry: Mapping[str, Any], name: str) -> bool:

@@ -34,15 +34,15 @@ DONE = "Signed in. You can close this window."
 FAILED = "The sign-in failed. The terminal says why."
 
 
-def log_in(config: McpServer, env: Mapping[str, str], say: Callable[[str], None], *, open_browser: bool) -> None:
-    """Sign in and keep the token. Raises McpError."""
+def log_in(config: McpServer, env: Mapping[str, str], show: Callable[[str], None], *, open_browser: bool) -> None:
+    """Sign in and keep the token; `show` gets the address for the browser. Raises McpError."""
     import logging
 
     import anyio
     from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 
     logging.disable(logging.CRITICAL)  # the package logs tracebacks; the error itself is shown
-    attempt = _Attempt(config, env, say, open_browser)
+    attempt = _Attempt(config, env, show, open_browser)
     try:
         anyio.run(attempt.run)
     except (OAuthFlowError, OAuthRegistrationError, OAuthTokenError) as error:
@@ -54,9 +54,9 @@ class _Attempt:
     """One sign-in; also the storage that the package writes to. Everything runs on one event loop."""
 
     def __init__(
-        self, config: McpServer, env: Mapping[str, str], say: Callable[[str], None], open_browser: bool
+        self, config: McpServer, env: Mapping[str, str], show: Callable[[str], None], open_browser: bool
     ) -> None:
-        self._config, self._env, self._say, self._open_browser = config, env, say, open_browser
+        self._config, self._env, self._show_address, self._open_browser = config, env, show, open_browser
         self._state = ""
         self._client: OAuthClientInformationFull | None = None
         self._answer: Future[AuthorizationCodeResult]
@@ -157,14 +157,14 @@ class _Attempt:
     # ------------------------------------------------------------ the browser
 
     async def _show(self, url: str) -> None:
-        """Print the address, and open it where there is a browser."""
+        """Show the address, and open it where there is a browser."""
         from urllib.parse import parse_qs, urlsplit
 
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not url.isascii() or not url.isprintable():
             raise McpError("the server named an address for the sign-in that cannot be opened")
         self._state = parse_qs(parts.query).get("state", [""])[-1]
-        self._say(f"Open this address to sign in:\n\n  {url}\n\nWaiting for the browser…\n")
+        self._show_address(url)
         if self._open_browser and _has_browser(self._env):
             import threading
             import webbrowser

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     Reply = tuple[Literal["result", "error", "progress", "cancelled"], Any]
 
 METHOD_NOT_FOUND = -32601
+MAX_ERROR = 10_000
+"""Characters of a server's error that are kept."""
+MAX_EXTENDED = 100
+"""Progress extends a request to at most so many times its limit."""
+MAX_UNREAD = 1_000
+"""Messages about one request that wait to be read; progress beyond that is dropped."""
 MAX_OPEN_REQUESTS = 64
 """Requests of the server that are being answered at the same time; further ones get an error."""
 
@@ -37,8 +43,12 @@ class Peer:
         send: Callable[[Json], None],
         on_request: Callable[[str, Json], Json],
         on_notification: Callable[[str, Json], None],
+        on_done: Callable[[int], None] | None = None,
+        tap: Callable[[str, Any], None] | None = None,
     ) -> None:
+        """`on_done`: the request with this number has ended, whatever its outcome is. `tap` records messages."""
         self._send, self._on_request, self._on_notification = send, on_request, on_notification
+        self._on_done, self._tap = on_done, tap
         self._lock = threading.Lock()
         self._waiting: dict[int, SimpleQueue[Reply]] = {}
         self._next_id = 0
@@ -75,6 +85,8 @@ class Peer:
         finally:
             with self._lock:
                 self._waiting.pop(number, None)
+            if self._on_done is not None:
+                self._on_done(number)
 
     def _await(
         self,
@@ -88,6 +100,7 @@ class Peer:
         from queue import Empty
 
         deadline = time.monotonic() + seconds
+        latest = deadline + (MAX_EXTENDED - 1) * seconds
         with cancel.guard(lambda: replies.put(("cancelled", None))):
             while True:
                 try:
@@ -97,14 +110,14 @@ class Peer:
                     raise NoAnswer(f"no answer to {method} within {seconds:g} s") from None
                 match kind:
                     case "result":
-                        return body if isinstance(body, dict) else {}
+                        return body  # type: ignore[no-any-return]  # `_outcome` checks it
                     case "error":
                         raise body
                     case "cancelled":
                         self._give_up(number, method, "cancelled by the user")
                         raise Cancelled
                     case "progress":
-                        deadline = time.monotonic() + seconds
+                        deadline = min(time.monotonic() + seconds, latest)
                         if on_progress is not None:
                             on_progress(body)
 
@@ -128,6 +141,8 @@ class Peer:
 
     def take(self, message: Any) -> None:
         """Handle one message of the server; batches of older protocol versions are taken apart."""
+        if self._tap is not None and not isinstance(message, list):
+            self._tap("got", message)
         if isinstance(message, list):
             for part in message:
                 self.take(part)
@@ -141,18 +156,25 @@ class Peer:
             self._answer(number, method, params)
         elif isinstance(method, str):
             self._notified(method, params)
-        elif isinstance(number, int):
+        elif isinstance(number, int) and not isinstance(number, bool):
             self._reply(number, _outcome(message))
 
     def _reply(self, number: int, reply: Reply) -> None:
         with self._lock:
             waiting = self._waiting.get(number)
-        if waiting is not None:  # late answers to requests that were given up are dropped
-            waiting.put(reply)
+        if waiting is None or (reply[0] == "progress" and waiting.qsize() >= MAX_UNREAD):
+            return  # late answers to requests that were given up are dropped, and progress that nobody can follow
+        waiting.put(reply)
+
+    def waits_for(self, number: Any) -> bool:
+        """Is a request with this number still open?"""
+        return number in self._waiting
 
     def fail(self, number: Any, error: McpError) -> None:
         """The transport could not deliver the request of this id."""
         if isinstance(number, int):
+            if self._tap is not None and self.waits_for(number):
+                self._tap("got", _error(number, 0, error.message))
             self._reply(number, ("error", error))
 
     def _notified(self, method: str, params: Json) -> None:
@@ -208,9 +230,13 @@ class Peer:
 def _outcome(message: Json) -> Reply:
     error = message.get("error")
     if isinstance(error, dict):
-        code = error.get("code")
-        return "error", RpcError(code if isinstance(code, int) else 0, str(error.get("message", "unknown error")))
-    return "result", message.get("result")
+        code, text = error.get("code"), str(error.get("message", "unknown error"))
+        return "error", RpcError(code if isinstance(code, int) else 0, text[:MAX_ERROR])
+    if error is not None:
+        return "error", RpcError(0, str(error)[:MAX_ERROR])
+    if not isinstance(message.get("result"), dict):
+        return "error", McpError("the server's answer is malformed: it has no result object")
+    return "result", message["result"]
 
 
 def _error(number: Any, code: int, message: str) -> Json:

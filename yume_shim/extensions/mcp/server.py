@@ -6,7 +6,16 @@ import threading
 import time
 
 from yume_shim import __version__
-from yume_shim.extensions.mcp.errors import CLOSED, McpError, NeedsAuth, NoAnswer, RpcError, ServerGone
+from yume_shim.extensions.mcp.errors import (
+    CLOSED,
+    ENDED,
+    McpError,
+    NeedsAuth,
+    NoAnswer,
+    RpcError,
+    ServerGone,
+    SessionLost,
+)
 from yume_shim.extensions.mcp.listing import read_list, tool_specs
 from yume_shim.extensions.mcp.peer import METHOD_NOT_FOUND, Peer
 from yume_shim.types.errors import Cancelled
@@ -18,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from yume_shim.extensions.mcp.channel import Channel, ProcessWatcher
+    from yume_shim.extensions.mcp.recording import Place, Tape
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.ports import Cancel, HostChannel
@@ -29,9 +39,15 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Protocol versions that we speak, newest first. We offer the newest; the server chooses."""
 MAX_RESTARTS = 5
 """How often a server that ended is started again."""
+MAX_MESSAGES, MAX_MESSAGE_CHARS = 2_000, 2_000
+"""Log messages of a server that are kept, and characters of each; the rest is dropped."""
 CLOSE_S = 2.0
 REFRESH_PAUSE_S = 0.05
 """Between a server's word that a list changed and reading it: several changes are read together."""
+MAX_PAUSES = 20
+"""A server that reports changes all the time is read at longer and longer intervals, up to so many pauses."""
+SETTLE_S = 2.0
+"""How long the result of a call waits for lists that the call has changed."""
 
 
 @value
@@ -50,12 +66,17 @@ class McpServices:
     """Called when the status or the lists of a server have changed."""
     elicit: Callable[[str, Json, Cancel], Json]
     """Asks the host a question of a server: (server, params) → the answer for the server."""
-    save: Callable[[str, bytes], str]
-    """Writes a long result of the call with this id to a file and returns its path; raises OSError."""
+    save: Callable[[str, bytes, str], str]
+    """Writes a part of the result of the call with this id to a file with this ending and returns its path; raises
+    OSError."""
     connect_s: float
     call_s: float
     lifetime: Cancel
     """Set when the program ends."""
+    record: Callable[[McpServer], Tape] | None = None
+    """The recording of a server (`--record`)."""
+    replayed: str = ""
+    """The cassette that servers are played from, instead of being started."""
 
 
 class Server:
@@ -65,11 +86,17 @@ class Server:
         self.config, self._services = config, services
         self._connecting = threading.Lock()
         self._lock = threading.Lock()
+        self._tape = None if services.record is None or config.kind == "sdk" else services.record(config)
+        self._place: Place | None = None
+        """Where a replay is."""
         self._peer: Peer | None = None
         self._channel: Channel | None = None
-        self._starts = 0
+        self._starts = self._messages = 0
         self._begun = self._settled = False
         self._waiting: list[Callable[[], None]] = []
+        self._fresh = threading.Condition(self._lock)
+        """Notified when no list is being read again any more."""
+        self._reading = False
         self._stale: frozenset[str] = frozenset()
         """Lists that must be read again: "tools", "prompts", "resources"."""
         self.status: Status = "pending"
@@ -149,10 +176,13 @@ class Server:
             peer.take(message)
 
     def _connect(self, cancel: Cancel) -> None:
+        if self.config.problem:
+            raise McpError(self.config.problem)
         self.disconnect()
         self._starts += 1
         end = time.monotonic() + self._services.connect_s
-        peer = Peer(self._send, self._on_request, self._on_notification)
+        tap = None if self._tape is None else self._tape.note
+        peer = Peer(self._send, self._on_request, self._on_notification, self._request_done, tap)
         self._peer = peer
         self._channel = self._open(peer, cancel)
 
@@ -201,19 +231,26 @@ class Server:
             self.instructions = str(hello.get("instructions") or "")
             self.prompts, self.resources, self.has_resources = prompts, listed, resources
             self.tool_entries = entries
-            self.tools = tool_specs(self.config.name, entries)
+            self.tools = tool_specs(self.config.name, entries, self._services.log)
 
     def _open(self, peer: Peer, cancel: Cancel) -> Channel:
         """The channel to the server; raises McpError."""
         config, services = self.config, self._services
 
         def gone(why: str) -> None:
+            if self._tape is not None and why != ENDED:
+                self._tape.note("gone", why)
             peer.close(why)
             self._lost(peer, why)
 
         def log(level: str, message: str) -> None:
             services.log(level, f"MCP server {config.name}: {message}")
 
+        if services.replayed and config.kind != "sdk":
+            from yume_shim.extensions.mcp.recording import ReplayChannel, open_place
+
+            self._place = self._place or open_place(services.replayed, config.name)
+            return ReplayChannel(self._place, peer.take, gone)
         match config.kind:
             case "stdio":
                 from yume_shim.extensions.mcp.stdio import StdioChannel
@@ -237,7 +274,15 @@ class Server:
         channel = self._channel
         if channel is None:
             raise ServerGone(CLOSED)
+        if self._tape is not None:
+            self._tape.note("sent", message)
         channel.send(message)
+
+    def _request_done(self, number: int) -> None:
+        """Over HTTP a request has a connection of its own."""
+        note = getattr(self._channel, "done", None)
+        if note is not None:
+            note(number)
 
     def _lost(self, peer: Peer, why: str) -> None:
         """The connection ended by itself: the tools stay offered, the next call connects again."""
@@ -280,6 +325,20 @@ class Server:
         on_progress: Callable[[Json], None] | None = None,
     ) -> Json:
         """A request to the connected server, which is started again if it has ended. Raises McpError or Cancelled."""
+        peer = self._connected_peer(cancel)
+        limit = self._services.call_s
+        try:
+            return peer.request(method, params, seconds=limit, cancel=cancel, on_progress=on_progress)
+        except SessionLost:  # nothing was done: the request is made once more in a new session
+            self.disconnect()
+            peer = self._connected_peer(cancel)
+            return peer.request(method, params, seconds=limit, cancel=cancel, on_progress=on_progress)
+        except NeedsAuth as error:
+            self._set("needs-auth", error.message)
+            raise
+
+    def _connected_peer(self, cancel: Cancel) -> Peer:
+        """The connection, made anew if it has ended. Raises McpError or Cancelled."""
         peer = self._peer
         if peer is None or peer.gone:
             if self.status == "disabled":
@@ -290,16 +349,16 @@ class Server:
             if not self.connect(cancel):
                 raise McpError(f"MCP server {self.config.name} is not connected: {self.error}")
             peer = self._peer
-            assert peer is not None
-        return peer.request(method, params, seconds=self._services.call_s, cancel=cancel, on_progress=on_progress)
+            if peer is None:
+                raise McpError(CLOSED)  # closed meanwhile
+        return peer
 
     # ------------------------------------------------------------ from the server, on its reader's thread
 
     def _on_notification(self, method: str, params: Json) -> None:
         match method:
             case "notifications/message":
-                level = "warning" if params.get("level") in ("error", "critical", "alert", "emergency") else "info"
-                self._services.log(level, f"MCP server {self.config.name}: {str(params.get('data', ''))[:2_000]}")
+                self._log_message(params)
             case (
                 "notifications/tools/list_changed"
                 | "notifications/prompts/list_changed"
@@ -309,22 +368,38 @@ class Server:
             case _:
                 pass  # cancelled, updated resources: nothing here depends on them
 
+    def _log_message(self, params: Json) -> None:
+        self._messages += 1
+        if self._messages <= MAX_MESSAGES:
+            level = "warning" if params.get("level") in ("error", "critical", "alert", "emergency") else "info"
+            text = str(params.get("data", ""))[:MAX_MESSAGE_CHARS]
+            self._services.log(level, f"MCP server {self.config.name}: {text}")
+
     def _mark_stale(self, kind: str) -> None:
         """Read a list again, on a thread; a server that reports changes without end has one reader at a time."""
         with self._lock:
-            reading, self._stale = bool(self._stale), self._stale | {kind}
+            reading, self._reading = self._reading, True
+            self._stale = self._stale | {kind}
         if not reading:
             threading.Thread(target=self._refresh, name="mcp-refresh", daemon=True).start()
 
     def _refresh(self) -> None:
-        while True:
-            with self._lock:
+        reads = 0
+        while not self._services.lifetime.wait(REFRESH_PAUSE_S * min(1 + reads, MAX_PAUSES)):
+            with self._fresh:
                 kind = next(iter(self._stale), "")
-            if not kind or self._services.lifetime.wait(REFRESH_PAUSE_S):
-                return
-            self._read_again(kind)
-            with self._lock:
                 self._stale = self._stale - {kind}
+                if not kind:
+                    self._reading = False
+                    self._fresh.notify_all()
+                    return
+            self._read_again(kind)
+            reads += 1
+
+    def settle(self) -> None:
+        """Wait a moment for lists that are being read again, so that the next request has the new tools."""
+        with self._fresh:
+            self._fresh.wait_for(lambda: not self._reading, SETTLE_S)
 
     def _read_again(self, kind: str) -> None:
         peer = self._peer
@@ -339,7 +414,7 @@ class Server:
         with self._lock:
             match kind:
                 case "tools":
-                    self.tool_entries, self.tools = entries, tool_specs(self.config.name, entries)
+                    self.tool_entries, self.tools = entries, tool_specs(self.config.name, entries, self._services.log)
                 case "prompts":
                     self.prompts = entries
                 case _:

@@ -7,6 +7,7 @@ import time
 
 from yume_shim.extensions.mcp.errors import McpError, NoAnswer
 from yume_shim.extensions.mcp.names import PREFIX, plain
+from yume_shim.extensions.mcp.progress import progress_to
 from yume_shim.extensions.mcp.results import tool_output
 from yume_shim.extensions.mcp.server import Server
 from yume_shim.types.calls import PreparedCall
@@ -75,9 +76,14 @@ class McpServers:
         self._hidden = self._hidden | {name}
 
     def summary(self) -> tuple[Json, ...]:
-        """Name, status and source of each server, for init lines."""
+        """Name, status and source of each server, and why it is not connected: for init lines."""
         return tuple(
-            {"name": server.config.name, "status": server.status, "source": server.config.source}
+            {
+                "name": server.config.name,
+                "status": server.status,
+                "source": server.config.source,
+                **({"error": server.error} if server.error else {}),
+            }
             for server in self.all()
         )
 
@@ -163,8 +169,18 @@ class McpServers:
     def call(self, server: Server, tool: str, given: Json, context: ToolContext) -> ToolOutput:
         """The output of one `tools/call`."""
         params: Json = {"name": tool, "arguments": given, "_meta": {"claudecode/toolUseId": context.call_id}}
+
+        def keep(data: bytes, ending: str) -> str:
+            try:
+                return self._services.save(context.call_id, data, ending)
+            except OSError as error:
+                self._services.log("warning", f"MCP server {server.config.name}: a result is not saved: {error}")
+                return ""
+
         try:
-            result = server.request("tools/call", params, context.cancel, on_progress=lambda _: None)
+            result = server.request("tools/call", params, context.cancel, on_progress=progress_to(context.report))
+            output = tool_output(result, keep)
+            server.settle()
         except NoAnswer:
             name, seconds = server.config.name, self._services.call_s
             raise ToolFailed(f'MCP server "{name}" tool "{tool}" timed out after {seconds:g}s') from None
@@ -172,7 +188,7 @@ class McpServers:
             raise ToolFailed(error.message) from None
         from yume_shim.extensions.mcp.large_results import limited
 
-        return limited(tool_output(result), self._max_tokens, self._services.save, context.call_id)
+        return limited(output, self._max_tokens, self._services.save, context.call_id)
 
 
 def _details(server: Server) -> Json:

@@ -10,7 +10,8 @@ import os
 import threading
 import time
 
-from yume_shim.extensions.mcp.errors import CLOSED, ServerGone
+from yume_shim.extensions.mcp.broken_answers import broken_answer
+from yume_shim.extensions.mcp.errors import CLOSED, ENDED, ServerGone
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
@@ -29,6 +30,8 @@ MAX_QUEUED = 256
 MAX_LOGGED_LINES = 2_000
 """Lines of a server's stderr that are logged; the rest is read and dropped."""
 MAX_LOGGED_CHARS = 2_000
+MAX_BAD_LINES = 50
+"""Lines on a server's stdout that are not JSON and are logged; the rest is dropped."""
 READ_BYTES = 64 * 1024
 STDIN_GRACE_S = 0.3
 TERM_GRACE_S = 0.5
@@ -69,6 +72,7 @@ class StdioChannel:
         if watcher is not None:
             watcher.add(self._process.pid)
         self._queue: Queue[bytes | None] = Queue(MAX_QUEUED)
+        self._bad_lines = 0
         self._ended = threading.Event()
         self._why = ""
         self.last_words = ""
@@ -94,7 +98,7 @@ class StdioChannel:
         """Close its stdin, so that a well-behaved server ends by itself; `finish` ends the others."""
         from queue import Full
 
-        self._why = self._why or "closed"
+        self._why = self._why or ENDED
         try:
             self._queue.put_nowait(None)
         except Full:  # the queue is full: the server does not read; `finish` ends it
@@ -153,9 +157,18 @@ class StdioChannel:
         try:
             message = codec.loads(line)
         except ValueError:
-            self._log("debug", f"not JSON on stdout: {line[:200].decode('utf-8', 'replace')}")
+            self._on_bad_line(line)
             return
         self._take(message)
+
+    def _on_bad_line(self, line: bytes) -> None:
+        """Words on stdout, which many servers print, are logged; a broken answer fails its request."""
+        self._bad_lines += 1
+        if self._bad_lines <= MAX_BAD_LINES:
+            self._log("debug", f"not JSON on stdout: {line[:200].decode('utf-8', 'replace')}")
+        failed = broken_answer(line)
+        if failed is not None:
+            self._take(failed)
 
     def _read_errors(self) -> None:
         from io import BufferedReader

@@ -119,14 +119,18 @@ class Recorder:
         _write(self._current.path, self._safe(frame) + b"\n", os.O_APPEND)
 
     def _safe(self, item: Any) -> bytes:
-        """JSON without secrets; a line that still seems to contain one is replaced."""
-        # shorter keys are placeholders (`none`, `EMPTY`); replacing those would destroy the recording
-        keys = sorted((key for key in self._secrets if len(key) >= MIN_SECRET_LENGTH), key=len, reverse=True)
-        line = codec.dumps(_scrub(item, keys))
-        text = line.decode()
-        if _SECRET.search(text) or any(key in text for key in keys):
-            return codec.dumps({"!redacted": True})
-        return line
+        return safe_line(item, self._secrets)
+
+
+def safe_line(item: Any, secrets: Sequence[str]) -> bytes:
+    """JSON without secrets; a line that still seems to contain one is replaced."""
+    # shorter keys are placeholders (`none`, `EMPTY`); replacing those would destroy the recording
+    keys = sorted((key for key in secrets if len(key) >= MIN_SECRET_LENGTH), key=len, reverse=True)
+    line = codec.dumps(_scrub(item, keys))
+    text = line.decode()
+    if _SECRET.search(text) or any(key in text for key in keys):
+        return codec.dumps({"!redacted": True})
+    return line
 
 
 def _scrub(item: Any, keys: list[str]) -> Any:

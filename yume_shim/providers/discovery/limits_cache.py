@@ -37,6 +37,8 @@ SLOW_SECONDS = 1.0
 """A missing answer is kept only if the request took longer: a quick failure may be gone a moment later."""
 MIN_LEARNED_OUTPUT = 256
 """A refusal that names less is not believed for longer than its process."""
+MIN_LEARNED_TOOLS, MAX_LEARNED_TOOLS = 8, 100_000
+"""The same for a number of tools."""
 MAX_KEYWORDS = 64
 """Schema keywords that are remembered."""
 
@@ -140,6 +142,9 @@ def _valid(facts: Json) -> Json:
     keywords = facts.get("schema_drop")
     if isinstance(keywords, list | tuple) and all(isinstance(name, str) for name in keywords):
         good["schema_drop"] = list(keywords)[:MAX_KEYWORDS]
+    tools = facts.get("max_tools")
+    if type(tools) is int and MIN_LEARNED_TOOLS <= tools <= MAX_LEARNED_TOOLS:
+        good["max_tools"] = tools
     if is_version(facts.get("api_version")):
         good["api_version"] = facts["api_version"]
     return good
@@ -156,6 +161,9 @@ def _with_learned(spec: ModelSpec, learned: Json, configured: Collection[str]) -
     new = tuple(name for name in learned.get("schema_drop", ()) if name not in dropped)
     if new:
         quirks["schema_drop"] = (*dropped, *new)
+    most = spec.endpoint.quirks.max_tools
+    if "max_tools" in learned and (not most or learned["max_tools"] < most):
+        quirks["max_tools"] = learned["max_tools"]
     if "api_version" in learned and not spec.endpoint.quirks.api_version:
         quirks["api_version"] = learned["api_version"]
     if quirks:

@@ -40,8 +40,9 @@ LOCK_STEP = 0.01
 class FactFile:
     """Reads and changes the file. `get`, `put` and `drop` never raise."""
 
-    def __init__(self, path: str, now: Callable[[], float], log: Log) -> None:
-        self._path, self._now, self._log = path, now, log
+    def __init__(self, path: str, now: Callable[[], float], log: Log, *, max_bytes: int = MAX_FACT_BYTES) -> None:
+        """`max_bytes`: the longest fact."""
+        self._path, self._now, self._log, self._max_bytes = path, now, log, max_bytes
 
     def get(self, about: str, kind: str) -> Json | None:
         """The fact, if there is one and it is not too old."""
@@ -52,7 +53,7 @@ class FactFile:
         """Keep a fact for so many seconds."""
         now = int(self._now())
         fact = {"at": now, "until": now + min(seconds, MAX_AGE_SECONDS), "value": value}
-        if len(codec.dumps(fact)) > MAX_FACT_BYTES:
+        if len(codec.dumps(fact)) > self._max_bytes:
             self._log("debug", f"a fact about {about} is too long to be kept")
             return
         self._change(lambda facts: facts.setdefault(about, {}).update({kind: fact}))

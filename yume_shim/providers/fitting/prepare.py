@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Log = Callable[[str, str], None]
     Learn = Callable[[ModelSpec, Json], None]
-    """(model, facts): `window`, `max_output`, and the quirks of `KEPT_QUIRKS`."""
+    """(model, facts): `window`, `max_output`, `max_tools`, and the quirks of `KEPT_QUIRKS`."""
 
 KEPT_QUIRKS = ("schema_drop", "api_version")
 """Quirks that a refusal can change and that later processes should know."""
@@ -116,7 +116,8 @@ class Preparer:
         new: Json = {}
         if limits is not None:
             window = limits.window if limits.window != request.model.window else 0
-            new = {name: size for name, size in (("window", window), ("max_output", limits.max_output)) if size}
+            named = (("window", window), ("max_output", limits.max_output), ("max_tools", limits.max_tools))
+            new = {name: size for name, size in named if size}
         before, quirks = request.model.endpoint.quirks, self._adaptation.apply(request).model.endpoint.quirks
         for name in KEPT_QUIRKS:
             now = getattr(quirks, name)

@@ -17,7 +17,7 @@ from yume_shim.providers.wire.failures import (
     failure_setup,
 )
 from yume_shim.types.errors import BadInvocation, Cancelled
-from yume_shim.types.events import Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.events import LimitsReported, Notice, ResponseEnded, ResponseFailed
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace
 
@@ -97,7 +97,7 @@ class KeyringProvider:
                     if isinstance(event, ResponseFailed):
                         failure, failed = event.failure, event
                         break
-                    begun = begun or not isinstance(event, Notice)
+                    begun = begun or not isinstance(event, (LimitsReported, Notice))
                     yield replace(event, lost=event.lost + lost) if isinstance(event, ResponseEnded) else event
             if failure is None:
                 self._worked(slot)

@@ -223,8 +223,9 @@ def _param(fields: dict[str, Any]) -> str:
 
 
 def _limits(message: str, fields: dict[str, Any] | None = None) -> TokenLimits | None:
-    """The token limits in a message; some gateways move the sentence into `param`."""
-    if "token" not in message.lower() and not fields:
+    """The limits in a message; some gateways move the sentence into `param`."""
+    words = message.lower()
+    if "token" not in words and "tools" not in words and not fields:
         return None
     from yume_shim.providers.wire.token_limits import read_limits
 

@@ -1,4 +1,5 @@
-"""Reads token limits out of a refusal: the longest answer, the size of the context, what the account can pay for.
+"""Reads limits out of a refusal: the longest answer, the size of the context, what the account can pay for, the number
+of tools.
 
 Each row has a vendor, its sentence (or the part of it that matters) and the pattern that finds the number. Sentences
 are matched in any case and anywhere in the message: proxies wrap them in their own text.
@@ -228,6 +229,29 @@ AFFORDABLE: tuple[Row, ...] = (
     ),
 )
 """The longest answer that the account can pay for."""
+TOOLS: tuple[Row, ...] = (
+    (
+        "OpenAI",
+        "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 217",
+        rf"\btools\W{{0,4}}array too long.{{0,60}}(?:maximum length|at most) {_N}",
+    ),
+    (
+        "Gemini",
+        "tools[0].function_declarations: [FIELD_INVALID] At most 512 function declarations can be specified.",
+        rf"at most {_N} (?:function declarations|functions|tools)",
+    ),
+    (
+        "Groq",
+        "'tools' : maximum number of items is 128",
+        rf"\btools\W{{0,6}}maximum number of items is {_N}",
+    ),
+    (
+        "GitHub",
+        "You may not include more than 128 tools in your request.",
+        rf"(?:may|can) ?not include more than {_N} (?:tools|functions)",
+    ),
+)
+"""How many tools a request may offer."""
 
 
 def read_limits(message: str, fields: Mapping[str, Any]) -> TokenLimits | None:
@@ -239,8 +263,9 @@ def read_limits(message: str, fields: Mapping[str, Any]) -> TokenLimits | None:
         input=_first(INPUT, message) or _sum(INPUT_PARTS, message) or _field(fields, "n_prompt_tokens"),
         input_at_least=_first(INPUT_AT_LEAST, message),
         affordable=_first(AFFORDABLE, message),
+        max_tools=_first(TOOLS, message),
     )
-    return limits if limits.max_output or limits.window or limits.affordable else None
+    return limits if limits.max_output or limits.window or limits.affordable or limits.max_tools else None
 
 
 def _first(rows: tuple[Row, ...], message: str) -> int:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.confinement import Confinement
-    from yume_shim.types.events import TaskEnded, TaskStarted
+    from yume_shim.types.file_patch import FilePatch
     from yume_shim.types.models import ToolSpec
     from yume_shim.types.outputs import ToolContext, ToolOutput
-    from yume_shim.types.ports import Confiner, FileCheckpoints
+    from yume_shim.types.ports import BackgroundTasks, Cancel, Confiner, FileCheckpoints, HostFiles
     from yume_shim.types.settings import Settings
 
 MAX_DRIFTS = 1_000
@@ -41,12 +41,14 @@ def open_builtin_tools(
     *,
     host_answers: bool = False,
     search: Search | None = None,
-    on_task: Callable[[TaskStarted | TaskEnded], object] | None = None,
+    tasks: Callable[[], BackgroundTasks] | None = None,
     secrets: Sequence[str] = (),
+    host_files: HostFiles | None = None,
 ) -> BuiltinTools:
     """The tools of these settings. `scratch_dir` is for outputs too long to show, `env` is the environment of commands.
     Tools that are questions to the host are offered only if it answers (`host_answers`), WebSearch only with `search`.
-    `on_task` is called when a command starts or ends in the background. `secrets` are removed from saved outputs."""
+    `tasks` opens the registry of background commands. `secrets` are removed from saved outputs.
+    `host_files`: text files are read and written through the host."""
     state = ToolState(
         settings.cwd or ".",
         settings.permissions.add_dirs,
@@ -61,8 +63,8 @@ def open_builtin_tools(
         settings.tools.claude_sandbox,
         secrets if settings.credentials.redact_output else None,
     )
-    if on_task is not None:
-        state.on_task = on_task
+    state.tasks = tasks
+    state.host_files = host_files
     if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(
@@ -106,13 +108,13 @@ class BuiltinTools:
         """Ends processes that outlive this program."""
         return self._state.orphan_watcher
 
-    def save_output(self, call_id: str, data: bytes) -> str:
-        """Save an output that is too long to show, without keys if it is text; returns its path. Raises OSError."""
+    def save_output(self, call_id: str, data: bytes, ending: str) -> str:
+        """Save an output that cannot be shown, without keys if it is text; returns its path. Raises OSError."""
         try:
             data = self._state.scratch.redact(data.decode("utf-8")).encode("utf-8")
         except UnicodeDecodeError:
             pass  # a binary file
-        handle, path = self._state.scratch.new_file(call_id, ".txt")
+        handle, path = self._state.scratch.new_file(call_id, ending)
         with open(handle, "wb") as file:
             file.write(data)
         return path
@@ -162,6 +164,17 @@ class BuiltinTools:
         output: ToolOutput = sys.modules[module].run(normalize(call.input, spec.schema), self._state, context)
         return output
 
+    def preview(self, prepared: PreparedCall, cancel: Cancel) -> FilePatch | None:
+        """What a call of ours would change in a file, as far as that can be known before it runs."""
+        if prepared.source is not self or prepared.spec.kind != "edit":
+            return None
+        from yume_shim.types.outputs import ToolContext
+
+        try:
+            return self.run(prepared, ToolContext(prepared.call.id, cancel, dry=True)).patch
+        except ToolFailed:
+            return None  # the call will fail: its result says why
+
     def _with_local_paths(self, call: ToolCall, spec: ToolSpec) -> ToolCall:
         """The call with paths in this system's form: the gate judges, the host sees and the tool opens the same."""
         for field in (spec.path_field, spec.pattern_field):
@@ -199,9 +212,15 @@ class BuiltinTools:
         """Set where the host wants to rewind files."""
         return self._state.checkpoints
 
-    def stop(self, task_id: str) -> bool:
-        """End a background command. Implements `types.ports.BackgroundTasks`."""
-        return self._state.stop_background(task_id)
+    def edit_problem(self, path: str, old: str, judged: str, cancel: Cancel) -> str:
+        """Why an Edit of this text must fail; "" = it may succeed."""
+        from yume_shim.tools.edit_check import edit_problem
+
+        return edit_problem(path, old, self._state, judged, cancel)
+
+    def closing(self) -> None:
+        """The session ends: commands that are stopped from now on get little time."""
+        self._state.closing = True
 
     def shell_folder(self) -> str:
         return self._state.shell_folder()

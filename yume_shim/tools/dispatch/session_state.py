@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from yume_shim.tools.shell.wall import Wall
     from yume_shim.tools.web.pages import PageCache
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import TaskEnded, TaskStarted
-    from yume_shim.types.ports import Cancel
+    from yume_shim.types.ports import BackgroundTasks, Cancel, HostFiles
 
     Log = Callable[[str, str], None]
     Search = Callable[[Json, Cancel], str]
@@ -112,10 +111,14 @@ class ToolState:
         self._wall: Wall | None = None
         self._sandbox: Sandbox | None = None
         self.closed = False
-        self.on_task: Callable[[TaskStarted | TaskEnded], object] = _ignore
-        """Called when a command starts or ends in the background."""
+        self.tasks: Callable[[], BackgroundTasks] | None = None
+        """The registry that background commands are reported to; None = nobody is told."""
+        self.closing = False
+        """The session ends: commands get little time to end by themselves."""
         self.checkpoints: Checkpoints | None = None
         """Set if the host wants to rewind files."""
+        self.host_files: HostFiles | None = None
+        """Set if text files are read and written through the host."""
 
     def resolve(self, path: str) -> str:
         """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths
@@ -300,7 +303,3 @@ def _translating_system(env: Mapping[str, str]) -> str:
     if sys.platform == "win32":
         return "windows"
     return "wsl" if env.get("WSL_DISTRO_NAME") and sys.platform == "linux" else ""
-
-
-def _ignore(event: object) -> None:
-    """No one is notified."""

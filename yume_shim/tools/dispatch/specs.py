@@ -199,20 +199,24 @@ SPECS: tuple[ToolSpec, ...] = (
         describing_field="notebook_path",
     ),
     ToolSpec(
-        "BashOutput",
-        "New output of a background command since the last look, and whether it still runs.",
+        "TaskOutput",
+        "What a background task (a command or an agent) has printed since the last look, and whether it still runs. You"
+        " are told when a task ends; look only at what you need before that.",
         _schema(
-            ("bash_id",),
-            bash_id=_field("string", "ID of the background command"),
+            ("task_id",),
+            task_id=_field("string", "ID of the task"),
+            block=_field("boolean", "Wait for its end"),
+            timeout=_field("number", "Longest wait in milliseconds (default 30000, at most 600000)"),
             filter=_field("string", "Regular expression: show only lines that match, drop the others"),
         ),
+        aliases=("BashOutput", "BashOutputTool", "AgentOutput", "AgentOutputTool"),
         harmless=True,
     ),
     ToolSpec(
-        "KillShell",
-        "Stop a background command.",
-        _schema(("shell_id",), shell_id=_field("string", "ID of the background command")),
-        aliases=("KillBash",),
+        "TaskStop",
+        "Stop a background task: a command or an agent.",
+        _schema(("task_id",), task_id=_field("string", "ID of the task")),
+        aliases=("KillShell", "KillBash"),
         harmless=True,
     ),
     ToolSpec(

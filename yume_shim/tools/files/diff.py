@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from yume_shim.types.file_patch import FilePatch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
@@ -12,6 +14,11 @@ CONTEXT = 3
 MAX_COMPARED = 3_000
 """Lines in the differing middle beyond which it is shown as one replacement: exact matching takes quadratic time."""
 NO_NEWLINE = "\\ No newline at end of file"
+
+
+def patch_of(path: str, made: list[Json]) -> FilePatch:
+    """The hunks of one file as a value."""
+    return FilePatch(path, tuple(made))
 
 
 def hunks(old: str, new: str) -> list[Json]:

@@ -14,7 +14,7 @@ import sys
 from yume_shim.disk.bounded import read_handle, read_start
 from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.text.codec import dumps, loads
-from yume_shim.tools.search.patterns import anywhere
+from yume_shim.text.path_patterns import anywhere
 from yume_shim.tools.search.walk import VCS_FOLDERS, files_below
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from yume_shim.tools.search.patterns import PathPattern
+    from yume_shim.text.path_patterns import PathPattern
     from yume_shim.types.ports import Cancel
 
 VCS_FOLDERS = frozenset((".git", ".hg", ".svn", ".bzr", ".jj", ".sl", "CVS", "_darcs"))

@@ -2,7 +2,8 @@
 
 A process killed with SIGKILL cannot clean up. So a small shell reads from a pipe whose write end only this process
 holds (and each command for an instant, to register its own group). When the pipe closes, this process has ended, and
-the watcher ends every group that is still registered. It costs one process per session and a few bytes per command,
+the watcher ends every group that is still registered, and on Linux every process that carries the mark of this session
+in its environment: a daemon has left its group. It costs one process per session and a few bytes per command,
 holds no other pipe, and is not a child of any command. POSIX only: Windows has no process groups of this kind.
 """
 
@@ -12,8 +13,12 @@ import os
 import threading
 import time
 
+from yume_shim.system.marked_processes import end_marked, marked
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from yume_shim.tools.dispatch.session_state import Log
 
 SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
@@ -35,11 +40,16 @@ while read -r mark group; do
     q) exit 0 ;;
   esac
 done
-[ "$groups" = " " ] && exit 0
 for group in $groups; do kill -s TERM -- "-$group"; done
-sleep 0.3
+[ "$groups" = " " ] || sleep 0.3
 for group in $groups; do kill -s KILL -- "-$group"; done
+for file in $(grep -ls "$1" /proc/[0-9]*/environ); do
+  pid=${file#/proc/}
+  kill -s KILL "${pid%/environ}"
+done
 """
+MARK = "YUME_SESSION_PROCESS"
+"""The variable in the environment of all commands of a session."""
 
 
 class OrphanWatcher:
@@ -52,6 +62,14 @@ class OrphanWatcher:
         self._pid = 0
         self._reader = self._writer = -1
         self._warned = False
+        self._used = False
+        """Has any process the mark?"""
+        self._mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+
+    def marked(self, env: Mapping[str, str]) -> dict[str, str]:
+        """The environment for a command, with the mark by which its processes are found."""
+        self._used = True
+        return marked(dict(env), MARK, self._mark)
 
     def pipe(self) -> int:
         """The write end for a command's stdin; -1 if there is no watcher. Starts the watcher on first use, and again if
@@ -77,8 +95,10 @@ class OrphanWatcher:
                 self._send(b"- %d\n" % group)
 
     def close(self) -> None:
-        """All groups have ended: stop the watcher."""
+        """All groups have ended: end what has left its group, stop the watcher."""
         with self._lock:
+            if self._used:
+                end_marked(MARK, {self._mark})
             self._send(b"q\n")
             self._drop_pipe()
             deadline = time.monotonic() + EXIT_WAIT_S
@@ -100,7 +120,7 @@ class OrphanWatcher:
         try:
             self._pid = os.posix_spawn(
                 "/bin/sh",
-                ["/bin/sh", "-c", _WATCHER, "yume-watcher"],
+                ["/bin/sh", "-c", _WATCHER, "yume-watcher", f"{MARK}={self._mark}"],
                 {"PATH": SYSTEM_PATH},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, self._reader, 0),

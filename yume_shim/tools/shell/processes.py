@@ -94,7 +94,7 @@ class ProcessGroup:
             return subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env=dict(env),
+                env=watcher.marked(env),
                 stdin=watcher_pipe if registers and watcher_pipe >= 0 else subprocess.DEVNULL,
                 stdout=writer,
                 stderr=subprocess.STDOUT,

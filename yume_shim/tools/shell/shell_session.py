@@ -54,6 +54,8 @@ class BackgroundCommand:
         self.shown_bytes = 0
         """Bytes of the output file."""
         self.killed = False
+        self.begun = b""
+        """What it had printed when it was moved into the background."""
 
     def status(self) -> str:
         """running, completed or killed."""
@@ -136,13 +138,28 @@ class ShellSession:
                 del self.background[name]
             if len(self.background) - len(over) >= MAX_BACKGROUND:
                 raise BlockingIOError(0, f"{MAX_BACKGROUND} background commands are running already")
-            self._count += 1
-            name = f"bash_{self._count}"
+            name = self.new_id()
             sink = Sink(lambda: self._scratch.new_file(name, ".output"), -1, self._scratch.redact)
             sink.feed(b"")
             made = BackgroundCommand(name, command, self.start(command, sink, NO_FILE, confinement))
             self.background[name] = made
             return made
+
+    def adopt(self, name: str, command: str, running: ProcessGroup) -> BackgroundCommand | None:
+        """Let a command that was started in the foreground go on in the background, under `name` or a new one; None if
+        too many do."""
+        with self._lock:
+            if sum(not shell.running.ended.is_set() for shell in self.background.values()) >= MAX_BACKGROUND:
+                return None
+            made = BackgroundCommand(name or self.new_id(), command, running)
+            self.background[made.id] = made
+            return made
+
+    def new_id(self) -> str:
+        """A name for a command that is reported as a task."""
+        with self._lock:
+            self._count += 1
+            return f"bash_{self._count}"
 
     def leave(self, running: ProcessGroup) -> None:
         """A command is over; what it left running in its group is remembered for `close`."""

@@ -75,6 +75,19 @@ class Sink:
             if self._handle >= 0:
                 self._save(data)
 
+    def save_from_start(self) -> bytes:
+        """Write everything to a file from now on, also what is only in memory. Returns the first part."""
+        with self._lock:
+            head = bytes(self._head)
+            if self._handle < 0 and not self.lost and not self._closed:
+                try:
+                    self._handle, self.path = self._open_file()
+                except OSError as error:
+                    self.lost = error.strerror or str(error)
+                else:
+                    self._save(head)
+            return head
+
     def finish(self) -> bytes:
         """Ignore further output. Returns the first part; `path` names the file if there is one."""
         with self._lock:
@@ -100,7 +113,7 @@ class Sink:
     def _save(self, data: bytes, last: bool = False) -> None:
         """Write whole lines, cleaned: an escape sequence cut in two would not be recognised."""
         data = self._held + data
-        cut = len(data) if last else _cut_at(data, self._redact is not None)
+        cut = len(data) if last else cut_at(data, self._redact is not None)
         data, self._held = data[:cut], data[cut:]
         if not data or self.saved >= MAX_SAVED:
             return
@@ -127,7 +140,7 @@ class Sink:
             pass  # its folder has become read-only
 
 
-def _cut_at(data: bytes, whole_keys: bool) -> int:
+def cut_at(data: bytes, whole_keys: bool) -> int:
     """Where to cut what was read so far: after a line, and before a private key whose end has not come yet. What has no
     line ends for too long is cut as well, with `whole_keys` between words, so that no key is cut in two."""
     full = len(data) > MAX_HELD_LINE + PIPE_READ

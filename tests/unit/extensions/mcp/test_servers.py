@@ -9,85 +9,23 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.helpers.mcp_desk import ODD, REFERENCE, Desk, call, config, is_alive, only_text, status
 from tests.helpers.timing import wait_until
 from yume_shim.engine.cancel import CancelSignal
-from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
-from yume_shim.host.host_requests import HostRequests
-from yume_shim.host.ids import CountedIds
-from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
-from yume_shim.types.blocks import Image, Text, ToolCall
+from yume_shim.types.blocks import Image, Text
 from yume_shim.types.errors import Cancelled, ToolFailed
-from yume_shim.types.outputs import ToolContext, ToolOutput
+from yume_shim.types.events import ProgressReport
 from yume_shim.types.settings import McpServer
-from yume_shim.types.value import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HELPERS = Path(__file__).parents[3] / "helpers"
-REFERENCE, ODD = str(HELPERS / "mcp_server.py"), str(HELPERS / "odd_mcp_server.py")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="process groups")
-
-
-class Desk:
-    """Servers with everything that they need, and what they logged."""
-
-    def __init__(self, folder: Path) -> None:
-        self.logged: list[str] = []
-        self.changes = 0
-        self.saved: dict[str, bytes] = {}
-        self.lifetime = CancelSignal()
-        self.watcher = OrphanWatcher(self.log)
-        self.services = McpServices(
-            cwd=str(folder),
-            env={"PATH": os.environ["PATH"], "HOME": str(folder)},
-            roots=lambda: (str(folder),),
-            host=HostRequests(lambda _: "", CountedIds()),
-            watcher=self.watcher,
-            log=self.log,
-            changed=self.changed,
-            elicit=lambda server, params, cancel: {"action": "accept", "content": {"to": server}},
-            save=self.save,
-            connect_s=20.0,
-            call_s=20.0,
-            lifetime=self.lifetime,
-        )
-        self.servers: list[McpServers] = []
-
-    def log(self, level: str, message: str) -> None:
-        self.logged.append(f"{level}: {message}")
-
-    def changed(self) -> None:
-        self.changes += 1
-
-    def save(self, name: str, data: bytes) -> str:
-        self.saved[name] = data
-        return f"saved/{name}.txt"
-
-    def open(self, *configs: McpServer, **limits: float) -> McpServers:
-        made = McpServers(configs, replace(self.services, **limits), 25_000)
-        self.servers.append(made)
-        made.start(sdk=False)
-        made.wait(CancelSignal())
-        return made
-
-    def odd(self, *behaviour: str, **limits: float) -> McpServers:
-        return self.open(config("odd", ODD, *behaviour), **limits)
-
-    def close(self) -> None:
-        for made in self.servers:
-            made.close()
-        self.lifetime.set()
-        self.watcher.close()
-
-
-def config(name: str, *args: str) -> McpServer:
-    return McpServer(name=name, command=sys.executable, args=args, waited_for=True)
 
 
 @pytest.fixture
@@ -95,24 +33,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made = Desk(tmp_path)
     yield made
     made.close()
-
-
-def call(servers: McpServers, name: str, cancel: CancelSignal | None = None, **given: Any) -> ToolOutput:
-    spec = servers.find(name)
-    assert spec is not None, servers.specs()
-    prepared = servers.prepare(ToolCall("c1", name, given), spec)
-    return servers.run(prepared, ToolContext("c1", cancel or CancelSignal()))
-
-
-def only_text(output: ToolOutput) -> str:
-    assert isinstance(output.content, tuple)
-    [content] = output.content
-    assert isinstance(content, Text)
-    return content.text
-
-
-def status(servers: McpServers) -> list[tuple[str, str]]:
-    return [(server.status, server.error) for server in servers.all()]
 
 
 # ---------------------------------------------------------------- the official package
@@ -172,7 +92,7 @@ def test_the_reference_server(reference: McpServers, desk: Desk) -> None:
         call(reference, "ReadMcpResourceTool", server="nope", uri="x")
     assert "Preview" in str(call(reference, "mcp__ref__long", size=60_000).content)
     assert "exceeds maximum allowed tokens" in str(call(reference, "mcp__ref__long", size=300_000).content)
-    assert len(desk.saved["c1"]) == 300_000
+    assert len(desk.saved["c1.txt"]) == 300_000
 
 
 # ---------------------------------------------------------------- servers that misbehave
@@ -192,7 +112,27 @@ def test_a_call_that_hangs_ends_at_its_limit_and_by_cancel(desk: Desk) -> None:
 
 def test_progress_restarts_the_limit(desk: Desk) -> None:
     servers = desk.odd("plain", call_s=0.7)  # the call takes 1 s in all, 0.2 s between two notifications
-    assert call(servers, "mcp__odd__progress").content == (Text("progress: {}"),)
+    reports: list[ProgressReport] = []
+    assert call(servers, "mcp__odd__progress", reports=reports).content == (Text("progress: {}"),)
+    assert reports == [ProgressReport(step, 5, f"step {step}") for step in range(5)]
+
+
+def test_progress_without_end_ends_at_a_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("yume_shim.extensions.mcp.peer.MAX_EXTENDED", 1)
+    with pytest.raises(ToolFailed, match="timed out"):
+        call(desk.odd("plain", call_s=0.7), "mcp__odd__progress")
+
+
+def test_answers_that_are_wrong_harm_no_other_call(desk: Desk) -> None:
+    servers = desk.odd("plain")
+    with pytest.raises(ToolFailed, match="the server's answer is not JSON"):
+        call(servers, "mcp__odd__broken")
+    with pytest.raises(ToolFailed, match="the server's answer is malformed: it has no result object"):
+        call(servers, "mcp__odd__null")
+    assert "for " in only_text(call(servers, "mcp__odd__twice"))
+    assert call(servers, "mcp__odd__noisy").content == (Text("noisy: {}"),)
+    assert sum("not JSON" in line for line in desk.logged) <= 51
+    assert call(servers, "mcp__odd__echo").content == (Text("echo: {}"),)
 
 
 def test_a_crash_fails_the_call_and_the_next_one_restarts_the_server(desk: Desk) -> None:
@@ -217,7 +157,7 @@ def test_new_tools_are_offered_when_the_server_says_so(desk: Desk) -> None:
 
 
 def test_pages_are_read_to_the_end_and_endless_ones_are_cut_off(desk: Desk) -> None:
-    assert len(desk.odd("pages").specs()) == 6
+    assert len(desk.odd("pages").specs()) == 10
     endless = desk.odd("endless")
     assert status(endless)[0][0] == "failed"
     assert "pages" in status(endless)[0][1]
@@ -263,14 +203,7 @@ def test_what_a_server_started_ends_with_it(desk: Desk, tmp_path: Path) -> None:
     servers = desk.odd("parent", str(tmp_path / "pid"))
     child = int((tmp_path / "pid").read_text())
     servers.close()
-    wait_until(lambda: not _alive(child), "the server's own child has ended")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
-    except OSError:
-        return False
+    wait_until(lambda: not is_alive(child), "the server's own child has ended")
 
 
 def test_servers_end_side_by_side(desk: Desk) -> None:

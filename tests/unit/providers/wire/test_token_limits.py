@@ -16,6 +16,7 @@ from yume_shim.providers.wire.token_limits import (
     INPUT_AT_LEAST,
     INPUT_PARTS,
     MAX_OUTPUT,
+    TOOLS,
     WINDOW,
     read_limits,
 )
@@ -24,7 +25,7 @@ from yume_shim.types.errors import TokenLimits
 if TYPE_CHECKING:
     from yume_shim.providers.wire.token_limits import Row
 
-ROWS = (*MAX_OUTPUT, *ABOVE_MAX_OUTPUT, *WINDOW, *INPUT, INPUT_PARTS, *INPUT_AT_LEAST, *AFFORDABLE)
+ROWS = (*MAX_OUTPUT, *ABOVE_MAX_OUTPUT, *WINDOW, *INPUT, INPUT_PARTS, *INPUT_AT_LEAST, *AFFORDABLE, *TOOLS)
 VLLM = (
     "This model's maximum context length is 128000 tokens. However, you requested 65535 output tokens and your prompt "
     "contains at least 62466 input tokens, for a total of at least 128001 tokens."
@@ -42,6 +43,8 @@ def test_every_pattern_finds_the_number_in_its_sentence(row: Row) -> None:
 @pytest.mark.parametrize(
     ("message", "limits"),
     [
+        ("'tools' : maximum number of items is 128", TokenLimits(max_tools=128)),
+        ("At most 512 function declarations can be specified.", TokenLimits(max_tools=512)),
         (
             "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens",
             TokenLimits(max_output=8_192),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ALL = (
-    *("Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS", "NotebookEdit", "BashOutput", "KillShell"),
+    *("Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS", "NotebookEdit", "TaskOutput", "TaskStop"),
     *("TodoWrite", "WebFetch", "WebSearch", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode"),
 )
 
@@ -38,7 +38,7 @@ ALL = (
         (("Nonsense", "Read"), (), ("Read",)),
         (None, ("Bash", "Read(./x)"), ALL[1:]),
         (("Bash",), ("Bash",), ()),
-        (("KillBash",), (), ("KillShell",)),
+        (("KillBash",), (), ("TaskStop",)),
         (("KillShell",), ("KillBash",), ()),
     ],
 )
@@ -58,8 +58,8 @@ def test_facts_for_the_gate() -> None:
         "Grep": ("search", "path", True),
         "LS": ("search", "path", True),
         "NotebookEdit": ("edit", "notebook_path", False),
-        "BashOutput": ("other", "", False),
-        "KillShell": ("other", "", False),
+        "TaskOutput": ("other", "", False),
+        "TaskStop": ("other", "", False),
         "TodoWrite": ("other", "", False),
         "WebFetch": ("other", "", True),
         "WebSearch": ("other", "", True),
@@ -92,8 +92,8 @@ def test_parameters_are_those_of_the_claude_cli() -> None:
         ),
         "LS": ("path", "ignore"),
         "NotebookEdit": ("notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"),
-        "BashOutput": ("bash_id", "filter"),
-        "KillShell": ("shell_id",),
+        "TaskOutput": ("task_id", "block", "timeout", "filter"),
+        "TaskStop": ("task_id",),
         "TodoWrite": ("todos",),
         "WebFetch": ("url", "prompt", "offset"),
         "WebSearch": ("query", "allowed_domains", "blocked_domains"),
@@ -126,8 +126,8 @@ def test_offered_only_where_it_works(tmp_path: Path, host_answers: bool, searche
 
 def test_module_names() -> None:
     assert [module_name(name) for name in ALL] == [
-        *("bash", "read", "write", "edit", "multi_edit", "glob", "grep", "ls", "notebook_edit", "bash_output"),
-        *("kill_shell", "todo_write", "web_fetch", "web_search"),
+        *("bash", "read", "write", "edit", "multi_edit", "glob", "grep", "ls", "notebook_edit", "task_output"),
+        *("task_stop", "todo_write", "web_fetch", "web_search"),
         *("ask_user_question", "enter_plan_mode", "exit_plan_mode"),
     ]
 

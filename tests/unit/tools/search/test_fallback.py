@@ -69,7 +69,7 @@ def test_a_big_folder(big_folder: Path) -> None:
 
 
 def test_the_budget_ends_a_walk(big_folder: Path) -> None:
-    from yume_shim.tools.search.patterns import PathPattern
+    from yume_shim.text.path_patterns import PathPattern
 
     budget = walk.Budget(cancel(), entries=1_000)
     assert len(list(walk.matching_files(str(big_folder), PathPattern("**"), budget))) == 999

@@ -55,9 +55,10 @@ def processes_with(mark: str) -> dict[int, str]:
         ("Bash", "sleep 300 & touch running; sleep 300"),
         ("background", "sleep 300 & touch running; sleep 300"),
         ("Bash", "trap '' TERM; (trap '' TERM; sleep 300; sleep 300) & touch running; sleep 300; sleep 300"),
+        ("Bash", "setsid sleep 300 & touch running; sleep 300"),
         ("Grep", "^(a+)+$"),
     ],
-    ids=["foreground", "background", "stubborn", "search"],
+    ids=["foreground", "background", "stubborn", "daemon", "search"],
 )
 def test_a_killed_program_leaves_nothing(tmp_path: Path, how: str, text: str) -> None:
     workspace = tmp_path / "ws"

@@ -106,6 +106,7 @@ def test_ordinary_edits_work(world: HostileWorld) -> None:
     (folder / "old").mkdir(parents=True)
     (folder / "a").write_text("one\n")
     ground = Confinement("edit", (str(folder),), (str(folder / "old"),), (".git", ".envrc"), (), ("git",))
+    world.tools._state.shells.cwd = str(world.work)  # another test may have left it elsewhere
     script = (
         "cd edits; touch t; mkdir -p n/m; cp a b; mv b old/; mv old older; sed -i s/one/two/ a; echo x > r; rm r t; "
         "cp -r older copy; rmdir n/m; rm -r n; ls -R"

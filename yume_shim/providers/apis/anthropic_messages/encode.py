@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 API = ANTHROPIC_MESSAGES
 
 MIN_BUDGET = 1_024
-MAX_NAME = 64
-"""Characters of a tool name. Anthropic takes 128, older proxies 64."""
+MAX_NAME = 128
+"""Characters of a tool name."""
+MAX_ID = 64
+"""Characters of a call's id."""
 CACHED_TAILS = 2
 """A request may have four cache marks; two are on messages: the end of this turn and of the last one."""
 
@@ -254,7 +256,7 @@ class _Ids:
     def call(self, call_id: str, vendor_id: str = "") -> str:
         """`vendor_id` is the endpoint's own id, if it differs from ours; the endpoint expects it back."""
         wire = vendor_id if vendor_id and vendor_id not in self._used else ""
-        wire = wire or _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_NAME)
+        wire = wire or _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_ID)
         self._used.add(wire)
         self._latest[call_id] = wire
         return wire

@@ -19,6 +19,7 @@ from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
     BlockStarted,
+    LimitsReported,
     Notice,
     ResponseEnded,
     ResponseFailed,
@@ -97,7 +98,7 @@ class TextCalls:
                     if self._calls and event.stop not in _CUT:
                         event = replace(event, stop="tool_calls", stop_reason="tool_use")
                     out.append(event)
-                case ResponseStarted() | ResponseFailed() | Notice():
+                case ResponseStarted() | ResponseFailed() | Notice() | LimitsReported():
                     out.append(event)
         return out
 

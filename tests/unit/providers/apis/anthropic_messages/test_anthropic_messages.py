@@ -129,9 +129,11 @@ def test_tool_choice(style: str, choice: str, expected: Json | None) -> None:
 
 
 def test_names_that_would_become_equal_stay_different() -> None:
-    tools = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("a.b", "a/b", "a_b", "x" * 70, "x" * 80))
+    tools = tuple(
+        ToolSpec(name, "", {"type": "object"}) for name in ("a.b", "a/b", "a_b", "x" * 90, "x" * 140, "x" * 150)
+    )
     made = encode_request(Request(MODEL, (), tools=tools)).body["tools"]
-    assert [tool["name"] for tool in made] == ["a_b", "a_b_2", "a_b_3", "x" * 64, "x" * 62 + "_2"]
+    assert [tool["name"] for tool in made] == ["a_b", "a_b_2", "a_b_3", "x" * 90, "x" * 128, "x" * 126 + "_2"]
 
 
 def test_headers() -> None:

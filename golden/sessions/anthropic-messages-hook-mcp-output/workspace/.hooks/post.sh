@@ -1,0 +1,1 @@
+printf '%s' '{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedMCPToolOutput":"[removed]"}}'

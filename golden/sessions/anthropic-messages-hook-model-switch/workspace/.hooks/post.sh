@@ -1,0 +1,1 @@
+printf '%s' '{"hookSpecificOutput":{"hookEventName":"PostModelSwitch","additionalContext":"another model took over"}}'

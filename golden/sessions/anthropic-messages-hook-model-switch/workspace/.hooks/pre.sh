@@ -1,0 +1,1 @@
+case $(cat) in *opus*) printf '%s' '{"decision":"block","reason":"too dear"}';; esac

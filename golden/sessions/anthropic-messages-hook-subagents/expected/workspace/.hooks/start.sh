@@ -1,0 +1,1 @@
+printf '%s' '{"hookSpecificOutput":{"hookEventName":"SubagentStart","additionalContext":"answer with the number of lines"}}'

@@ -1,0 +1,1 @@
+printf '%s' '{"decision":"block","reason":"read the other file too"}'

@@ -1,0 +1,1 @@
+printf '%s' '{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"one call was made"}}'

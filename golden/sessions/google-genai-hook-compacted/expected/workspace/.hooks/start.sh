@@ -1,0 +1,1 @@
+printf '%s' '{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"the garden is in the hall"}}'

@@ -1,0 +1,1 @@
+case $(cat) in *secrets*) printf '%s' '{"decision":"block","reason":"not those"}';; *) printf '%s' '{"hookSpecificOutput":{"hookEventName":"UserPromptExpansion","additionalContext":"the notes are short"}}';; esac

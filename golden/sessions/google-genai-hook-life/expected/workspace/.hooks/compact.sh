@@ -1,0 +1,1 @@
+printf '%s' '{"decision":"block","reason":"keep it all"}'

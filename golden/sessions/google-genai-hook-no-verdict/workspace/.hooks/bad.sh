@@ -1,0 +1,1 @@
+case $(cat) in *notes.txt*) kill -9 $$;; *) printf '{half';; esac

@@ -1,0 +1,1 @@
+case $(cat) in *a.txt*) printf '%s' '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":{"file_path":"c.txt","content":"three\n"}}}}';; *) printf '%s' '{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"not b.txt"}}}';; esac

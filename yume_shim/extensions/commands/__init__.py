@@ -1,0 +1,1 @@
+"""Commands and skills in files: finds and reads them."""

@@ -1,0 +1,84 @@
+"""`headersHelper`: a command of the user that prints headers for a server as a JSON object."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.extensions.mcp.errors import McpError
+from yume_shim.text import codec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+    from yume_shim.extensions.mcp.server import McpServices
+    from yume_shim.types.settings import McpServer
+
+HELPER_S = 10.0
+MAX_OUTPUT = 64 << 10
+"""Bytes of its output that are read; a command that prints more is refused."""
+
+
+def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
+    """The headers that the command prints; it is ended with its group if it takes too long. Raises McpError."""
+    import subprocess
+    import threading
+
+    env = {**services.env, "CLAUDE_CODE_MCP_SERVER_NAME": config.name, "CLAUDE_CODE_MCP_SERVER_URL": config.url}
+    try:
+        process = subprocess.Popen(
+            config.headers_helper,
+            shell=True,
+            cwd=services.cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=os.name != "nt",
+        )
+    except (OSError, ValueError) as error:
+        raise McpError(f"headersHelper cannot be started: {error}") from None
+    printed: list[bytes] = []
+
+    def read() -> None:
+        assert process.stdout is not None
+        with process.stdout as stdout:
+            printed.append(stdout.read(MAX_OUTPUT + 1))
+
+    reader = threading.Thread(target=read, name="mcp-helper", daemon=True)
+    reader.start()
+    reader.join(HELPER_S)
+    code = None
+    if not reader.is_alive() and len(printed[0]) <= MAX_OUTPUT:
+        try:
+            code = process.wait(HELPER_S)
+        except subprocess.TimeoutExpired:
+            pass
+    if code is None:
+        _end(process)
+    if reader.is_alive() or (code is None and len(printed[0]) <= MAX_OUTPUT):
+        raise McpError(f"headersHelper did not end within {HELPER_S:g} s")
+    return _headers(printed[0], code or 0)
+
+
+def _headers(printed: bytes, code: int) -> dict[str, str]:
+    if len(printed) > MAX_OUTPUT:
+        raise McpError(f"headersHelper printed more than {MAX_OUTPUT >> 10} KB")
+    found = codec.loads_object(printed) if code == 0 else None
+    if found is None:
+        raise McpError(f"headersHelper must print a JSON object of headers (exit code {code})")
+    return {str(name): str(text) for name, text in found.items()}
+
+
+def _end(process: Popen[bytes]) -> None:
+    """End the command and what it started: it has a group of its own."""
+    import signal
+
+    try:
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    process.wait()

@@ -1,0 +1,1 @@
+"""The Skill tool, and the list of skills that the model reads."""

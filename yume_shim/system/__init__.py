@@ -1,0 +1,1 @@
+"""What the operating system knows about processes; for the rooms that start some."""

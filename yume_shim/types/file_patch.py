@@ -1,0 +1,17 @@
+"""A change of one file, as hosts draw it."""
+
+from __future__ import annotations
+
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from yume_shim.types.blocks import Json
+
+
+@value
+class FilePatch:
+    """Hunks `{oldStart, oldLines, newStart, newLines, lines}` as `tools/files/diff.py` makes them."""
+
+    path: str
+    hunks: tuple[Json, ...]
