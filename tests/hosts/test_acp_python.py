@@ -185,7 +185,7 @@ def test_what_a_prompt_may_hold(any_world: HostWorld) -> None:
         text_block("Look at this."),
         image_block(PIXEL, "image/png"),
         EmbeddedResourceContentBlock(type="resource", resource=resource),
-        ResourceContentBlock(type="resource_link", name="pot.py", uri="file:///work/my%20pot.py"),
+        ResourceContentBlock(type="resource_link", name="pot.py", uri="file:///shelf/my%20pot.py"),
     ]
 
     async def story() -> None:
@@ -214,5 +214,5 @@ def test_what_a_prompt_may_hold(any_world: HostWorld) -> None:
     run(story())
     first = world.requests()[0]
     assert "brew @/etc/passwd at 70" in str(first.said)
-    assert "[pot.py](/work/my pot.py)" in str(first.said)
+    assert "[pot.py](/shelf/my pot.py)" in str(first.said)
     assert "root:" not in str(first.said)
