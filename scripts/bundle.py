@@ -14,6 +14,7 @@ import argparse
 import compileall
 import os
 import platform
+import py_compile
 import shutil
 import stat
 import subprocess
@@ -122,7 +123,7 @@ def pinned(name: str) -> str:
 
 def compile_all(python: Path) -> None:
     """Bytecode that is not compared with its source: the folder never changes, and the sources' times may."""
-    mode = compileall.py_compile.PycInvalidationMode.UNCHECKED_HASH  # type: ignore[attr-defined]
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     if not compileall.compile_dir(python / "lib", quiet=2, workers=0, invalidation_mode=mode):
         say("Some files could not be compiled (templates of packages); the program's own were:")
     package = next((python / "lib").glob("python3*")) / "site-packages" / "yume_shim"
@@ -185,7 +186,7 @@ def check(target: Path) -> int:
             [moved / "python" / "bin" / "python3", "-I", "-c", probe], env=env, stdout=subprocess.PIPE, check=True
         ).stdout.decode()
         strangers = {line.split()[-1] for line in maps.splitlines() if f"{sys.base_prefix}/" in line}
-        demo = [moved / "yume-shim", *DEMO, "--cassette", os.path.join(_venv.ROOT, "golden", "sessions", "demo")]
+        demo = [str(moved / "yume-shim"), *DEMO, "--cassette", os.path.join(_venv.ROOT, "golden", "sessions", "demo")]
         started = time.monotonic()
         ran = subprocess.run(demo, env=env, cwd=scratch, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         seconds = time.monotonic() - started

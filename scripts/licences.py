@@ -83,7 +83,7 @@ def wanted(each: object, extras: set[str]) -> bool:
     marker = getattr(each, "marker", None)
     if marker is None:
         return True
-    systems = ({}, {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"})
+    systems: tuple[dict[str, str], ...] = ({}, {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"})
     return any(marker.evaluate({"extra": extra, **system}) for extra in (extras or {""}) for system in systems)
 
 
@@ -95,11 +95,11 @@ def licence(name: str) -> str:
         if name in OTHER_SYSTEMS:
             return OTHER_SYSTEMS[name]
         raise SystemExit(f"{name} is not installed: its licence is not known") from None
-    said = facts.get("License-Expression") or ""
+    said = facts["License-Expression"] or ""
     classified = [
         text.removeprefix(CLASSIFIER) for text in facts.get_all("Classifier", []) if text.startswith(CLASSIFIER)
     ]
-    first = ((facts.get("License") or "").strip().splitlines() or [""])[0]  # some put the whole text there
+    first = ((facts["License"] or "").strip().splitlines() or [""])[0]  # some put the whole text there
     words = said or (first if len(first) <= MAX_NAME else "") or ", ".join(classified)
     if not words:
         raise SystemExit(f"{name} names no licence")
