@@ -23,8 +23,20 @@ WAIT = 60.0
 """Seconds for one command."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-extensions", "--window-size=1200,860"),
+    *(
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--remote-debugging-pipe",
+        "--no-first-run",
+    ),
+    *(
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-extensions",
+        "--window-size=1200,860",
+    ),
 )
 
 
@@ -77,12 +89,12 @@ class Browser:
         return found
 
     def click(self, selector: str) -> None:
-        self.wait("document.querySelector(arguments[0])", selector)
+        self.wait("document.querySelector(arguments[0]) !== null", selector)
         self.run("document.querySelector(arguments[0]).click()", selector)
 
     def type(self, selector: str, text: str) -> None:
         """Type into an element with real key events."""
-        self.wait("document.querySelector(arguments[0])", selector)
+        self.wait("document.querySelector(arguments[0]) !== null", selector)
         self.run("document.querySelector(arguments[0]).focus()", selector)
         self.press(*text)
 
@@ -95,7 +107,9 @@ class Browser:
 
     def look(self, width: int = 1200, height: int = 860, *, dark: bool = False, media: str = "screen") -> None:
         """The size and the colours of the window."""
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.send(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", media=media, features=[scheme])
 

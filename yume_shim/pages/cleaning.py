@@ -1,5 +1,5 @@
-"""Makes foreign values fit to be shown: keys removed, lone surrogates replaced, long texts cut, deep JSON folded, images
-checked. Everything in a `Document` went through here."""
+"""Makes foreign values fit to be shown: keys removed, lone surrogates replaced, long texts cut, deep JSON folded,
+images checked. Everything in a `Document` went through here."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class Cleaner:
         tail = self._safe(text[-room:])[-(limit // 4) :]
         return Words(f"{head}\n{FOLDED}\n{tail}", whole - limit)
 
-    def text(self, text: object, limit: int = MAX_RESULT) -> str:
+    def text(self, text: Any, limit: int = MAX_RESULT) -> str:
         """The same as plain text; "" for what is no text."""
         if not isinstance(text, str):
             return ""
         words = self.words(text, limit)
         return f"{words.text}\n[{words.cut:,} more characters]" if words.cut else words.text
 
-    def line(self, text: object) -> str:
+    def line(self, text: Any) -> str:
         """A short text on one line: a name, a title, a model."""
         if not isinstance(text, str):
             return ""
@@ -74,11 +74,11 @@ class Cleaner:
         """A JSON value of bounded size and depth."""
         return _Tidy(self).value(found, 0)
 
-    def object(self, found: Any) -> dict[str, Any]:
+    def fields(self, found: Any) -> dict[str, Any]:
         """The same for an object; {} for anything else."""
         return self.json(found) if isinstance(found, dict) else {}
 
-    def picture(self, media_type: object, data: object, name: str = "") -> Part:
+    def picture(self, media_type: Any, data: Any, name: str = "") -> Part:
         """An image by what its bytes are, whatever its media type says."""
         named = self.line(name) or self.line(media_type) or "image"
         if not isinstance(data, str) or not data:

@@ -1,4 +1,4 @@
-"""What a tool call is about, in one line: which of its inputs says it, and how much its result is. For all renderers."""
+"""What a tool call is about, in one line: which input says it, and how much its result is. For all renderers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,20 @@ _SUBJECT = {
     "BashOutput": ("bash_id",),
 }
 _OTHERWISE = (
-    *("command", "file_path", "path", "pattern", "query", "url", "description", "title", "name", "prompt", "id", "text"),
+    *(
+        "command",
+        "file_path",
+        "path",
+        "pattern",
+        "query",
+        "url",
+        "description",
+        "title",
+        "name",
+        "prompt",
+        "id",
+        "text",
+    ),
 )
 FILE_TOOLS = ("Read", "Write", "Edit", "MultiEdit", "NotebookEdit")
 EDITS = ("Edit", "MultiEdit")

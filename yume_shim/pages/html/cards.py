@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from yume_shim.pages import figures
 from yume_shim.pages.document import Words
-from yume_shim.pages.html import figures
+from yume_shim.pages.edits import counts, hunks_of_call
 from yume_shim.pages.html.coloured_code import coloured, language_of
-from yume_shim.pages.html.diffs import counts, diff, hunks_of_call
+from yume_shim.pages.html.diffs import diff
 from yume_shim.pages.html.escaping import attribute, code, prose
 from yume_shim.pages.html.markdown import rendered
 from yume_shim.pages.html.parts import fields, prose_parts, result_part
@@ -79,10 +80,14 @@ def _calls(items: Sequence[Item]) -> int:
 def _body(call: Call, hunks: list[Json], items: RenderItems) -> str:
     parts = [_input(call, hunks)]
     if call.broken:
-        parts.append(f'<p class="label">Arguments that are not JSON</p><div class="code"><pre dir="ltr">{code(call.broken)}</pre></div>')
+        parts.append(
+            f'<p class="label">Arguments that are not JSON</p><div class="code"><pre dir="ltr">{code(call.broken)}</pre></div>'
+        )
     if call.agent is not None:
         title = " · ".join(filter(None, (code(call.agent.kind), prose(call.agent.description))))
-        parts.append(f'<details class="agent"><summary>Conversation of the agent <bdi>{title}</bdi></summary>{items(call.agent.items)}</details>')
+        parts.append(
+            f'<details class="agent"><summary>Conversation of the agent <bdi>{title}</bdi></summary>{items(call.agent.items)}</details>'
+        )
     parts.append(_result(call, hunks))
     return "".join(parts)
 
@@ -109,7 +114,8 @@ def _input(call: Call, hunks: list[Json]) -> str:
         return f'<div class="said">{rendered(given["plan"])}</div>'
     if name == "AskUserQuestion":
         return _questions(given)
-    return fields(given)
+    about = subject(call)  # what the card's line says in full is not said twice
+    return fields({key: found for key, found in given.items() if found != about})
 
 
 def _file(given: Json, body: str) -> str:
@@ -121,7 +127,9 @@ def _todos(given: Json) -> str:
     rows = []
     for text, state in todos_of(given):
         sign, kind = _TODO.get(state, _TODO["pending"])
-        rows.append(f'<li class="{kind}"><span class="box" title="{kind}">{sign}</span> <span dir="auto">{prose(text)}</span></li>')
+        rows.append(
+            f'<li class="{kind}"><span class="box" title="{kind}">{sign}</span> <span dir="auto">{prose(text)}</span></li>'
+        )
     return f'<ul class="todos">{"".join(rows)}</ul>' if rows else fields(given)
 
 
@@ -152,5 +160,3 @@ def _result(call: Call, hunks: list[Json]) -> str:
         return f'<div class="out said">{prose_parts(call.result.parts)}</div>'
     shown = "".join(result_part(part) for part in call.result.parts)
     return f'<div class="out">{shown}</div>' if shown else '<p class="note">The result is empty.</p>'
-
-

@@ -3,7 +3,7 @@ attribute holds anything foreign but labels, which are escaped."""
 
 from __future__ import annotations
 
-from yume_shim.pages.html import figures
+from yume_shim.pages import figures
 from yume_shim.pages.html.escaping import prose
 
 TYPE_CHECKING = False
@@ -33,11 +33,13 @@ def strip(turn: Turn) -> str:
         left = min(max((span.start - start) * scale, 0), WIDTH)
         wide = min(max((span.end - span.start) * scale, 1.5), WIDTH - left)
         title = f"{NAMES[span.kind]} {figures.duration((span.end - span.start) * 1000)} {span.label}"
-        boxes.append(f'<rect class="{span.kind}" x="{left:.1f}" width="{wide:.1f}" height="8"><title>{prose(title)}</title></rect>')
+        boxes.append(
+            f'<rect class="{span.kind}" x="{left:.1f}" width="{wide:.1f}" height="8"><title>{prose(title)}</title></rect>'
+        )
     words = ", ".join(f"{NAMES[kind]} {figures.duration(spent)}" for kind, spent in _spent(turn).items() if spent >= 1)
     return (
         f'<svg class="strip" viewBox="0 0 {WIDTH} 8" preserveAspectRatio="none" role="img" aria-label="{prose(words)}">'
-        f'{"".join(boxes)}</svg>'
+        f"{''.join(boxes)}</svg>"
     )
 
 
@@ -66,7 +68,13 @@ def _times(columns: Sequence[Sequence[Turn]]) -> str:
         return ""
     totals = {kind: sum(each[kind] for each in spent) for kind in KINDS}
     boxes = [
-        _stack(place, len(columns), [(kind, each[kind] / most) for kind in KINDS], _title(column, each, figures.duration), column[0].id)
+        _stack(
+            place,
+            len(columns),
+            [(kind, each[kind] / most) for kind in KINDS],
+            _title(column, each, figures.duration),
+            column[0].id,
+        )
         for place, (column, each) in enumerate(zip(columns, spent, strict=True))
     ]
     legend = _legend([(kind, f"{NAMES[kind]} {figures.duration(totals[kind])}") for kind in KINDS if totals[kind] >= 1])
@@ -80,7 +88,13 @@ def _costs(columns: Sequence[Sequence[Turn]]) -> str:
     if most < 1:
         return ""
     boxes = [
-        _stack(place, len(columns), [(kind, each[kind] / most) for kind in kinds], _title(column, each, _whole), column[0].id)
+        _stack(
+            place,
+            len(columns),
+            [(kind, each[kind] / most) for kind in kinds],
+            _title(column, each, _whole),
+            column[0].id,
+        )
         for place, (column, each) in enumerate(zip(columns, used, strict=True))
     ]
     names = {"input": "input", "cache_read": "from the cache", "cache_write": "into the cache", "output": "output"}
@@ -95,7 +109,7 @@ def _costs(columns: Sequence[Sequence[Turn]]) -> str:
 
 def _stack(place: int, count: int, shares: Sequence[tuple[str, float]], title: str, anchor: str) -> str:
     step = WIDTH / count
-    wide = max(min(step * 0.8, 40), 1)
+    wide = max(min(step * 0.8, 60), 1)
     left, top = place * step + (step - wide) / 2, float(HEIGHT)
     boxes = []
     for kind, share in shares:

@@ -32,10 +32,41 @@ _WORDS = {
 _FAMILIES = {
     "python": ("py", "python", "pyi", "python3"),
     "curly": (
-        *("js", "javascript", "ts", "typescript", "jsx", "tsx", "mjs", "c", "h", "cpp", "cc", "hpp", "cs", "java", "go", "rs"),
+        *(
+            "js",
+            "javascript",
+            "ts",
+            "typescript",
+            "jsx",
+            "tsx",
+            "mjs",
+            "c",
+            "h",
+            "cpp",
+            "cc",
+            "hpp",
+            "cs",
+            "java",
+            "go",
+            "rs",
+        ),
         *("rust", "kt", "kotlin", "swift", "php", "scala", "dart", "css", "scss", "zig", "proto"),
     ),
-    "shell": ("sh", "bash", "zsh", "shell", "console", "fish", "dockerfile", "make", "makefile", "rb", "ruby", "pl", "perl"),
+    "shell": (
+        "sh",
+        "bash",
+        "zsh",
+        "shell",
+        "console",
+        "fish",
+        "dockerfile",
+        "make",
+        "makefile",
+        "rb",
+        "ruby",
+        "pl",
+        "perl",
+    ),
     "sql": ("sql",),
     "data": ("json", "jsonl", "jsonc", "yaml", "yml", "toml", "ini", "cfg", "env"),
 }
@@ -69,7 +100,11 @@ def language_of(path: str) -> str:
 def _pattern(family: str) -> Pattern[str]:
     known = _patterns.get(family)
     if known is None:
-        strings = (_TRIPLE if family == "python" else "") + _STRINGS + (r"|`(?:[^`\\]|\\[\s\S])*(?:`|\Z)" if family == "curly" else "")
+        strings = (
+            (_TRIPLE if family == "python" else "")
+            + _STRINGS
+            + (r"|`(?:[^`\\]|\\[\s\S])*(?:`|\Z)" if family == "curly" else "")
+        )
         words = "|".join(_WORDS[family].split())
         case = "(?i)" if family == "sql" else ""
         known = _patterns[family] = re.compile(
@@ -79,13 +114,23 @@ def _pattern(family: str) -> Pattern[str]:
 
 
 def _diff_line(line: str) -> str:
-    kind = "k" if line.startswith(("@@", "diff ", "index ")) else "add" if line.startswith("+") else "del" if line.startswith("-") else ""
+    kind = (
+        "k"
+        if line.startswith(("@@", "diff ", "index "))
+        else "add"
+        if line.startswith("+")
+        else "del"
+        if line.startswith("-")
+        else ""
+    )
     return f'<i class="{kind}">{code(line)}</i>' if kind else code(line)
 
 
 # ------------------------------------------------------------ terminal output
 
-_SEQUENCE = re.compile("\x1b(?:\\[([0-9;:]{0,60})m|\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
+_SEQUENCE = re.compile(
+    "\x1b(?:\\[([0-9;:]{0,60})m|\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])"
+)
 
 
 def terminal(text: str) -> str:

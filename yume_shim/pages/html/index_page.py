@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.pages.html import figures
+from yume_shim.pages import figures
 from yume_shim.pages.html.escaping import attribute, code, prose
 from yume_shim.pages.html.items import moment
 from yume_shim.pages.html.skeleton import frame
@@ -35,19 +35,23 @@ def index_page(entries: Sequence[IndexEntry], *, title: str = "Sessions") -> str
 
 def index_body(entries: Sequence[IndexEntry], title: str, live: str = "") -> str:
     """What the list shows."""
-    folders: dict[str, list[IndexEntry]] = {}
-    for entry in entries:
-        folders.setdefault(entry.folder, []).append(entry)
-    total = figures.plural(len(entries), "session")
+    total, folders = figures.plural(len(entries), "session"), {entry.folder for entry in entries}
     return (
         f'<div class="sheetwrap wide">{live}<header class="top"><h1>{prose(title)}</h1><p class="meta">{total} in '
         f"{figures.plural(len(folders), 'folder')}</p></header>"
         '<div class="bar" role="search"><div class="find"><input id="find" type="search" placeholder="Search (/)" aria-label="Search" '
         'autocomplete="off" spellcheck="false"><output id="found" for="find"></output></div><div class="acts">'
         '<button type="button" id="theme" title="light or dark (t)" aria-label="Light or dark">◐</button></div></div>'
-        f'<main id="session" class="index">{"".join(_folder(name, found) for name, found in folders.items())}'
-        f'{"" if entries else "<p class=empty>No sessions.</p>"}</main></div>'
+        f'<main id="session" class="index">{index_list(entries)}</main></div>'
     )
+
+
+def index_list(entries: Sequence[IndexEntry]) -> str:
+    """The rows by folder; the folder that was used last comes first."""
+    folders: dict[str, list[IndexEntry]] = {}
+    for entry in entries:
+        folders.setdefault(entry.folder, []).append(entry)
+    return "".join(_folder(name, found) for name, found in folders.items()) or '<p class="empty">No sessions.</p>'
 
 
 def _folder(name: str, entries: Sequence[IndexEntry]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from yume_shim.pages import figures
 from yume_shim.pages.document import Answer, Aside, Call, Mark, Prompt, Thinking
-from yume_shim.pages.html import figures
 from yume_shim.pages.html.cards import card
 from yume_shim.pages.html.charts import strip
 from yume_shim.pages.html.escaping import attribute, code, prose
@@ -33,7 +33,7 @@ def turn(found: Turn) -> str:
     """A whole turn."""
     return (
         f'<section class="turn" id="{found.id}">{turn_head(found)}'
-        f'{item(found.prompt) if found.prompt is not None and found.prompt.parts else ""}'
+        f"{item(found.prompt) if found.prompt is not None and found.prompt.parts else ''}"
         f'<div class="items">{items(found.items)}</div></section>'
     )
 
@@ -114,7 +114,7 @@ def _thinking(found: Thinking) -> str:
         return f'<p class="item thinking kept" id="{found.id}" data-kind="thinking">Thinking <span class="meta">kept by the provider</span></p>'
     first = prose(" ".join(text[:140].split()))
     return (
-        f'<details class="item thinking" id="{found.id}" data-kind="thinking"><summary>Thinking <span class="peek" dir="auto">{first}</span>'
+        f'<details class="item thinking" id="{found.id}" data-kind="thinking"><summary><span>Thinking</span> <span class="peek" dir="auto">{first}</span>'
         f"</summary>{rendered(found.words.text)}{cut_note(found.words)}</details>"
     )
 
@@ -143,8 +143,14 @@ def contents(document: Document) -> str:
 
 def contents_entry(found: Turn) -> str:
     """A turn's line in the list."""
-    text = next((part.text for part in found.prompt.parts if hasattr(part, "text")), "") if found.prompt is not None else ""
-    label = prose(" ".join(text[:300].split())[:110]) or ("Before the first prompt" if not found.number else "(prompt not in the stream)")
+    text = (
+        next((part.text for part in found.prompt.parts if hasattr(part, "text")), "")
+        if found.prompt is not None
+        else ""
+    )
+    label = prose(" ".join(text[:300].split())[:110]) or (
+        "Before the first prompt" if not found.number else "(prompt not in the stream)"
+    )
     bad = '<span class="dot bad" title="errors"></span>' if found.failure or found.errors else ""
     kind = found.prompt.kind if found.prompt is not None else "none"
     return (

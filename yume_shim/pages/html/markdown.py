@@ -66,10 +66,16 @@ def _block(token: Token) -> str:
         return f'<h{level} dir="auto">' if side == "open" else f"</h{level}>"
     if name in ("th", "td"):
         align = _ALIGN.get(str(token.attrGet("style") or ""), "")
-        return (f'<{name} dir="auto"' + (f' class="{align}"' if align else "") + ">") if side == "open" else f"</{name}>"
+        return (
+            (f'<{name} dir="auto"' + (f' class="{align}"' if align else "") + ">") if side == "open" else f"</{name}>"
+        )
     if name == "ordered_list":
         start = token.attrGet("start")
-        return ("<ol" + (f' start="{start}"' if isinstance(start, int) else "") + ' dir="auto">') if side == "open" else "</ol>"
+        return (
+            ("<ol" + (f' start="{start}"' if isinstance(start, int) else "") + ' dir="auto">')
+            if side == "open"
+            else "</ol>"
+        )
     element = _BLOCKS.get(name)
     if element == "table":
         return '<div class="scroll"><table>' if side == "open" else "</table></div>"
@@ -107,7 +113,9 @@ def _inline(tokens: Sequence[Token]) -> str:
         else:
             name, _, side = kind.rpartition("_")
             element = _INLINE.get(name)
-            made.append(f"<{element}>" if element and side == "open" else f"</{element}>" if element else prose(token.content))
+            made.append(
+                f"<{element}>" if element and side == "open" else f"</{element}>" if element else prose(token.content)
+            )
     return "".join(made)
 
 
@@ -142,4 +150,6 @@ def _anchor(target: str) -> str:
 def block_of_code(text: str, language: str = "") -> str:
     """A block of code, coloured where the language is known."""
     label = f'<span class="lang">{code(language[:30])}</span>' if language else ""
-    return f'<div class="code">{label}<pre dir="ltr"><code>{coloured(text.rstrip(chr(10)), language)}</code></pre></div>'
+    return (
+        f'<div class="code">{label}<pre dir="ltr"><code>{coloured(text.rstrip(chr(10)), language)}</code></pre></div>'
+    )

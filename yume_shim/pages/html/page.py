@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from yume_shim.pages.html import figures
+from yume_shim.pages import figures
+from yume_shim.pages.document import Call
 from yume_shim.pages.html.charts import charts
 from yume_shim.pages.html.escaping import attribute, code, prose
 from yume_shim.pages.html.items import contents, items, moment, turn
@@ -76,27 +77,39 @@ def head(document: Document) -> str:
         note = f' <span class="meta">{prose(document.cost_note)}</span>' if document.cost_note else ""
         rows.append(("Cost", f"{figures.amount(document.cost_usd)}{note}"))
     if tokens.total:
-        parts = [(tokens.input, "input"), (tokens.cache_read, "from the cache"), (tokens.cache_write, "into the cache"), (tokens.output, "output")]
+        parts = [
+            (tokens.input, "input"),
+            (tokens.cache_read, "from the cache"),
+            (tokens.cache_write, "into the cache"),
+            (tokens.output, "output"),
+        ]
         rows.append(("Tokens", " · ".join(f"{count:,} {name}" for count, name in parts if count)))
     rows.append(("Content", _content(document)))
     if document.session_id:
-        rows.append(("Session", f'<bdi dir="ltr">{code(document.session_id)}</bdi> <span class="meta">{code(document.source)}</span>'))
+        rows.append(
+            (
+                "Session",
+                f'<bdi dir="ltr">{code(document.session_id)}</bdi> <span class="meta">{code(document.source)}</span>',
+            )
+        )
     facts = "".join(f"<div><dt>{name}</dt><dd>{shown}</dd></div>" for name, shown in rows)
-    unread = f'<p class="warn">{figures.plural(document.unread, "line")} could not be read.</p>' if document.unread else ""
+    unread = (
+        f'<p class="warn">{figures.plural(document.unread, "line")} could not be read.</p>' if document.unread else ""
+    )
     return f'<h1 dir="auto">{prose(document.title)}</h1><dl class="facts">{facts}</dl>{unread}'
 
 
 def _content(document: Document) -> str:
     turns = document.turns
-    words = [figures.plural(sum(turn.number > 0 for turn in turns), "turn")]
-    words.append(figures.plural(sum(turn.calls for turn in turns), "tool call"))
+    words = [figures.plural(sum(each.number > 0 for each in turns), "turn")]
+    words.append(figures.plural(sum(each.calls for each in turns), "tool call"))
     for count, name in (
-        (sum(turn.errors for turn in turns), "error"),
-        (sum(bool(turn.failure) for turn in turns), "failed turn"),
+        (sum(each.errors for each in turns), "error"),
+        (sum(bool(each.failure) for each in turns), "failed turn"),
     ):
         if count:
             words.append(f'<b class="badword">{figures.plural(count, name)}</b>')
-    retries = sum(turn.retries for turn in turns)
+    retries = sum(each.retries for each in turns)
     if retries:
         words.append("1 retry" if retries == 1 else f"{retries} retries")
     return " · ".join(words)
@@ -105,11 +118,16 @@ def _content(document: Document) -> str:
 def toolbar(document: Document) -> str:
     """Search and filters."""
     chips = "".join(
-        f'<button type="button" class="chip" data-filter="{kind}" aria-pressed="true">{label}</button>' for kind, label in FILTERS
+        f'<button type="button" class="chip" data-filter="{kind}" aria-pressed="true">{label}</button>'
+        for kind, label in FILTERS
     )
     names = sorted(dict.fromkeys(_names(document)))[:MAX_TOOLS]
     options = "".join(f'<option value="{attribute(name)}">{code(shown_name(name))}</option>' for name in names)
-    tools = f'<select id="tools" aria-label="Tool"><option value="">all tools</option>{options}</select>' if len(names) > 1 else ""
+    tools = (
+        f'<select id="tools" aria-label="Tool"><option value="">all tools</option>{options}</select>'
+        if len(names) > 1
+        else ""
+    )
     return (
         '<div class="bar" role="search"><div class="find"><input id="find" type="search" placeholder="Search (/)" aria-label="Search" '
         'autocomplete="off" spellcheck="false"><output id="found" for="find"></output>'
@@ -129,7 +147,7 @@ def _names(document: Document) -> Iterable[str]:
 
 def _item_names(found: Sequence[Item]) -> Iterable[str]:
     for each in found:
-        if hasattr(each, "input"):
+        if isinstance(each, Call):
             yield each.name
             if each.agent is not None:
                 yield from _item_names(each.agent.items)
@@ -144,6 +162,4 @@ def _side(document: Document) -> str:
 
 def _help() -> str:
     rows = "".join(f"<div><dt><kbd>{keys}</kbd></dt><dd>{what}</dd></div>" for keys, what in KEYS)
-    return (
-        f'<dialog id="help"><h2>Keyboard</h2><dl class="facts">{rows}</dl><form method="dialog"><button>Close</button></form></dialog>'
-    )
+    return f'<dialog id="help"><h2>Keyboard</h2><dl class="facts">{rows}</dl><form method="dialog"><button>Close</button></form></dialog>'

@@ -13,13 +13,10 @@ import os
 from yume_shim.pages.html.escaping import prose
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "assets")
-_ICON = (
-    "data:image/svg+xml;base64,"
-    + base64.b64encode(
-        b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#7b4b94"/>'
-        b'<path d="M4 5h8M4 8h6M4 11h8" stroke="#fff" stroke-width="1.4" stroke-linecap="round"/></svg>'
-    ).decode("ascii")
-)
+_ICON = "data:image/svg+xml;base64," + base64.b64encode(
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#7b4b94"/>'
+    b'<path d="M4 5h8M4 8h6M4 11h8" stroke="#fff" stroke-width="1.4" stroke-linecap="round"/></svg>'
+).decode("ascii")
 _assets: dict[str, str] = {}
 
 

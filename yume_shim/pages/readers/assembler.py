@@ -1,5 +1,5 @@
-"""Builds a `Document` step by step. Readers say what happened, in the order of their source; the assembler sorts it into
-turns, puts results to their calls and agents into theirs, and measures times."""
+"""Builds a `Document` step by step. Readers say what happened, in the order of their source; the assembler sorts it
+into turns, puts results to their calls and agents into theirs, and measures times."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from yume_shim.pages.document import (
     Thinking,
     Tokens,
     Turn,
+    Words,
 )
 from yume_shim.pages.readers.parts import result_parts
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from yume_shim.pages.cleaning import Cleaner
@@ -120,7 +122,7 @@ class Assembler:
     ) -> DraftCall:
         """A tool call."""
         cleaner = self.cleaner
-        call = Call("", at, cleaner.line(name) or "?", cleaner.object(given), cleaner.text(broken))
+        call = Call("", at, cleaner.line(name) or "?", cleaner.fields(given), cleaner.text(broken))
         draft = DraftCall(call, self._turn_of(scope), self._depth(scope) + 1)
         lost = self._lost.pop(call_id, None)
         if lost is not None:
@@ -284,7 +286,7 @@ class Assembler:
         costs = [turn.cost_usd for turn in turns if turn.cost_usd is not None]
         cost = self.total_cost if self.total_cost is not None else (sum(costs) if costs else None)
         return Document(
-            self.cleaner.line(title) or "Untitled session",
+            self.cleaner.line(title or _first_words(turns)) or "Untitled session",
             self.cleaner.line(session_id),
             source,
             models=tuple(self._models),
@@ -296,6 +298,15 @@ class Assembler:
             unread=self.unread,
             **facts,
         )
+
+
+def _first_words(turns: tuple[Turn, ...]) -> str:
+    """The first line that somebody typed."""
+    typed = (turn.prompt for turn in turns if turn.prompt is not None and turn.prompt.kind in ("user", "command"))
+    words = (
+        part.text.strip().partition("\n")[0] for prompt in typed for part in prompt.parts if isinstance(part, Words)
+    )
+    return next(filter(None, words), "")
 
 
 def _turn(draft: DraftTurn) -> Turn:
@@ -315,7 +326,7 @@ def _turn(draft: DraftTurn) -> Turn:
     )
 
 
-def _items(drafts: list[Item | DraftCall], above: str) -> tuple[Item, ...]:
+def _items(drafts: Sequence[Item | DraftCall], above: str) -> tuple[Item, ...]:
     """Finished items, each named after its place."""
     made: list[Item] = []
     for place, draft in enumerate(drafts):
@@ -323,7 +334,9 @@ def _items(drafts: list[Item | DraftCall], above: str) -> tuple[Item, ...]:
         if isinstance(draft, DraftCall):
             made.append(replace(draft.call, id=name, agent=_agent(draft, name)))
         elif isinstance(draft, Aside):
-            made.append(replace(draft, id=name, items=_items(list(draft.items), name)))
+            made.append(replace(draft, id=name, items=_items(draft.items, name)))
+        elif isinstance(draft, Call) and draft.agent is not None:
+            made.append(replace(draft, id=name, agent=replace(draft.agent, items=_items(draft.agent.items, name))))
         else:
             made.append(replace(draft, id=name))
     return tuple(made)

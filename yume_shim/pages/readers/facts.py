@@ -10,7 +10,17 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 _KEYS = (
-    *("type", "filePath", "structuredPatch", "exitCode", "code", "numFiles", "numLines", "durationMs", "durationSeconds"),
+    *(
+        "type",
+        "filePath",
+        "structuredPatch",
+        "exitCode",
+        "code",
+        "numFiles",
+        "numLines",
+        "durationMs",
+        "durationSeconds",
+    ),
     *("totalDurationMs", "totalToolUseCount", "totalTokens", "interrupted", "newTodos", "answers", "bytes", "agentId"),
 )
 MAX_HUNKS = 400
@@ -27,7 +37,9 @@ def facts_of(found: Any, cleaner: Cleaner) -> Json:
         facts["hunks"] = hunks
     file = found.get("file")
     if isinstance(file, dict):
-        facts["file"] = {key: file[key] for key in ("numLines", "startLine", "totalLines") if isinstance(file.get(key), int)}
+        facts["file"] = {
+            key: file[key] for key in ("numLines", "startLine", "totalLines") if isinstance(file.get(key), int)
+        }
     return facts
 
 

@@ -1,4 +1,4 @@
-"""Reads the flat dialect. Its lines have no times: a page of it shows what happened, and how long where a line says so."""
+"""Reads the flat dialect. Its lines have no times: a page of it shows what happened, and how long if a line says it."""
 
 from __future__ import annotations
 

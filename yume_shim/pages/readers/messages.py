@@ -18,7 +18,27 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 SYNTHETIC = "<synthetic>"
-_DENIED = ("User rejected tool use", "Error: Permission", "Error: The model requested permissions", "Error: Claude requested")
+_DENIED = (
+    "User rejected tool use",
+    "Error: Permission",
+    "Error: The model requested permissions",
+    "Error: Claude requested",
+)
+
+
+def starts_turn(line: Json) -> bool:
+    """Does this `user` line begin a turn? The live page reads a file again from the start of its last turn."""
+    private = line.get("yume")
+    if line.get("type") != "user" or line.get("isSidechain") or (isinstance(private, dict) and private.get("joined")):
+        return False
+    if any(line.get(name) for name in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isSynthetic")):
+        return False
+    blocks = blocks_of(content_of(line))
+    if any(block.get("type") == "tool_result" for block in blocks):
+        return False
+    texts = [block["text"] for block in blocks if block.get("type") == "text" and isinstance(block.get("text"), str)]
+    kinds = {piece.kind for text in texts for piece in pieces(text)}
+    return bool(kinds & {"user", "command", "notice"}) or len(texts) < len(blocks)
 
 
 class MessageReader:
@@ -80,7 +100,13 @@ class MessageReader:
             if (joined or among_results) and not scope:
                 made.joined(at, parts)
             else:
-                made.prompt(at, "command" if kind == "command" else "notice" if kind == "notice" else "user", parts, title, scope)
+                made.prompt(
+                    at,
+                    "command" if kind == "command" else "notice" if kind == "notice" else "user",
+                    parts,
+                    title,
+                    scope,
+                )
         for piece in around:
             made.prompt(at, "context", parts_of(piece.text, made.cleaner), piece.title, scope)
 
@@ -119,7 +145,9 @@ class MessageReader:
         private = private if isinstance(private, dict) else {}
         for block in blocks_of(message.get("content")):
             self._block(block, at, model, scope, private)
-        key = f"{message_id(line)} {line.get('requestId') or line.get('request_id') or ''}".strip() or str(line.get("uuid"))
+        key = f"{message_id(line)} {line.get('requestId') or line.get('request_id') or ''}".strip() or str(
+            line.get("uuid")
+        )
         if not scope:
             made.answered(at, key, model)
         tokens = tokens_of(message.get("usage"))
@@ -155,7 +183,9 @@ class MessageReader:
         failed = line.get("isApiErrorMessage") or line.get("is_api_error_message") or line.get("error")
         if failed:
             category = _string(line.get("error")).replace("_", " ")
-            self._made.mark(at, "failure", f"The turn failed: {category}" if category else "The turn failed", text, scope=scope)
+            self._made.mark(
+                at, "failure", f"The turn failed: {category}" if category else "The turn failed", text, scope=scope
+            )
         elif text.strip():
             self._made.mark(at, "notice", text, scope=scope)
 
@@ -181,13 +211,19 @@ class MessageReader:
             made.mark(at, "model", text or "Another model answers from here", scope=scope)
         elif text.strip() and kind not in ("turn_duration", "stop_hook_summary"):
             bad = line.get("level") in ("error", "warning")
-            made.mark(at, "warning" if bad else "notice", text.partition("\n")[0], text if "\n" in text else "", scope=scope)
+            made.mark(
+                at, "warning" if bad else "notice", text.partition("\n")[0], text if "\n" in text else "", scope=scope
+            )
 
     def compaction(self, at: float | None, facts: Json, scope: str) -> None:
         """A summary replaced what was before."""
-        before, after = (count(facts.get(a) or facts.get(b)) for a, b in (("preTokens", "pre_tokens"), ("postTokens", "post_tokens")))
+        before, after = (
+            count(facts.get(a) or facts.get(b)) for a, b in (("preTokens", "pre_tokens"), ("postTokens", "post_tokens"))
+        )
         how = "by command" if facts.get("trigger") == "manual" else "to make room"
-        size = f": {before:,} → {after:,} tokens" if before and after else f": {before:,} tokens before" if before else ""
+        size = (
+            f": {before:,} → {after:,} tokens" if before and after else f": {before:,} tokens before" if before else ""
+        )
         self._made.mark(at, "compaction", f"Conversation compacted {how}{size}", scope=scope)
 
     def attachment(self, line: Json, at: float | None, scope: str) -> None:
@@ -201,7 +237,9 @@ class MessageReader:
         elif isinstance(kind, str):
             name = found.get("displayPath") or found.get("filename") or found.get("path")
             title = f"Attached: {kind.replace('_', ' ')}" + (f" {name}" if isinstance(name, str) else "")
-            text = next((found[key] for key in ("content", "text", "message", "snippet") if isinstance(found.get(key), str)), "")
+            text = next(
+                (found[key] for key in ("content", "text", "message", "snippet") if isinstance(found.get(key), str)), ""
+            )
             made.prompt(at, "context", parts_of(text, made.cleaner), made.cleaner.line(title), scope)
 
 
@@ -221,5 +259,3 @@ def _reason(found: object) -> str:
             return f"{status} {found['message']}" if isinstance(status, int) else str(found["message"])
         found = found.get("error") or found.get("cause") or found.get("code")
     return ""
-
-

@@ -50,7 +50,9 @@ def _part(block: Json, cleaner: Cleaner, limit: int) -> Part:
                 source.get("media_type") or block.get("mimeType") or block.get("media_type"),
                 source.get("data") or block.get("data"),
             )
-        return Attachment("image", cleaner.line(source.get("url") or source.get("file_id")) or "image", "not stored here")
+        return Attachment(
+            "image", cleaner.line(source.get("url") or source.get("file_id")) or "image", "not stored here"
+        )
     if kind == "document":
         data = source.get("data")
         size = f"{len(data) * 3 // 4:,} bytes" if isinstance(data, str) and source.get("type") == "base64" else ""

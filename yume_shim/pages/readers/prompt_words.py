@@ -41,7 +41,9 @@ def pieces(text: str) -> list[Spoken]:
     if command is not None:
         found = _ARGUMENTS.search(head)
         name = command[1].strip()
-        shown = f"{name if name.startswith('/') else '/' + name} {found[1].strip() if found is not None else ''}".strip()
+        shown = (
+            f"{name if name.startswith('/') else '/' + name} {found[1].strip() if found is not None else ''}".strip()
+        )
         return [Spoken("command", shown)]
     shell = _SHELL.match(head)
     if shell is not None:

@@ -1,5 +1,5 @@
-"""Finds which call started an agent: agents' lines are in the session's own transcript (older Claude CLI) or in files of
-their own, some without a word about their call."""
+"""Finds which call started an agent: agents' lines are in the session's own transcript (older Claude CLI) or in files
+of their own, some without a word about their call."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reads recorded stdout of this program (both dialects) and of the Claude CLI (`stream-json`) into a `Document`.
 
-Prompts are not on stdout unless the host asked for them; those that are known otherwise are put where their turns begin.
+Prompts are not on stdout unless the host asked for them; those known otherwise are put where their turns begin.
 """
 
 from __future__ import annotations
@@ -31,11 +31,18 @@ def kind_of(lines: Iterable[bytes]) -> str:
         if number >= LOOKED_AT:
             break
         kind, sub = line.get("type"), line.get("subtype")
-        if "parentUuid" in line or kind in ("summary", "custom-title", "file-history-snapshot", "queue-operation", "last-prompt"):
+        if (
+            "parentUuid" in line
+            or "isSidechain" in line
+            or kind
+            in ("summary", "cost-state", "custom-title", "file-history-snapshot", "queue-operation", "last-prompt")
+        ):
             return "transcript"
         if kind in ("assistant", "user", "stream_event") or (kind == "system" and sub == "init" and "uuid" in line):
             return "stream-json"
-        if kind in ("text", "thinking", "tool_use", "message_stop", "ready") or (kind == "system" and sub in ("init", "turn_started")):
+        if kind in ("text", "thinking", "tool_use", "message_stop", "ready") or (
+            kind == "system" and sub in ("init", "turn_started")
+        ):
             return "flat"
         if kind == "result":
             return "stream-json" if "uuid" in line else "flat"
@@ -179,5 +186,3 @@ def _has_results(line: Json) -> bool:
     return isinstance(content, list) and any(
         isinstance(block, dict) and block.get("type") == "tool_result" for block in content
     )
-
-

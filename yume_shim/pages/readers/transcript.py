@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from yume_shim.pages.document import Words
 from yume_shim.pages.readers.assembler import Assembler
 from yume_shim.pages.readers.messages import MessageReader
 from yume_shim.pages.readers.side_chains import SideChains
@@ -94,13 +93,7 @@ class _TranscriptReader:
         )
 
     def _title(self) -> str:
-        found = next((self._titles[key] for key in _TITLES if self._titles.get(key)), "")
-        if found:
-            return found
-        prompts = (turn.prompt for turn in self._made._turns if turn.prompt is not None)
-        typed = next((prompt for prompt in prompts if prompt.kind in ("user", "command")), None)
-        words = next((part.text for part in typed.parts if isinstance(part, Words)), "") if typed is not None else ""
-        return words.strip().partition("\n")[0]
+        return next((self._titles[key] for key in _TITLES if self._titles.get(key)), "")
 
     # ------------------------------------------------------------ lines
 
