@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 MAX_COLOURED = 30_000
 """Characters of a text that are coloured; a longer one stays plain."""
-_STRINGS = r'"(?:[^"\\\n]|\\[\s\S])*(?:"|$)' + r"|'(?:[^'\\\n]|\\[\s\S])*(?:'|$)"
+_STRINGS = r'"(?:[^"\\\n]|\\[\s\S]?)*(?:"|$)' + r"|'(?:[^'\\\n]|\\[\s\S]?)*(?:'|$)"
 _NUMBER = r"\b\d[\w.]{0,40}"
 _HASH, _SLASHES = r"#[^\n]*", r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)"
-_TRIPLE = r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*(?:"""|\Z)|' + r"'''(?:[^'\\]|\\[\s\S]|'(?!''))*(?:'''|\Z)|"
+_TRIPLE = r'"""(?:[^"\\]|\\[\s\S]?|"(?!""))*(?:"""|\Z)|' + r"'''(?:[^'\\]|\\[\s\S]?|'(?!''))*(?:'''|\Z)|"
 _WORDS = {
     "python": "and as assert async await break case class continue def del elif else except False finally for from global if "
     "import in is lambda match None nonlocal not or pass raise return self True try while with yield",
@@ -103,7 +103,7 @@ def _pattern(family: str) -> Pattern[str]:
         strings = (
             (_TRIPLE if family == "python" else "")
             + _STRINGS
-            + (r"|`(?:[^`\\]|\\[\s\S])*(?:`|\Z)" if family == "curly" else "")
+            + (r"|`(?:[^`\\]|\\[\s\S]?)*(?:`|\Z)" if family == "curly" else "")
         )
         words = "|".join(_WORDS[family].split())
         case = "(?i)" if family == "sql" else ""

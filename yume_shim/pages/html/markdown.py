@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from markdown_it.token import Token
 
-MAX_MARKDOWN = 60_000
+MAX_MARKDOWN = 40_000
 """Characters of a text that are parsed; a longer one is shown as it is."""
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _URL = re.compile(r"https?://[^\s<>\"'`\u0000-\u001f]{1,2000}")
