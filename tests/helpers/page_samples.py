@@ -52,12 +52,14 @@ KEY = "sk-ant-" + "api03-" + "Abcdefgh1234567890Abcdefgh"
 class Story:
     """Writes the lines of a transcript one after the other."""
 
-    def __init__(self, cwd: str = "/home/ume/garden", session: str = "5e55104e-0000-4000-8000-000000000001") -> None:
+    def __init__(
+        self, cwd: str = "/home/ume/garden", session: str = "5e55104e-0000-4000-8000-000000000001", first: int = 0
+    ) -> None:
         self.lines: list[Json] = []
         self.cwd, self.session = cwd, session
         self.at = START
         self._leaf: str | None = None
-        self._count = 0
+        self._count = first
 
     def line(self, kind: str, **fields: Any) -> Json:
         """A line that follows the one before."""

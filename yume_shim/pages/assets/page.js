@@ -195,7 +195,7 @@
   function turnBy(step) {
     const turns = [...main.querySelectorAll(":scope > .turn:not([hidden])")];
     if (!turns.length) return;
-    const line = 90;
+    const line = 130;
     let at = turns.findLastIndex((turn) => turn.getBoundingClientRect().top <= line);
     at = Math.min(Math.max(at + step, 0), turns.length - 1);
     turns[at].scrollIntoView();

@@ -248,14 +248,16 @@ def _string(found: object) -> str:
 
 
 def _reason(found: object) -> str:
-    """The words of an error object, however deep they are."""
-    for _ in range(5):
+    """The words of an error object, however deep they are, with its status."""
+    status = ""
+    for _ in range(6):
         if isinstance(found, str):
-            return found
+            return f"{status} {found}".strip()
         if not isinstance(found, dict):
-            return ""
+            break
+        if isinstance(found.get("status"), int):
+            status = str(found["status"])
         if isinstance(found.get("message"), str):
-            status = found.get("status")
-            return f"{status} {found['message']}" if isinstance(status, int) else str(found["message"])
+            return f"{status} {found['message']}".strip()
         found = found.get("error") or found.get("cause") or found.get("code")
-    return ""
+    return status

@@ -67,7 +67,7 @@ def _without_reminders(text: str) -> tuple[str, list[str]]:
         end = text.find(closing, start) if start >= 0 else -1
         if start < 0 or end < 0:
             said.append(text[at:])
-            return "".join(said).strip("\n"), reminders
+            return "".join(said).strip(), reminders
         said.append(text[at:start])
         reminders.append(text[start + len(opening) : end].strip())
         at = end + len(closing)
