@@ -119,7 +119,8 @@ def test_search_filters_and_keys(page: Browser, tmp_path: Path) -> None:
     page.wait("document.querySelector('.side .here .n')?.textContent === '2'")
     page.press("?")
     assert page.run("return document.getElementById('help').open") is True
-    page.run("document.getElementById('help').close()")
+    page.click("#help button")
+    page.wait("!document.getElementById('help').open")
     before = page.run("return getComputedStyle(document.body).backgroundColor")
     page.press("t")
     assert page.run("return getComputedStyle(document.body).backgroundColor") != before

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 WAIT = 60.0
 """Seconds for one command."""
+GOING = ("navigated", "context was destroyed", "Cannot find context")
+"""What a command answers while another page is being loaded."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     *(
@@ -75,7 +77,12 @@ class Browser:
         found: list[Any] = []
 
         def ready() -> bool:
-            found[:] = [self.run(f"return {script}", *given)]
+            try:
+                found[:] = [self.run(f"return {script}", *given)]
+            except AssertionError as error:
+                if not any(word in str(error) for word in GOING):
+                    raise
+                return False  # another page is being loaded
             return bool(found[0])
 
         wait_until(ready, script)

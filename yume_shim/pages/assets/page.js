@@ -206,7 +206,7 @@
     Escape: () => { if (query) { $("find").value = ""; query = ""; apply(); } },
   };
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog[open]")) return;
     const act = keys[event.key];
     if (act) { event.preventDefault(); act(); }
   });
