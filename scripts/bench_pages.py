@@ -22,7 +22,8 @@ from yume_shim.text import codec
 OPENED = "const all = performance.getEntriesByType('navigation')[0]; return [all.domInteractive, all.loadEventEnd]"
 FRAME = "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
 FILTER = f"""return (async () => {{ const began = performance.now();
-document.querySelector('[data-filter=tool]').click(); document.body.offsetHeight; {FRAME} return performance.now() - began; }})()"""
+document.querySelector('[data-filter=tool]').click(); document.body.offsetHeight;
+{FRAME} return performance.now() - began; }})()"""
 SEARCH = f"""return (async () => {{ const began = performance.now(); const find = document.getElementById('find');
 find.value = '1 failed'; find.dispatchEvent(new Event('input'));
 while (!document.getElementById('found').textContent) await new Promise((go) => setTimeout(go, 5));
@@ -40,7 +41,8 @@ def main() -> int:
     html = page(document)
     made = time.process_time() - began - read
     print(
-        f"{turns:,} turns, {len(data):,} lines: read in {read:.2f} s, rendered in {made:.2f} s, {len(html) / 1e6:.1f} MB"
+        f"{turns:,} turns, {len(data):,} lines: read in {read:.2f} s, rendered in {made:.2f} s, "
+        f"{len(html) / 1e6:.1f} MB"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "page.html")

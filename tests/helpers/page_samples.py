@@ -53,7 +53,7 @@ class Story:
     """Writes the lines of a transcript one after the other."""
 
     def __init__(
-        self, cwd: str = "/home/ume/garden", session: str = "5e55104e-0000-4000-8000-000000000001", first: int = 0
+        self, cwd: str = "/srv/ume/garden", session: str = "5e55104e-0000-4000-8000-000000000001", first: int = 0
     ) -> None:
         self.lines: list[Json] = []
         self.cwd, self.session = cwd, session
@@ -162,9 +162,9 @@ def long_session(turns: int = 1000) -> bytes:
         listing = "\n".join(
             f"{row:>6}\tdef water_{row}(bed: int, litres: float = {row}.5) -> None: ..." for row in range(1, 30)
         )
-        story.tool("Read", {"file_path": f"/home/ume/garden/plans/bed{number % 40}.py"}, listing, 0.05)
+        story.tool("Read", {"file_path": f"/srv/ume/garden/plans/bed{number % 40}.py"}, listing, 0.05)
         edit = {
-            "file_path": f"/home/ume/garden/plans/bed{number % 40}.py",
+            "file_path": f"/srv/ume/garden/plans/bed{number % 40}.py",
             "old_string": "litres = 4\nreturn litres",
             "new_string": f"litres = {number}\nreturn litres",
         }
@@ -206,7 +206,7 @@ def long_session(turns: int = 1000) -> bytes:
 
 def ugly_session() -> bytes:
     """Everything that goes wrong: errors, retries, huge and deep outputs, broken Markdown, odd Unicode, attacks."""
-    story = Story(cwd=f"/home/ume/{ATTACKS[0]}")
+    story = Story(cwd=f"/srv/ume/{ATTACKS[0]}")
     story.ask("Check the server. **Unclosed bold and [a link](http://example.test", wait=1)
     for attempt in (1, 2, 3):
         story.at += 1.1
@@ -267,16 +267,16 @@ def ugly_session() -> bytes:
         text("The camera:"),
         {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png()}},
     ]
-    story.tool("Read", {"file_path": "/home/ume/bed.png"}, picture)
+    story.tool("Read", {"file_path": "/srv/ume/bed.png"}, picture)
     lying = base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>").decode()
     story.tool(
         "Read",
-        {"file_path": "/home/ume/evil.png"},
+        {"file_path": "/srv/ume/evil.png"},
         [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": lying}}],
     )
     story.tool(
         "Read",
-        {"file_path": "/home/ume/x.png"},
+        {"file_path": "/srv/ume/x.png"},
         [
             {
                 "type": "image",
@@ -321,20 +321,20 @@ def ugly_session() -> bytes:
 
 def arabic_session() -> bytes:
     """A conversation from the right to the left, with code from the left to the right."""
-    story = Story(cwd="/home/ume/مشروع الحديقة")
+    story = Story(cwd="/srv/ume/مشروع الحديقة")
     story.ask(
         "اكتب برنامجًا بلغة Python يحسب كمية الماء لكل حوض، ثم شغّل الاختبارات في tests/test_beds.py من فضلك.", wait=1
     )
     story.answer(thought("أقرأ الملف plans/bed1.py أولًا ثم أعدّل الدالة water()."))
     story.tool(
         "Read",
-        {"file_path": "/home/ume/مشروع الحديقة/plans/bed1.py"},
+        {"file_path": "/srv/ume/مشروع الحديقة/plans/bed1.py"},
         "     1\tdef water(bed: int) -> float:\n     2\t    return 4.0  # لتر",
     )
     story.tool(
         "Edit",
         {
-            "file_path": "/home/ume/مشروع الحديقة/plans/bed1.py",
+            "file_path": "/srv/ume/مشروع الحديقة/plans/bed1.py",
             "old_string": "return 4.0  # لتر",
             "new_string": "return bed * 1.5  # لتر لكل حوض",
         },

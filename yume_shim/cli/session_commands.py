@@ -26,7 +26,7 @@ from yume_shim.types.errors import BadInvocation, StoreFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from yume_shim.pages.document import Document
@@ -58,6 +58,13 @@ def add_sessions(
         invoke_without_command=True,
         callback=commands.list_by_default,
     )
+    for name, callback, params, text in _commands(commands):
+        sessions.add_command(click.Command(name, callback=callback, params=list(params), help=text, short_help=text))
+    group.add_command(sessions)
+
+
+def _commands(commands: _Sessions) -> Iterator[tuple[str, Callable[..., None], list[click.Parameter], str]]:
+    """(name, function, parameters, help) of each command."""
     everywhere = click.Option(
         ["--all", "everywhere"], is_flag=True, help="Sessions of every folder, not only this one."
     )
@@ -66,7 +73,7 @@ def add_sessions(
     output = click.Option(["--output", "-o"], default="", help="File to write (default: standard output).")
     opened = click.Option(["--open", "opened"], is_flag=True, help="Show the HTML page in the browser.")
     limit = click.Option(["--limit"], type=int, default=DEFAULT_LIMIT, help="The most to list.")
-    for name, callback, params, text in (
+    yield from (
         (
             "list",
             commands.list_all,
@@ -113,9 +120,7 @@ def add_sessions(
             [session, click.Option(["--yes"], is_flag=True, help="Do not ask.")],
             "Delete a session and its other files.",
         ),
-    ):
-        sessions.add_command(click.Command(name, callback=callback, params=list(params), help=text, short_help=text))
-    group.add_command(sessions)
+    )
 
 
 class _Sessions:

@@ -30,7 +30,7 @@ def read(story: Story | bytes) -> Document:
 
 def said(items: tuple[Item, ...]) -> list[tuple[str, str]]:
     """(kind, what it says) of each item."""
-    found = []
+    found: list[tuple[str, str]] = []
     for item in items:
         match item:
             case Prompt():
@@ -66,7 +66,7 @@ def test_a_turn_has_its_calls_results_times_and_figures() -> None:
     ]
     assert (turn.calls, turn.errors, turn.failure, len(turn.requests)) == (1, 0, "", 3)
     assert turn.cost_usd == pytest.approx(0.012)
-    assert (document.folder, document.branch, document.models) == ("/home/ume/garden", "main", ("claude-sonnet-5-5",))
+    assert (document.folder, document.branch, document.models) == ("/srv/ume/garden", "main", ("claude-sonnet-5-5",))
     assert document.title == "Run it."
     assert document.ended is not None
     assert document.started is not None
@@ -267,7 +267,7 @@ def test_files_that_hold_nothing(data: bytes) -> None:
 def test_fields_of_wrong_types_are_survived() -> None:
     """Every field of every line of a session, one after the other, with values of other types."""
     lines = [loads(line) for line in arabic_session().splitlines()]
-    wrong = (None, 7, -1.5, "x", [], {}, [1], {"a": 1}, True)
+    wrong: tuple[object, ...] = (None, 7, -1.5, "x", [], {}, [1], {"a": 1}, True)
     for line in (lines[0], lines[2], lines[3]):
         for place in [*line, *(f"message.{name}" for name in line["message"])]:
             for value in wrong:

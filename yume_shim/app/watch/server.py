@@ -88,7 +88,7 @@ class WatchServer(ThreadingHTTPServer):
 class WatchHandler(BaseHTTPRequestHandler):
     """One request."""
 
-    server: WatchServer
+    server: WatchServer  # pyright: ignore[reportIncompatibleVariableOverride] # only this server makes them
     timeout = READ_SECONDS
     server_version, sys_version = "yume-shim", ""
 

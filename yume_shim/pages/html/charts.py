@@ -45,7 +45,7 @@ def strip(turn: Turn) -> str:
 
 def _spent(turn: Turn) -> dict[str, float]:
     """Milliseconds by kind."""
-    spent = dict.fromkeys(KINDS, 0.0)
+    spent: dict[str, float] = dict.fromkeys(KINDS, 0.0)
     for span in turn.spans:
         spent[span.kind] += max(span.end - span.start, 0) * 1000
     return spent

@@ -171,5 +171,5 @@ def _next_style(style: str, found: Match[str]) -> str:
             if part != 39:
                 kept[f"f{part % 10}"] = None
         elif part == 22:
-            kept.pop("a1", None), kept.pop("a2", None)
+            kept = {name: None for name in kept if name not in ("a1", "a2")}
     return " ".join(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.pages import figures
-from yume_shim.pages.document import Answer, Aside, Call, Mark, Prompt, Thinking
+from yume_shim.pages.document import Answer, Aside, Call, Mark, Prompt, Thinking, Words
 from yume_shim.pages.html.cards import card
 from yume_shim.pages.html.charts import strip
 from yume_shim.pages.html.escaping import attribute, code, prose
@@ -144,7 +144,7 @@ def contents(document: Document) -> str:
 def contents_entry(found: Turn) -> str:
     """A turn's line in the list."""
     text = (
-        next((part.text for part in found.prompt.parts if hasattr(part, "text")), "")
+        next((part.text for part in found.prompt.parts if isinstance(part, Words)), "")
         if found.prompt is not None
         else ""
     )
