@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Stop
     from yume_shim.types.ports import Cancel, Job, Launch, Spawn
 
+MAX_CALLS = 128
+"""Calls of one answer that run."""
+TOO_MANY = f"Not run: of one answer at most {MAX_CALLS} calls are run. Make this call again, in a later answer."
+
 
 class CallRunner:
     """Runs the calls of one loop and records which were denied.
@@ -56,10 +60,16 @@ class CallRunner:
         """Run them; finished ones are added to `done` as they are emitted, so that an interrupt finds them there.
         `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
         the caller then closes the calls that have no result."""
-        rest = list(calls)
+        rest, too_many = list(calls[:MAX_CALLS]), calls[MAX_CALLS:]
         if self._services.settings.host.details:
-            for call in rest[1:]:
+            for call in calls[1:]:
                 self._services.emit(ToolQueued(call))
+        if too_many:
+            self._run_calls(rest, done)
+            for call in too_many:
+                self._start(call)
+                self._add(failed_result(call, ToolFailed(TOO_MANY)), done)
+            return
         if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
             self._run_calls(rest[:-1], done)
             self._start(rest[-1])
