@@ -205,8 +205,10 @@ class Run:
         time.sleep(SETTLE_S)
         begun = time.perf_counter()
         run.send({"type": "control_request", "request_id": "stop", "request": {"subtype": "interrupt"}})
-        run.wait_for("result")
+        ended = run.wait_for("result")
         took = (time.perf_counter() - begun) * 1000
+        if ended.get("subtype") != "error_during_execution":
+            return took, f"the turn was not interrupted: {str(ended)[:300]}"
         if point.address or "apiKeyHelper" in point.settings:
             request = {"subtype": "set_model", "model": self.other}
             run.send({"type": "control_request", "request_id": "model", "request": request})
