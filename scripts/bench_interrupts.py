@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import socket
 import sys
@@ -30,8 +29,6 @@ from tests.helpers.session_cases import FORMATS  # noqa: E402
 from tests.helpers.strict_model import StrictModel  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.helpers.child import Child
     from tests.helpers.scripted_model import Answer
 
@@ -81,7 +78,7 @@ class Point(NamedTuple):
     prelude: int = 0
     """Prompts that run before."""
     address: str = ""
-    """Where the first model lives: `silent` (accepts, says nothing), `full` (does not accept), `tls`."""
+    """Where the first model lives: `full` (does not accept), `tls` (does not answer the handshake)."""
 
 
 def points(folder: Path) -> dict[str, Point]:
@@ -94,7 +91,7 @@ def points(folder: Path) -> dict[str, Point]:
     shows = (*ALLOWED, "--include-hook-events")
     bash = [call("Bash", command=SLEEP)]
     callback = {"hooks": {"PreToolUse": [{"matcher": None, "hookCallbackIds": ["h1"]}]}}
-    asks = {**INIT, "request": {**INIT["request"], **callback}}
+    asks = {**INIT, "request": {"subtype": "initialize", **callback}}
     schema = json.dumps({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
     for name, pause in (("tool", "pass"), ("start", "time.sleep(60)")):
         (folder / f"{name}.py").write_text(SILENT % pause)
@@ -104,7 +101,7 @@ def points(folder: Path) -> dict[str, Point]:
         config = json.dumps({"mcpServers": {"s": command}})
         return (*ALLOWED, "--mcp-config", config, "--strict-mcp-config")
 
-    made = {
+    return {
         "connect": Point([fine], "connected", address="full"),
         "connect-tls": Point([fine], "connected", address="tls"),
         "first-byte": Point([[hold()], fine], "request 1"),
@@ -142,7 +139,6 @@ def points(folder: Path) -> dict[str, Point]:
         ),
         "between": Point([[call("Bash", command="true")] for _ in range(60)], "request 3"),
     }
-    return made
 
 
 class Run:
@@ -162,9 +158,9 @@ class Run:
         (home / ".claude" / "settings.json").write_text(json.dumps(settings))
         self.full = socket.socket()
         self.fillers: list[socket.socket] = []
-        address = {"full": self._full, "tls": lambda: f"https://127.0.0.1:{self.full_tls()}"}.get(
-            point.address, lambda: self.model.url + path
-        )()
+        address = self.model.url + path
+        if point.address:
+            address = self._full() if point.address == "full" else f"https://127.0.0.1:{self._silent_tls()}"
         env = child.clean_environment(home, **{variable: address})
         if "apiKeyHelper" not in settings:
             env[key] = "sk-bench"
@@ -186,7 +182,7 @@ class Run:
             self.fillers.append(sock)
         return f"http://127.0.0.1:{self.full.getsockname()[1]}"
 
-    def full_tls(self) -> int:
+    def _silent_tls(self) -> int:
         """A port that accepts and never answers the handshake."""
         self.full.bind(("127.0.0.1", 0))
         self.full.listen(8)
@@ -257,11 +253,8 @@ def main() -> None:
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="interrupts-"))
     late = 0
-    chosen: Callable[[str], bool] = lambda name: (
-        not given.only or any(name.startswith(part) for part in given.only.split(","))
-    )  # noqa: E731
     for name, point in points(folder).items():
-        if not chosen(name):
+        if given.only and not name.startswith(tuple(given.only.split(","))):
             continue
         times: list[float] = []
         wrong: list[str] = []

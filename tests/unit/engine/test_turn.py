@@ -635,7 +635,12 @@ def test_an_orphan_is_reported_on_stderr_once() -> None:
 def test_of_one_answer_only_so_many_calls_run() -> None:
     """Each further one gets a result that says so."""
     ran: list[str] = []
-    tools = FunctionTools(Up=lambda given, _: ran.append(given["n"]) or "ok")
+
+    def up(given: dict[str, Any], _: object) -> str:
+        ran.append(given["n"])
+        return "ok"
+
+    tools = FunctionTools(Up=up)
     many = [calls(f"c{n}", "Up", index=n, n=n) for n in range(MAX_CALLS + 3)]
     bench = Bench(ScriptedProvider(answer(*many), answer(says("Done."))), tools)
     run(bench)
