@@ -26,7 +26,7 @@ from yume_shim.types.errors import BadInvocation, StoreFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from yume_shim.pages.document import Document
@@ -63,7 +63,7 @@ def add_sessions(
     group.add_command(sessions)
 
 
-def _commands(commands: _Sessions) -> Iterator[tuple[str, Callable[..., None], list[click.Parameter], str]]:
+def _commands(commands: _Sessions) -> Iterator[tuple[str, Callable[..., None], Sequence[click.Parameter], str]]:
     """(name, function, parameters, help) of each command."""
     everywhere = click.Option(
         ["--all", "everywhere"], is_flag=True, help="Sessions of every folder, not only this one."
