@@ -5,12 +5,23 @@ from __future__ import annotations
 import sys
 
 if sys.platform == "win32":
-    from yume_shim.system.windows.folders import Folder as Folder
-    from yume_shim.system.windows.folders import list_exact as list_exact
-    from yume_shim.system.windows.folders import open_exact as open_exact
-    from yume_shim.system.windows.folders import stat_exact as stat_exact
+    from yume_shim.system.windows.folders import (
+        Folder,
+        list_exact,
+        open_exact,
+        stat_exact,
+    )
 else:
-    from yume_shim.system.posix.folders import Folder as Folder
-    from yume_shim.system.posix.folders import list_exact as list_exact
-    from yume_shim.system.posix.folders import open_exact as open_exact
-    from yume_shim.system.posix.folders import stat_exact as stat_exact
+    from yume_shim.system.posix.folders import (
+        Folder,
+        list_exact,
+        open_exact,
+        stat_exact,
+    )
+
+__all__ = (
+    "Folder",
+    "list_exact",
+    "open_exact",
+    "stat_exact",
+)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 
 if sys.platform == "win32":
-    from yume_shim.system.windows.orphan_watcher import REGISTER_AND_RUN as REGISTER_AND_RUN
-    from yume_shim.system.windows.orphan_watcher import REGISTER_GROUP as REGISTER_GROUP
-    from yume_shim.system.windows.orphan_watcher import OrphanWatcher as OrphanWatcher
+    from yume_shim.system.windows.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP, OrphanWatcher
 else:
-    from yume_shim.system.posix.orphan_watcher import REGISTER_AND_RUN as REGISTER_AND_RUN
-    from yume_shim.system.posix.orphan_watcher import REGISTER_GROUP as REGISTER_GROUP
-    from yume_shim.system.posix.orphan_watcher import OrphanWatcher as OrphanWatcher
+    from yume_shim.system.posix.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP, OrphanWatcher
+
+__all__ = (
+    "REGISTER_AND_RUN",
+    "REGISTER_GROUP",
+    "OrphanWatcher",
+)

@@ -10,20 +10,35 @@ from __future__ import annotations
 import sys
 
 if sys.platform == "win32":
-    from yume_shim.system.windows.processes import await_exit as await_exit
-    from yume_shim.system.windows.processes import end_group as end_group
-    from yume_shim.system.windows.processes import end_marked as end_marked
-    from yume_shim.system.windows.processes import group_alive as group_alive
-    from yume_shim.system.windows.processes import hide_this_process as hide_this_process
-    from yume_shim.system.windows.processes import marked as marked
-    from yume_shim.system.windows.processes import signal_group as signal_group
-    from yume_shim.system.windows.processes import start as start
+    from yume_shim.system.windows.processes import (
+        await_exit,
+        end_group,
+        end_marked,
+        group_alive,
+        hide_this_process,
+        marked,
+        signal_group,
+        start,
+    )
 else:
-    from yume_shim.system.posix.processes import await_exit as await_exit
-    from yume_shim.system.posix.processes import end_group as end_group
-    from yume_shim.system.posix.processes import end_marked as end_marked
-    from yume_shim.system.posix.processes import group_alive as group_alive
-    from yume_shim.system.posix.processes import hide_this_process as hide_this_process
-    from yume_shim.system.posix.processes import marked as marked
-    from yume_shim.system.posix.processes import signal_group as signal_group
-    from yume_shim.system.posix.processes import start as start
+    from yume_shim.system.posix.processes import (
+        await_exit,
+        end_group,
+        end_marked,
+        group_alive,
+        hide_this_process,
+        marked,
+        signal_group,
+        start,
+    )
+
+__all__ = (
+    "await_exit",
+    "end_group",
+    "end_marked",
+    "group_alive",
+    "hide_this_process",
+    "marked",
+    "signal_group",
+    "start",
+)

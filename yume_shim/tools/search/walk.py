@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import time
 
-from yume_shim.system.folders import list_exact
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +42,8 @@ class Budget:
 
 def scan(folder: str) -> Iterator[os.DirEntry[str]]:
     """What is in the folder at a resolved path; nothing if it cannot be read, or if it was replaced by a link."""
+    from yume_shim.system.folders import list_exact
+
     entries = list_exact(folder)
     while True:
         try:
