@@ -26,7 +26,8 @@ def start(argv: list[str] | str, *, handles: Iterable[int] = (), **options: Any)
     """Start a process; its group has its number. `handles`: descriptors that it inherits. Raises OSError."""
     import subprocess
 
-    return subprocess.Popen(argv, start_new_session=True, pass_fds=tuple(handles), **options)
+    process: Popen[Any] = subprocess.Popen(argv, start_new_session=True, pass_fds=tuple(handles), **options)
+    return process
 
 
 def signal_group(group: int, name: str) -> None:
