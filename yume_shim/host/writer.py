@@ -75,6 +75,10 @@ class LineWriter:
                 self._room = check
         return check(seconds)
 
+    def waits(self) -> bool:
+        """Is a line being written? For longer than a moment that means that the host does not read."""
+        return self._lock.locked()
+
     def watch_reader(self) -> None:
         """From now on notice that the host no longer reads, also while nothing is written."""
         from yume_shim.system import watch_reader
