@@ -78,6 +78,8 @@ class Assembler:
             text = slot.joiner.feed(text)
         if not text:
             return []
+        if not isinstance(text, str):
+            raise TypeError("a piece of the answer is not text")
         (slot.signature if kind == "signature" else slot.pieces).append(text)
         if slot.shown:
             return [BlockDelta(slot.index, kind, text)]

@@ -256,7 +256,7 @@ def _whole(item: Any) -> int | None:
     """An integer, also if it came as text."""
     if isinstance(item, str) and item.isdecimal() and len(item) <= MAX_DIGITS:
         return int(item)
-    return item if isinstance(item, int) else None
+    return item if type(item) is int else None
 
 
 def _wait_in_text(text: str) -> int | None:
