@@ -42,6 +42,8 @@ class Target(NamedTuple):
     seeds: tuple[bytes, ...]
     words: tuple[bytes, ...] = ()
     close: Callable[[], None] = lambda: None
+    linear: bool = True
+    """False where a library takes more, on a file that is the user's own."""
 
 
 class TargetModule(Protocol):
@@ -130,7 +132,7 @@ def try_input(target: Target, data: bytes) -> Finding | None:
         target.check(data)
     except (Exception, Hang) as problem:
         return Finding(_place(problem), "".join(traceback.format_exception(problem))[-6_000:], data)
-    if time.thread_time() - began > SLOW_SECONDS and len(data) > 2_000:
+    if target.linear and time.thread_time() - began > SLOW_SECONDS and len(data) > 2_000:
         return _growth(target, data)
     return None
 

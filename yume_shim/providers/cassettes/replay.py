@@ -56,7 +56,7 @@ def read_cassette(directory: str) -> ModelSpec:
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:
         raise BadInvocation(f"cannot read {path!r}: {exc}") from None
     api, model = table.get("api"), table.get("model", "replay")
     if not isinstance(api, str) or not isinstance(model, str):
