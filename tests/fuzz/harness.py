@@ -12,7 +12,7 @@ import time
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.fuzz.mutation import make_input, pool_of
 
@@ -46,14 +46,6 @@ class Target(NamedTuple):
     """False where a library takes more, on a file that is the user's own."""
 
 
-class TargetModule(Protocol):
-    """A module `target_*.py`."""
-
-    NAMES: tuple[str, ...]
-
-    def open_target(self, name: str, folder: Path) -> Target: ...
-
-
 class Hang(BaseException):
     """An input took too long."""
 
@@ -84,16 +76,16 @@ def module_names() -> list[str]:
 def target_names() -> dict[str, str]:
     """Every target, and the module that has it."""
     found: dict[str, str] = {}
-    for stem in module_names():
-        module: TargetModule = importlib.import_module(f"tests.fuzz.{stem}")
+    for stem in module_names():  # each has NAMES and open_target
+        module: Any = importlib.import_module(f"tests.fuzz.{stem}")
         found |= dict.fromkeys(module.NAMES, stem)
     return found
 
 
 def open_target(name: str, folder: Path) -> Target:
     """The target, with its kept inputs among the seeds."""
-    module: TargetModule = importlib.import_module(f"tests.fuzz.{target_names()[name]}")
-    target = module.open_target(name, folder)
+    module: Any = importlib.import_module(f"tests.fuzz.{target_names()[name]}")
+    target: Target = module.open_target(name, folder)
     return target._replace(seeds=(*target.seeds, *kept_inputs(name)))
 
 

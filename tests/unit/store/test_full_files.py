@@ -14,7 +14,7 @@ from yume_shim.extensions.mcp import tokens
 from yume_shim.extensions.mcp.errors import McpError
 from yume_shim.providers.facts.fact_file import FactFile
 from yume_shim.store.error_records import add_error, errors_path, read_errors
-from yume_shim.types.folders import yume_folder
+from yume_shim.types.folders import SAVED_RULES, yume_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def test_saved_rules(full: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(OSError, match="File too large"):
         saved_rules.save_rules(full, str(tmp_path), "user", (f"Bash({'x' * LIMIT})",))
     assert saved_rules.read_saved_rules(full, str(tmp_path), lambda level, text: None) == ("Bash(one)",)
-    assert left_in(yume_folder(full)) == [saved_rules.SAVED_RULES]
+    assert left_in(yume_folder(full)) == [SAVED_RULES]
 
 
 def test_facts(full: dict[str, str]) -> None:
