@@ -68,7 +68,7 @@ def save_rules(env: Mapping[str, str], cwd: str, scope: str, rules: tuple[str, .
 def _lock(handle: int) -> None:
     from time import sleep
 
-    from yume_shim.types.file_lock import try_lock
+    from yume_shim.system import try_lock
 
     for _ in range(LOCK_TRIES):
         if try_lock(handle):

@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.tools.dispatch.session_state import Search
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.confinement import Confinement

@@ -16,9 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.files.read_ledger import ReadLedger
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.sandbox import Sandbox
     from yume_shim.tools.shell.shell_session import ShellSession
     from yume_shim.tools.shell.wall import Wall
@@ -178,7 +178,7 @@ class ToolState:
         """Ends our commands if this program is killed; made on first use."""
         with self._lock:
             if self._watcher is None:
-                from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+                from yume_shim.system.orphan_watcher import OrphanWatcher
 
                 self._watcher = OrphanWatcher(self.log)
             return self._watcher
@@ -227,12 +227,10 @@ class ToolState:
 
     def _hide_process(self) -> None:
         """Commands of the same user must not read our environment, where keys are."""
-        if not sys.platform.startswith("linux"):
-            return
-        from yume_shim.tools.shell.kernel import hide_process
+        from yume_shim.system.processes import hide_this_process
 
         try:
-            hide_process()
+            hide_this_process()
         except OSError as error:
             self.log("warning", f"commands can read the environment of this program: {error}")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 
-from yume_shim.tools.shell.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
+from yume_shim.system.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
 from yume_shim.tools.shell.processes import (
     CANCEL_GRACE_S,
     REAP_S,
@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.tools.dispatch.session_state import Log, Scratch
     from yume_shim.tools.shell.launches import Launch
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.processes import OutputSink
     from yume_shim.tools.shell.sandbox import Sandbox, SandboxLaunch
     from yume_shim.tools.shell.wall import Wall
