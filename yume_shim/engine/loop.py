@@ -8,7 +8,7 @@ from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, S
 from yume_shim.engine.requests import Requests
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
-from yume_shim.types.errors import Cancelled, Failure, HostStopped
+from yume_shim.types.errors import Cancelled, Failure, HostStopped, Tried
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import CLAUDE
@@ -99,6 +99,8 @@ class Loop:
         self._requests = Requests(services, conversation, self._spec, cancel)
         if self._structured is not None and only_structured:
             self._requests.forced_tool = self._structured.spec.name
+        self._failed_models: list[str] = []
+        """Models that another one has taken over from."""
         self._fed_back = 0
         self._used_up = False
         """The limit of turns was hit."""
@@ -166,12 +168,17 @@ class Loop:
             return LoopEnd("max_budget", used_up.limit)
         except GaveUp as gave_up:
             self._close_dead(gave_up)
-            failure = self._services.advise(gave_up.failure, self._spec)
+            failure = self._explained(gave_up.failure)
             return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
         except Exception as error:
             self._services.log("error", f"the turn failed unexpectedly: {type(error).__name__}: {error}")
             failure = Failure("internal", f"internal error: {type(error).__name__}: {error}")
-            return LoopEnd("execution_error", failure=failure)
+            return LoopEnd("execution_error", failure=self._explained(failure))
+
+    def _explained(self, failure: Failure) -> Failure:
+        """The failure with what was tried and what the user can do."""
+        tried = replace(failure.tried or Tried(), models=tuple(self._failed_models))
+        return self._services.advise(replace(failure, tried=tried), self._spec)
 
     def _run(self) -> LoopEnd:
         continuations = pauses = cuts = sent_back = 0
@@ -185,7 +192,7 @@ class Loop:
                 self._answer.continues_part()
                 if cuts > MAX_CUTS:
                     broken = "the connection kept breaking in the middle of the answer"
-                    raise GaveUp(Failure("stream_interrupted", broken))
+                    raise GaveUp(Failure("stream_interrupted", broken, case="again", tried=Tried(cuts)))
                 self._note(answer.nudge or _CUT)
             elif calls := [block for block in answer.blocks if isinstance(block, ToolCall)]:
                 end = self._after_calls(calls, answer.stop)
@@ -261,6 +268,7 @@ class Loop:
         if spec is None:
             return None
         before, self._spec = self._spec, self._services.refine(spec, self._cancel)
+        self._failed_models.append(before.endpoint.name + "/" + before.id)
         models.take_over(before, self._spec)
         self._client.start_over()
         reason = "model_not_found" if kind == "not_found" else kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.context.estimate import estimate_request, size_of
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
-from yume_shim.types.errors import BadInvocation, Cancelled, Failure
+from yume_shim.types.errors import BadInvocation, Cancelled, Failure, Tried
 from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
@@ -43,6 +43,8 @@ RETRIES_BEFORE_FALLBACK = 2
 """Three tries, then the fallback model, as in the Claude CLI."""
 QUOTING = ("message", "provider_code", "detail", "param", "nudge", "request_id")
 """Fields of a failure that quote the server."""
+UNSENT = ("missing", "header")
+"""Causes that keep a request from being sent."""
 MAX_NUDGES = 2
 """How often a model that wrote an unreadable call is asked again with a note about it."""
 
@@ -170,7 +172,7 @@ class ModelClient:
                 end = attempt.ended
                 detail = self._without_keys_in(end.detail) if end.detail else ""
                 return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage, detail=detail)
-            failure = attempt.failure or Failure("internal", "the provider's stream ended without an end")
+            failure = attempt.failure or Failure("internal", "the answer ended without its last event")
             if failure.kind == "cancelled" or self._cancel.is_set():
                 raise self._stopped(attempt)
             answered = self._salvage(request, attempt, failure)
@@ -191,7 +193,7 @@ class ModelClient:
             for event in stream:
                 self._on_event(event, attempt, request)
         except BadInvocation as error:  # a provider that cannot be set up at all
-            attempt.failure = Failure(error.kind, error.message)
+            attempt.failure = Failure(error.kind, error.message, provider=error.provider)
         finally:
             self.api_seconds += self._services.clock.monotonic() - begun
         if attempt.failure is not None:
@@ -295,7 +297,9 @@ class ModelClient:
 
             self._services.log("debug", retry_entry(failure, self._retries, backoff, wait))
         if wait is None:
-            raise GaveUp(failure, shown=attempt.visible(), blocks=self._keep_shown(attempt))
+            tried = Tried(0 if failure.case in UNSENT else self._retries + 1)
+            gave_up = replace(failure, tried=tried)
+            raise GaveUp(gave_up, shown=attempt.visible(), blocks=self._keep_shown(attempt))
         kept = None
         if attempt.visible():
             kept = self._cut(attempt)
