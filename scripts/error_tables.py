@@ -69,17 +69,24 @@ def filled(advice: str) -> str:
 
 def messages(entry: Entry) -> Iterator[str]:
     """The messages that the modules of an entry raise, `…` where something is filled in."""
-    seen: set[str] = set()
+    seen = {""}
     for module in entry.raised_in:
         path = os.path.join(_venv.ROOT, "yume_shim", *module.split("/")) + ".py"
         with open(path, encoding="utf-8") as file:
             tree = ast.parse(file.read())
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-                if node.func.id in RAISED.get(entry.group, ()) and (text := template(node.args[0])) not in seen:
-                    seen.add(text)
-                    if text.strip("… :;()'"):
-                        yield f"`{text[:MAX_SHOWN]}`"
+            text = raised_text(node, RAISED.get(entry.group, ()))
+            if text not in seen:
+                seen.add(text)
+                yield f"`{text[:MAX_SHOWN]}`"
+
+
+def raised_text(node: ast.AST, carriers: tuple[str, ...]) -> str:
+    """The message of a call that makes one of these exceptions; "" if it is none, or has no words of its own."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+        return ""
+    text = template(node.args[0]) if node.func.id in carriers else ""
+    return text if text.strip("… :;()'") else ""
 
 
 def template(node: ast.expr) -> str:

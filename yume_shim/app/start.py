@@ -59,8 +59,7 @@ def run(
     """Run one process; returns its exit code. `listeners` receive every event before it is printed."""
     settings = None
     try:
-        if errors:
-            raise BadInvocation(errors[0])
+        check_words(errors)
         early_log = Log("-", env.get("YUME_LOG", "warning"))
         cwd = working_folder()
         settings = build_settings(SettingSources(values, words, flat=flat, env=env, cwd=cwd, log=early_log))
@@ -84,6 +83,12 @@ def run(
     signals.settle()
     gone, compacted = startup.output.writer.gone, not program.compact_failed()
     return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
+
+
+def check_words(errors: tuple[str, ...]) -> None:
+    """Raise BadInvocation if a word of the command line is wrong."""
+    if errors:
+        raise BadInvocation(errors[0])
 
 
 class Startup:

@@ -40,7 +40,7 @@ def entry_of(failure: Failure) -> Entry:
 
 def _facts(failure: Failure, provider: str) -> str:
     """` (openai: rate_limit, status 429, insufficient_quota, request req_1)`."""
-    facts = [failure.kind]
+    facts: list[str] = [failure.kind]
     if failure.status is not None:
         facts.append(f"status {failure.status}")
     facts += [fact for fact in (failure.provider_code, failure.detail) if fact]

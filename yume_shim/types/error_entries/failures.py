@@ -6,7 +6,7 @@ from yume_shim.types.error_entries.entry import Entry
 
 PRIVATE_CA = (
     "If a company proxy or a private certificate authority signs the certificate of {address}, name the file with its "
-    "CA in SSL_CERT_FILE or NODE_EXTRA_CA_CERTS (also read: REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, SSL_CERT_DIR)"
+    "CA in SSL_CERT_FILE or NODE_EXTRA_CA_CERTS (also read: REQUESTS_CA_BUNDLE)"
 )
 LATER = "Send the prompt again later; --fallback-model names a model that takes over, --max-retries allows more tries"
 KEY = "Replace the key ({keys}) by a valid one for {provider}, or choose another provider with --provider"
