@@ -42,7 +42,20 @@ def sections() -> dict[str, str]:
     """Every table of the document by its name."""
     from yume_shim.types.error_entries.catalogue import ENTRIES
 
-    return {name: table([entry for entry in ENTRIES if entry.group == group]) for group, name in GROUPS.items()}
+    found = {name: table([entry for entry in ENTRIES if entry.group == group]) for group, name in GROUPS.items()}
+    return {"exit codes": exit_codes(), **found}
+
+
+def exit_codes() -> str:
+    """The codes of `--exit-codes detailed`."""
+    from yume_shim.app.script_ends import REFUSED
+    from yume_shim.types.exit_codes import CODES, MEANINGS
+
+    rows = {CODES[cause]: (cause or "success", MEANINGS[cause]) for cause in CODES}
+    rows[REFUSED] = ("start", "the program could not start: an option, a setting or a file")
+    lines = ["", "| exit code | cause | when |", "|---|---|---|"]
+    lines += [f"| {code} | {cause} | {when} |" for code, (cause, when) in sorted(rows.items())]
+    return "\n".join(lines) + "\n\n"
 
 
 def table(entries: list[Entry]) -> str:
@@ -63,7 +76,7 @@ def shown_id(entry: Entry) -> str:
 
 def filled(advice: str) -> str:
     """The advice with words in place of what is filled in."""
-    words = {"provider": "the provider", "address": "its address", "keys": "the place of the key", "model": "the model"}
+    words = {"provider": "PROVIDER", "address": "ADDRESS", "keys": "PLACES", "model": "MODEL"}
     return advice.format(**words) if "{" in advice and '"' not in advice else advice
 
 

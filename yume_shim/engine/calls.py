@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Stop
     from yume_shim.types.ports import Cancel, Launch, Spawn
 
+OVER_LIMIT = "Not run: the run has made as many tool calls as --max-tool-calls allows."
+"""The result of a further call."""
 JOIN_SECONDS = 5.0
 """How long a stopped side-by-side call may take to give up its thread."""
 
@@ -52,14 +54,22 @@ class CallRunner:
         self._outputs: dict[str, str] = {}
         """What stopped calls had put out."""
 
-    def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished], stop: Stop = "tool_calls") -> None:
-        """Run them; finished ones are added to `done` as they are emitted, so that an interrupt finds them there.
-        `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
-        the caller then closes the calls that have no result."""
-        rest = list(calls)
+    def run_all(
+        self, calls: Sequence[ToolCall], done: list[ToolFinished], stop: Stop = "tool_calls", most: int | None = None
+    ) -> None:
+        """Run them, at most so many; the others get an error as result. Finished ones are added to `done` as they are
+        emitted, so that an interrupt finds them there. `stop` says how the answer ended: the output limit may have cut
+        the last call. Raises Cancelled or HostStopped; the caller then closes the calls that have no result."""
+        rest, over = (list(calls), []) if most is None else (list(calls[:most]), list(calls[most:]))
         if self._services.settings.host.details:
             for call in rest[1:]:
                 self._services.emit(ToolQueued(call))
+        self._run_rest(rest, done, stop)
+        for call in over:
+            self._start(call)
+            self._add(failed_result(call, ToolFailed(OVER_LIMIT)), done)
+
+    def _run_rest(self, rest: list[ToolCall], done: list[ToolFinished], stop: Stop) -> None:
         if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
             self._run_calls(rest[:-1], done)
             self._start(rest[-1])

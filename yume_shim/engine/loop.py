@@ -17,7 +17,7 @@ from yume_shim.types.value import replace, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from yume_shim.engine.calls import CallRunner
     from yume_shim.engine.children import Children
@@ -54,6 +54,7 @@ class LoopEnd:
     limit: str = ""
     phase: Phase = "idle"
     failure: Failure | None = None
+    stopped_by: Literal["", "tool_calls"] = ""
 
 
 def _structured_output(schema: Mapping[str, Any]) -> StructuredOutput:
@@ -298,13 +299,17 @@ class Loop:
         except BudgetUsedUp:
             self._close_unrun(calls)
             raise
-        self._run_calls(calls, stop)
+        allowed = self._conversation.budget.take_calls(len(calls))
+        self._run_calls(calls, stop, allowed if allowed < len(calls) else None)
         if self._structured is not None:
             if self._structured.delivered:
                 self._answer.put(dumps(self._structured.value).decode("utf-8"))
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        if allowed < len(calls):
+            most = self._conversation.budget.max_calls
+            return LoopEnd("execution_error", f"Reached maximum number of tool calls ({most})", stopped_by="tool_calls")
         self.deferred = self._call_runner.deferred
         if self.deferred is not None:
             self.stop_reason = "tool_deferred"
@@ -318,10 +323,10 @@ class Loop:
             return LoopEnd("max_turns", str(self._max_turns))
         return None
 
-    def _run_calls(self, calls: list[ToolCall], stop: Stop) -> None:
+    def _run_calls(self, calls: list[ToolCall], stop: Stop, most: int | None) -> None:
         done: list[ToolFinished] = []
         try:
-            self._call_runner.run_all(calls, done, stop)
+            self._call_runner.run_all(calls, done, stop, most)
             self._call_runner.batch_ended(done)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}

@@ -45,6 +45,10 @@ QUOTING = ("message", "provider_code", "detail", "param", "nudge", "request_id")
 """Fields of a failure that quote the server."""
 UNSENT = ("missing", "header")
 """Causes that keep a request from being sent."""
+PATIENT_KINDS = ("rate_limit", "overloaded")
+"""What `--retry-forever` waits for the end of."""
+SIGN_OF_LIFE_S = 30.0
+"""Between lines about one long wait of `--retry-forever`."""
 MAX_NUDGES = 2
 """How often a model that wrote an unreadable call is asked again with a note about it."""
 
@@ -289,9 +293,13 @@ class ModelClient:
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
         if failure.nudge:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
-        from yume_shim.engine.retry import plan_retry
+        from yume_shim.engine.retry import plan_patient_retry, plan_retry
 
-        wait = plan_retry(failure, self._retries, backoff, self._services.clock.jitter())
+        forever = self._waits_for_ever(failure)
+        jitter = self._services.clock.jitter()
+        wait = plan_patient_retry(failure, self._retries, backoff, jitter) if forever else None
+        if wait is None:
+            wait = plan_retry(failure, self._retries, backoff, jitter)
         if self._services.settings.log.debugs:
             from yume_shim.engine.debug_log import retry_entry
 
@@ -309,10 +317,20 @@ class ModelClient:
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
         )
-        self._emit(Retrying(failure, self._retries, backoff.retries, round(wait * 1000)))
+        most = 0 if forever else backoff.retries
+        self._emit(Retrying(failure, self._retries, most, round(wait * 1000)))
+        while forever and wait > SIGN_OF_LIFE_S:
+            self._pause(SIGN_OF_LIFE_S)
+            wait -= SIGN_OF_LIFE_S
+            self._emit(Retrying(failure, self._retries, most, round(wait * 1000)))
         if wait:
             self._pause(wait)
         return kept
+
+    def _waits_for_ever(self, failure: Failure) -> bool:
+        """A rate limit or an overload in a run with `--retry-forever`, unless another model can take over."""
+        patient = self._services.settings.script.retry_forever and failure.kind in PATIENT_KINDS
+        return patient and (self._has_fallback is None or not self._has_fallback())
 
     def _pause(self, seconds: float) -> None:
         try:

@@ -9,6 +9,7 @@ from yume_shim.types.shapes import interrupt_marker
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Literal
 
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
@@ -59,6 +60,11 @@ class Turn:
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
+        stopped_by: Literal["", "deadline", "tool_calls"] = end.stopped_by
+        limit = end.limit
+        if outcome == "cancelled" and self._reason() == "deadline":
+            seconds = services.settings.script.deadline
+            outcome, stopped_by, limit = "execution_error", "deadline", f"Reached the deadline ({seconds:g} s)"
         shown = (outcome == "success" and end.phase == "idle") or outcome in SHOWN
         ended = TurnEnded(
             outcome=outcome,
@@ -74,13 +80,14 @@ class Turn:
             denials=tuple(loop.denials),
             stop_reason=loop.stop_reason,
             failure=end.failure,
-            limit=end.limit,
+            limit=limit,
             phase=end.phase,
             structured_output=loop.structured_output,
             user_uuids=user_uuids,
             info=self._info,
             deferred=loop.deferred,
             origin=origin,
+            stopped_by=stopped_by,
         )
         services.emit(ended)
         return ended

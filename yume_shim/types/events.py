@@ -82,7 +82,7 @@ if TYPE_CHECKING:
         "tool_deferred",
         "prompt_blocked",
     ]
-    InterruptReason = Literal["user", "signal", "shutdown", "priority"]
+    InterruptReason = Literal["user", "signal", "shutdown", "priority", "deadline"]
     Phase = Literal["idle", "streaming", "tools"]
 
 
@@ -373,6 +373,8 @@ class TurnEnded:
     """The call that a hook has left to the host."""
     origin: TaskOrigin | None = None
     """Set if the turn had no prompt of the host."""
+    stopped_by: Literal["", "deadline", "tool_calls"] = ""
+    """The limit of the whole run that ended it."""
 
     @property
     def failed_command(self) -> bool:
