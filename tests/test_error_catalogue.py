@@ -540,6 +540,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("outcome", "structured_output_retries"): "unit/engine/test_structured.py::test_it_gives_up_after_five_tries",
     ("outcome", "execution_error"): "unit/engine/test_turn.py::test_an_internal_error_still_ends_the_turn",
     ("outcome", "cancelled"): "unit/engine/test_turn.py::test_interrupt_before_the_first_byte",
+    ("warning", "abandoned"): "unit/engine/test_abandonment.py::test_a_tool",
     ("warning", "background_timeout"): (
         "unit/engine/test_tasks.py::test_tasks_that_take_too_long_after_the_end_of_input_are_stopped"
     ),

@@ -380,7 +380,7 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
         from yume_shim.app.script_ends import print_refusal
 
         print_refusal(message, values or {}, clock, ids)
-    elif form == "stream-json" and settings is not None and isinstance(error, NoConversation):
+    elif settings is not None and settings.host.output_format == "stream-json" and isinstance(error, NoConversation):
         refusal_output(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
     if detailed:
         from yume_shim.app.script_ends import refused_code

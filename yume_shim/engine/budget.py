@@ -50,6 +50,11 @@ class Budget:
             self._calls += allowed
         return allowed
 
+    @property
+    def calls_reached(self) -> str:
+        """What the end of a turn says when no further call may run."""
+        return f"Reached maximum number of tool calls ({self.max_calls})"
+
     def warn(self) -> None:
         """Say once that most of the budget is spent, and once for each model whose cost cannot be counted."""
         if self._limit is None:

@@ -16,8 +16,8 @@ from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Literal
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from yume_shim.engine.calls import CallRunner
     from yume_shim.engine.children import Children
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from yume_shim.types.calls import StopVerdict
     from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
-    from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
+    from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, StoppedBy, ToolFinished
     from yume_shim.types.models import Request, Stop
     from yume_shim.types.ports import Cancel
 
@@ -54,13 +54,7 @@ class LoopEnd:
     limit: str = ""
     phase: Phase = "idle"
     failure: Failure | None = None
-    stopped_by: Literal["", "tool_calls"] = ""
-
-
-def _structured_output(schema: Mapping[str, Any]) -> StructuredOutput:
-    from yume_shim.engine.structured import StructuredOutput
-
-    return StructuredOutput(schema)
+    stopped_by: StoppedBy = ""
 
 
 class Loop:
@@ -85,7 +79,11 @@ class Loop:
     ) -> None:
         """`reason` says why the cancel signal was set. `depth` is 0 for a prompt, 1 for its children, and so on."""
         schema = conversation.options.get().schema
-        self._structured = None if schema is None else _structured_output(schema)
+        self._structured: StructuredOutput | None = None
+        if schema is not None:
+            from yume_shim.engine.structured import StructuredOutput
+
+            self._structured = StructuredOutput(schema)
         only_structured = self._structured is not None and not services.toolbox.specs()
         if self._structured is not None:
             services = replace(services, toolbox=services.toolbox.with_source(self._structured))
@@ -94,26 +92,27 @@ class Loop:
         self._reason = reason
         self._interrupted, self._inject, self._max_turns, self._depth = interrupted, inject, max_turns, depth
         self._client = ModelClient(
-            services, cancel, conversation.used_ids, has_fallback=lambda: conversation.models.has_fallback(self._spec)
+            services,
+            cancel,
+            conversation.used_ids,
+            has_fallback=lambda: conversation.models.has_fallback(self._spec),
+            depth=depth,
         )
         self._runner: CallRunner | None = None
         self._requests = Requests(services, conversation, self._spec, cancel)
         if self._structured is not None and only_structured:
             self._requests.forced_tool = self._structured.spec.name
-        self._failed_models: list[str] = []
-        """Models that another one has taken over from."""
+        self._failed_models: list[str] = []  # another one has taken over from them
         self._fed_back = 0
         self._used_up = False
         """The limit of turns was hit."""
         self._answer = AnswerText()
-        self._open_note: Message | None = None
-        """Our last note to the model, while it is not answered."""
+        self._open_note: Message | None = None  # our last note to the model, while it is not answered
         self.requests = 0
         self.tool_calls = 0
         self.usage = Usage()
         self.stop_reason: str | None = None
-        self.deferred: ToolCall | None = None
-        """The call that a hook has left to the host."""
+        self.deferred: ToolCall | None = None  # the call that a hook has left to the host
 
     # ------------------------------------------------------------ what the caller reads afterwards
 
@@ -289,7 +288,9 @@ class Loop:
             starts = self._services.open_child is not None
             spawn, launch = (self._start_child, self._launch_child) if starts else (None, None)
             used = self._conversation.instructions_for
-            self._runner = CallRunner(self._services, self._cancel, spawn, launch, asker=asker, used=used)
+            self._runner = CallRunner(
+                self._services, self._cancel, spawn, launch, asker=asker, used=used, depth=self._depth
+            )
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:
@@ -308,8 +309,7 @@ class Loop:
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
         if allowed < len(calls):
-            most = self._conversation.budget.max_calls
-            return LoopEnd("execution_error", f"Reached maximum number of tool calls ({most})", stopped_by="tool_calls")
+            return LoopEnd("execution_error", self._conversation.budget.calls_reached, stopped_by="tool_calls")
         self.deferred = self._call_runner.deferred
         if self.deferred is not None:
             self.stop_reason = "tool_deferred"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.context.estimate import estimate_request, size_of
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
-from yume_shim.types.errors import BadInvocation, Cancelled, Failure, Tried
+from yume_shim.types.errors import Abandoned, BadInvocation, Cancelled, Failure, Tried
 from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
@@ -16,7 +16,6 @@ from yume_shim.types.events import (
     ResponseEnded,
     ResponseFailed,
     ResponseStarted,
-    Retrying,
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.token_estimate import by_characters
@@ -45,10 +44,6 @@ QUOTING = ("message", "provider_code", "detail", "param", "nudge", "request_id")
 """Fields of a failure that quote the server."""
 UNSENT = ("missing", "header")
 """Causes that keep a request from being sent."""
-PATIENT_KINDS = ("rate_limit", "overloaded")
-"""What `--retry-forever` waits for the end of."""
-SIGN_OF_LIFE_S = 30.0
-"""Between lines about one long wait of `--retry-forever`."""
 MAX_NUDGES = 2
 """How often a model that wrote an unreadable call is asked again with a note about it."""
 
@@ -94,6 +89,7 @@ class Attempt:
 
     __slots__ = (
         "blocks",
+        "emit",
         "ended",
         "failure",
         "joiner",
@@ -106,7 +102,9 @@ class Attempt:
         "usage_given",
     )
 
-    def __init__(self, joiner: ContinuationJoiner | None = None) -> None:
+    def __init__(self, emit: Emit, joiner: ContinuationJoiner | None = None) -> None:
+        self.emit = emit
+        """Where its events go: nowhere once it was abandoned."""
         self.joiner = joiner
         """Removes what a continuation repeats; None when that is decided, or this is no continuation."""
         self.started = False
@@ -122,6 +120,17 @@ class Attempt:
 
     def visible(self) -> bool:
         return bool(self.blocks or self.open_index is not None)
+
+    def abandon(self, nowhere: Emit) -> Attempt:
+        """What it has received until now. The thread that reads the stream still holds this one, and loses its
+        output."""
+        self.emit = nowhere
+        kept = Attempt(nowhere)
+        for name in Attempt.__slots__:
+            value = getattr(self, name)
+            setattr(kept, name, list(value) if isinstance(value, list) else value)
+        kept.ended, kept.failure = None, Failure("cancelled", "the stream was abandoned")
+        return kept
 
     def calls(self) -> bool:
         return any(isinstance(block, ToolCall) for block in self.blocks)
@@ -144,15 +153,17 @@ class ModelClient:
         has_fallback: Callable[[], bool] | None = None,
         emit: Emit | None = None,
         on_cut: OnCut | None = None,
+        depth: int = 0,
     ) -> None:
         """`has_fallback`: can another model take over? Then this one is not asked as often. `emit` and `on_cut` replace
-        those of the services and the settings."""
+        those of the services and the settings. `depth`: of the loop that asks."""
         self._services = services
         self._cancel = cancel
         self._used_ids = used_ids
         self._has_fallback = has_fallback
         self._emit = emit or services.emit
         self._on_cut = on_cut or services.settings.network.on_cut
+        self._depth = depth
         self._retries = 0
         self._lost = Usage()
         self.api_seconds = 0.0
@@ -188,23 +199,36 @@ class ModelClient:
     # ------------------------------------------------------------ one attempt
 
     def _attempt(self, request: Request, shown: str) -> Attempt:
-        attempt = Attempt(_joiner(shown) if shown else None)
-        begun = self._services.clock.monotonic()
+        attempt = Attempt(self._emit, _joiner(shown) if shown else None)
+        services = self._services
+        begun = services.clock.monotonic()
+        reading = self._cancel.job(
+            lambda: self._receive(request, attempt), "answer", self._depth, services.output_blocked
+        )
         try:
-            stream = self._services.provider_for(request.model).stream(request, self._cancel)
-            if self._services.watch is not None:
-                stream = self._watched(stream, self._services.watch, attempt)
-            for event in stream:
-                self._on_event(event, attempt, request)
+            reading.result()
         except BadInvocation as error:  # a provider that cannot be set up at all
             attempt.failure = Failure(error.kind, error.message, provider=error.provider)
+        except Abandoned:
+            from yume_shim.engine.abandonment import emit_nothing, report_abandoned
+
+            attempt = attempt.abandon(emit_nothing)
+            report_abandoned(services, f"The request to {request.model.endpoint.name}/{request.model.id}")
         finally:
-            self.api_seconds += self._services.clock.monotonic() - begun
+            self.api_seconds += services.clock.monotonic() - begun
         if attempt.failure is not None:
             attempt.failure = self._without_keys(attempt.failure)
         if attempt.ended is None and not attempt.usage_given and (attempt.started or attempt.usage != Usage()):
             attempt.usage = _at_least(attempt.usage, _estimated(request, attempt))
         return attempt
+
+    def _receive(self, request: Request, attempt: Attempt) -> None:
+        """Pass on the stream; runs on a thread of its own."""
+        stream = self._services.provider_for(request.model).stream(request, self._cancel)
+        if self._services.watch is not None:
+            stream = self._watched(stream, self._services.watch, attempt)
+        for event in stream:
+            self._on_event(event, attempt, request)
 
     def _watched(
         self, stream: Iterator[ModelEvent], make: Callable[[Cancel], StreamWatcher], attempt: Attempt
@@ -224,7 +248,7 @@ class ModelClient:
         return redact(text, self._services.secrets)
 
     def _on_event(self, event: ModelEvent, attempt: Attempt, request: Request) -> None:
-        emit = self._emit
+        emit = attempt.emit
         if type(event) is BlockDelta:  # first: by far the most frequent
             if attempt.joiner is not None and event.kind == "text":
                 event = replace(event, text=attempt.joiner.feed(event.text))
@@ -278,7 +302,7 @@ class ModelClient:
         rest, attempt.joiner = attempt.joiner.finish(), None
         if rest:
             attempt.pieces.append(rest)
-            self._emit(BlockDelta(index, "text", rest))
+            attempt.emit(BlockDelta(index, "text", rest))
         whole = "".join(attempt.pieces)
         return block if whole == block.text else Text(whole)
 
@@ -293,21 +317,19 @@ class ModelClient:
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
         if failure.nudge:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
-        from yume_shim.engine.retry import plan_patient_retry, plan_retry
+        from yume_shim.engine.patience import Patience
 
-        forever = self._waits_for_ever(failure)
-        jitter = self._services.clock.jitter()
-        wait = plan_patient_retry(failure, self._retries, backoff, jitter) if forever else None
-        if wait is None:
-            wait = plan_retry(failure, self._retries, backoff, jitter)
+        settings = self._services.settings
+        forever = settings.script.retry_forever and not (self._has_fallback is not None and self._has_fallback())
+        plan = Patience(failure, self._retries, backoff, self._services.clock.jitter(), forever=forever)
+        wait = plan.wait
         if self._services.settings.log.debugs:
             from yume_shim.engine.debug_log import retry_entry
 
             self._services.log("debug", retry_entry(failure, self._retries, backoff, wait))
         if wait is None:
-            tried = Tried(0 if failure.case in UNSENT else self._retries + 1)
-            gave_up = replace(failure, tried=tried)
-            raise GaveUp(gave_up, shown=attempt.visible(), blocks=self._keep_shown(attempt))
+            failure = replace(failure, tried=Tried(0 if failure.case in UNSENT else self._retries + 1))
+            raise GaveUp(failure, shown=attempt.visible(), blocks=self._keep_shown(attempt))
         kept = None
         if attempt.visible():
             kept = self._cut(attempt)
@@ -317,20 +339,8 @@ class ModelClient:
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
         )
-        most = 0 if forever else backoff.retries
-        self._emit(Retrying(failure, self._retries, most, round(wait * 1000)))
-        while forever and wait > SIGN_OF_LIFE_S:
-            self._pause(SIGN_OF_LIFE_S)
-            wait -= SIGN_OF_LIFE_S
-            self._emit(Retrying(failure, self._retries, most, round(wait * 1000)))
-        if wait:
-            self._pause(wait)
+        plan.spend(self._retries, self._emit, self._pause)
         return kept
-
-    def _waits_for_ever(self, failure: Failure) -> bool:
-        """A rate limit or an overload in a run with `--retry-forever`, unless another model can take over."""
-        patient = self._services.settings.script.retry_forever and failure.kind in PATIENT_KINDS
-        return patient and (self._has_fallback is None or not self._has_fallback())
 
     def _pause(self, seconds: float) -> None:
         try:

@@ -9,12 +9,11 @@ from yume_shim.types.shapes import interrupt_marker
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Literal
 
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.commands import UserInput
-    from yume_shim.types.events import InterruptReason, Phase, SessionInfo
+    from yume_shim.types.events import InterruptReason, Phase, SessionInfo, StoppedBy
     from yume_shim.types.ports import Cancel
     from yume_shim.types.tasks import TaskOrigin
 
@@ -60,7 +59,7 @@ class Turn:
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
-        stopped_by: Literal["", "deadline", "tool_calls"] = end.stopped_by
+        stopped_by: StoppedBy = end.stopped_by
         limit = end.limit
         if outcome == "cancelled" and self._reason() == "deadline":
             seconds = services.settings.script.deadline

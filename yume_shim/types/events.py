@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         "tool_deferred",
         "prompt_blocked",
     ]
+    StoppedBy = Literal["", "deadline", "tool_calls"]
     InterruptReason = Literal["user", "signal", "shutdown", "priority", "deadline"]
     Phase = Literal["idle", "streaming", "tools"]
 
@@ -373,7 +374,7 @@ class TurnEnded:
     """The call that a hook has left to the host."""
     origin: TaskOrigin | None = None
     """Set if the turn had no prompt of the host."""
-    stopped_by: Literal["", "deadline", "tool_calls"] = ""
+    stopped_by: StoppedBy = ""
     """The limit of the whole run that ended it."""
 
     @property

@@ -11,6 +11,11 @@ def _warning(code: str, means: str, advice: str) -> Entry:
 
 WARNINGS: tuple[Entry, ...] = (
     _warning(
+        "abandoned",
+        "Work that was told to stop goes on; the turn has ended without it.",
+        "Check what it still does, or start again if it holds something that is needed",
+    ),
+    _warning(
         "approval_not_kept",
         "The rule of an approval could not be kept; the call itself was allowed.",
         "Allow it with --allowedTools, or make the file that the message names writable",
