@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.disk.resolve import resolve
 from yume_shim.text import codec
 from yume_shim.types.folders import SAVED_RULES, yume_folder
@@ -76,7 +76,7 @@ def _lock(handle: int) -> None:
 
 
 def _read(path: str) -> dict[str, Any]:
-    whole = codec.loads(read_whole(path, MAX_BYTES))
+    whole = codec.loads(read_text(path, MAX_BYTES))
     if not isinstance(whole, dict):
         raise ValueError("it is not a JSON object")
     return whole
@@ -84,7 +84,9 @@ def _read(path: str) -> dict[str, Any]:
 
 def _write(path: str, data: bytes) -> None:
     fresh = f"{path}.new"
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
+    handle = os.open(
+        fresh, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600
+    )
     with open(handle, "wb") as file:
         file.write(data)
     from yume_shim.system import move_over

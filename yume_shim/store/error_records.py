@@ -35,7 +35,7 @@ def add_error(path: str, record: Json) -> None:
     if len(data) > MAX_RECORD_BYTES:
         return
     os.makedirs(os.path.dirname(path), FOLDER_MODE, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_APPEND, FILE_MODE)
     try:
         os.write(handle, data + b"\n")
     finally:
@@ -61,7 +61,7 @@ def _lines(path: str) -> list[bytes]:
 
 def _replace(path: str, data: bytes) -> None:
     fresh = f"{path}.{os.getpid()}.tmp"
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_TRUNC, FILE_MODE)
     try:
         os.write(handle, data)
     finally:
