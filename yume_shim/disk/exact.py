@@ -2,7 +2,8 @@
 
 A path is resolved (`resolve.py`), then judged, then perhaps a person is asked, and only then it is opened. If a folder
 on the way was replaced by a link meanwhile, opening fails: each name is opened inside the folder before it, without
-links. Windows has no such calls; there the path is resolved again after opening.
+links. Windows has no such calls; there the path is resolved again after opening, and the opened file must be the one
+that has this name.
 """
 
 from __future__ import annotations
@@ -25,11 +26,7 @@ def open_exact(real: str, flags: int, mode: int = 0o666) -> int:
     """Open the file at a resolved path. Raises OSError, also if a name in the path is a link."""
     flags |= NO_FOLLOW | BINARY | _CLOSE
     if WINDOWS:
-        handle = os.open(real, flags, mode)
-        if os.path.realpath(real) != real:
-            os.close(handle)
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        return handle
+        return _open_on_windows(real, flags, mode)
     folder, name = os.path.split(real)
     if not name:
         return os.open(real, flags, mode)
@@ -38,6 +35,28 @@ def open_exact(real: str, flags: int, mode: int = 0o666) -> int:
         return os.open(name, flags, mode, dir_fd=inside)
     finally:
         os.close(inside)
+
+
+def _open_on_windows(real: str, flags: int, mode: int) -> int:
+    check_unmoved(real)
+    handle = os.open(real, flags, mode)
+    try:
+        check_unmoved(real)
+        if not os.path.samestat(os.fstat(handle), os.lstat(real)):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def check_unmoved(real: str) -> None:
+    """Windows: raises OSError if a resolved path does not lead to itself any more."""
+    from yume_shim.disk.resolve import resolve
+
+    found = resolve(real)
+    if found.flaw or found.real != real:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
 def read_exact(real: str, limit: int) -> bytes:

@@ -100,6 +100,9 @@ def _unwrap(script: Script, depth: int, left: list[int]) -> Unwrapped:
     return Unwrapped(tuple(runs), opaque, tuple(commands), tuple(parts), unparsed, assigned, repeats)
 
 
+_PROGRAM_ENDING = re.compile(r"\.(?:exe|com|cmd|bat)\Z")
+
+
 def name_of(word: Word) -> str:
     """The command's name without its folder."""
     return re.split(r"[/\\]" if os.name == "nt" else "/", word.text)[-1].removesuffix(".exe")
@@ -116,6 +119,9 @@ def _spellings(words: tuple[Word, ...], raw: str) -> list[Run]:
     found = [Run((name, *plain[1:]), raw or " ".join(plain))]
     if name.lower() != name:  # some file systems ignore case
         found.append(Run((name.lower(), *plain[1:]), raw))
+    bare = _PROGRAM_ENDING.sub("", name.lower().rpartition("\\")[2])
+    if bare not in ("", name, name.lower()):  # `touch.EXE`, `C:\\bin\\touch.exe`: a program of Windows
+        found.append(Run((bare, *plain[1:]), raw))
     if name == "git":
         found.append(Run((name, *without_git_options(plain[1:])), raw))
     return found

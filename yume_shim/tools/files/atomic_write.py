@@ -13,7 +13,7 @@ import os
 import stat
 import time
 
-from yume_shim.disk.exact import BINARY, NO_FOLLOW, NO_WAIT, WINDOWS, open_folder, stat_exact
+from yume_shim.disk.exact import BINARY, NO_FOLLOW, NO_WAIT, WINDOWS, check_unmoved, open_folder, stat_exact
 from yume_shim.disk.resolve import resolve
 from yume_shim.tools.files.text_files import moved, os_failure, real_path
 from yume_shim.types.errors import ToolFailed
@@ -98,8 +98,7 @@ class _Folder:
         if WINDOWS:
             if make:
                 os.makedirs(path, exist_ok=True)
-            if os.path.realpath(path) != path:
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            check_unmoved(path)
         self._handle = -1 if WINDOWS else open_folder(path, make=make)
 
     def open(self, name: str, flags: int, mode: int = 0o666) -> int:

@@ -6,6 +6,7 @@ import os
 import time
 
 from yume_shim.disk.exact import WINDOWS, open_folder
+from yume_shim.disk.resolve import is_link, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class Budget:
 def scan(folder: str) -> Iterator[os.DirEntry[str]]:
     """What is in the folder at a resolved path; nothing if it cannot be read, or if it was replaced by a link."""
     if WINDOWS:
-        if os.path.realpath(folder) == folder:
+        found = resolve(folder)
+        if found.real == folder and not found.flaw:
             yield from _entries(folder)
         return
     try:
@@ -70,7 +72,7 @@ def _entries(folder: str | int) -> Iterator[os.DirEntry[str]]:
 def is_folder(entry: os.DirEntry[str]) -> bool:
     """A real folder, not a link to one."""
     try:
-        return entry.is_dir(follow_symlinks=False)
+        return entry.is_dir(follow_symlinks=False) and not (WINDOWS and is_link(entry))
     except OSError:
         return False
 

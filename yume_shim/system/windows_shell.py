@@ -1,0 +1,141 @@
+"""The shell of this Windows: collects the facts for `shell_choice.py`, and starts a command in the chosen shell."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.system.shell_choice import ShellFacts, choose_shell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yume_shim.system.shell_choice import ShellChoice
+
+WSL_ANSWER_S = 10.0
+"""How long the first command in a WSL distribution may take: its machine may have to start."""
+_PROGRAM_FOLDERS = ("ProgramFiles", "ProgramW6432", "ProgramFiles(x86)")
+_LXSS = r"Software\Microsoft\Windows\CurrentVersion\Lxss"
+SETTING = "bash_path"
+VARIABLES = ("CLAUDE_CODE_GIT_BASH_PATH", "YUME_BASH_PATH")
+
+
+def shell_of_this_windows(env: Mapping[str, str], bash_path: str, owned: tuple[str, ...]) -> ShellChoice:
+    """The choice for this system; `bash_path` is our setting, `owned` the folders of the session."""
+    configured = [(name, env[name]) for name in VARIABLES[:1] if env.get(name)]
+    configured += [(SETTING, bash_path)] if bash_path else []
+    return choose_shell(
+        ShellFacts(
+            is_file=os.path.isfile,
+            configured=tuple(configured),
+            path=tuple(variable(env, "PATH").split(";")),
+            programs=_program_folders(env),
+            system_root=system_root(),
+            owned=owned,
+            wsl_answers=_wsl_answers,
+        )
+    )
+
+
+def _program_folders(env: Mapping[str, str]) -> tuple[str, ...]:
+    folders = [variable(env, name) for name in _PROGRAM_FOLDERS]
+    local, user = variable(env, "LOCALAPPDATA"), variable(env, "USERPROFILE")
+    folders += [local + "\\Programs"] if local else []
+    folders += [user + "\\scoop\\apps\\git\\current\\.."] if user else []
+    return tuple(dict.fromkeys(folder for folder in folders if folder))
+
+
+def variable(env: Mapping[str, str], name: str) -> str:
+    """A variable by its name in any case, as Windows finds it."""
+    if name in env:
+        return env[name]
+    return next((text for other, text in env.items() if other.upper() == name.upper()), "")
+
+
+def system_root() -> str:
+    """The folder of Windows, as the system itself says: a variable could have been changed."""
+    import ctypes
+
+    if not hasattr(ctypes, "windll"):
+        return "C:\\Windows"
+    buffer = ctypes.create_unicode_buffer(300)
+    size = ctypes.windll.kernel32.GetSystemWindowsDirectoryW(buffer, len(buffer))
+    return buffer.value if size else "C:\\Windows"
+
+
+def _wsl_answers() -> bool:
+    """Whether a distribution is registered, and runs a command."""
+    import subprocess
+
+    if not _has_distribution():
+        return False
+    argv = [os.path.join(system_root(), "System32", "wsl.exe"), "-e", "/bin/sh", "-c", "echo yume"]
+    try:
+        ended = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=WSL_ANSWER_S,
+            check=False,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return ended.returncode == 0 and ended.stdout.strip() == b"yume"
+
+
+def _has_distribution() -> bool:
+    import sys
+
+    if sys.platform != "win32":
+        return False
+    import winreg
+
+    try:
+        with winreg.OpenKey(winreg.HKEY_CURRENT_USER, _LXSS) as key:
+            return bool(winreg.QueryValueEx(key, "DefaultDistribution")[0])
+    except OSError:
+        return False
+
+
+# ---------------------------------------------------------------- starting a command
+
+
+def script_text(command: str, cwd_file: str, kind: str) -> str:
+    """The script that runs a command and then notes its folder. The command is in one line with the rest, so that the
+    shell's messages count its lines from 1, under the name `bash`."""
+    note = "true"
+    if cwd_file:
+        where = quoted(path_in_shell(cwd_file, kind))
+        note = f"pwd 2>/dev/null >{where}" if kind == "wsl" else f"{{ pwd -W || pwd; }} 2>/dev/null >{where}"
+    return f"BASH_ARGV0=bash; trap -- {quoted(note)} EXIT; eval {quoted(command)}\n"
+
+
+def command_line(choice: ShellChoice, script: str, cwd: str) -> str:
+    """The command line that runs a script. Only file names are in it, each in double quotes, which no file name of
+    Windows contains: bash of Git expands patterns and `@files` of words without quotes, before it sees them."""
+    words = [choice.program]
+    if choice.kind == "wsl":
+        words += ["--cd", cwd, "-e", "bash"]
+    words += ["--noprofile", "--norc", path_in_shell(script, choice.kind)]
+    return " ".join(f'"{word}"' for word in words)
+
+
+def path_in_shell(path: str, kind: str) -> str:
+    """A path of a Windows drive as the shell reads it: `C:/x`, in WSL `/mnt/c/x`."""
+    if kind == "wsl" and path[1:2] == ":":
+        return f"/mnt/{path[0].lower()}" + path[2:].replace("\\", "/")
+    return path.replace("\\", "/")
+
+
+def folder_from_shell(noted: str, kind: str) -> str:
+    """The Windows path of the folder that the shell noted; "" if it has none."""
+    from yume_shim.disk.windows_paths import shell_path
+
+    path, wrong = shell_path(noted, kind)
+    return "" if wrong else path.replace("/", "\\")
+
+
+def quoted(text: str) -> str:
+    """One word of a POSIX shell."""
+    return "'" + text.replace("'", "'\\''") + "'"
