@@ -16,6 +16,7 @@ from yume_shim.providers.http.frames import FrameParser
 from yume_shim.providers.sdk.clients import OPENERS, PUBLIC_HEADERS, Client, class_names, lower, set_read_timeout
 from yume_shim.providers.sdk.clouds import not_signed_in
 from yume_shim.providers.wire.failures import (
+    failure_config,
     failure_cut,
     failure_from_exception,
     failure_header,
@@ -94,6 +95,10 @@ class SdkTransport:
         status = getattr(response, "status_code", None)
         if isinstance(status, int) and status >= 300:
             return status_failed(status, lower(response.headers), _content(response), name)
+        if isinstance(exc, ImportError):
+            from yume_shim.types.packages import missing_package
+
+            return ProviderFailed(failure_config(name, missing_package(exc) or str(exc)))
         names = class_names(exc)
         if names & _CONNECTION_ERRORS:
             return ProviderFailed(failure_cut(name, started=False))
