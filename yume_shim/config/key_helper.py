@@ -94,12 +94,14 @@ def ttl_seconds(env: Mapping[str, str]) -> float:
 def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: float, cancel: Cancel) -> bytes:
     import subprocess
 
+    from yume_shim.system.programs import NO_CURRENT_FOLDER
+
     try:
         process = subprocess.Popen(
             command,
             shell=True,  # as the Claude CLI does: the setting is a command line
             cwd=cwd or None,
-            env=dict(env),
+            env={**env, **NO_CURRENT_FOLDER},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
-"""How Windows reads a path: the plain spelling of a path, or why it cannot be judged. Pure; runs on every system.
+r"""How Windows reads a path: the plain spelling of a path, or why it cannot be judged. Pure; runs on every system.
 
-Windows opens one file under many spellings: `\\\\?\\C:\\x`, `\\\\localhost\\c$\\x`, `x::$DATA`, `x. `, `X`. A rule compares
-text. So a spelling is either translated into the plain one (`C:\\x`), or refused with the reason. Short (8.3) names and
+Windows opens one file under many spellings: `\\?\C:\x`, `\\localhost\c$\x`, `x::$DATA`, `x. `, `X`. A rule compares
+text. So a spelling is either translated into the plain one (`C:\x`), or refused with the reason. Short (8.3) names and
 links are known to the disk only: `resolve.py` replaces them by the real names.
 """
 
@@ -33,10 +33,10 @@ SHORT = "it is a short (8.3) name"
 VERBATIM = "it has the prefix \\\\?\\, and `.`, `..` or `/` after it are names there"
 
 
-def spelled(path: str, shares: tuple[str, ...] = (), computer: str = "") -> tuple[str, str]:
+def spelled(path: str, shares: tuple[str, ...] | None = (), computer: str = "") -> tuple[str, str]:
     """(the path in the plain spelling, with `\\`; why it cannot be judged or ""). Only network paths on one of `shares`
-    (`\\\\server\\share`) are accepted: opening another sends the user's name and a hash of the password to its server.
-    `computer`: the name of this computer."""
+    (`\\\\server\\share`) are accepted: opening another sends the user's name and a hash of the password to its
+    server. None: all are. `computer`: the name of this computer."""
     if _FORBIDDEN.search(path.removeprefix("\\\\?\\").removeprefix("//?/").removeprefix("\\??\\")):
         return path, "it contains a NUL byte" if "\0" in path else CHARACTER
     plain = path.replace("/", "\\")
@@ -51,7 +51,7 @@ def spelled(path: str, shares: tuple[str, ...] = (), computer: str = "") -> tupl
             return path, VERBATIM
     if plain.startswith("\\\\"):
         plain = _local_share(plain, computer)
-    if plain.startswith("\\\\") and share_of(plain).casefold() not in [share.casefold() for share in shares]:
+    if plain.startswith("\\\\") and not _is_on(plain, shares):
         return path, NETWORK
     drive = _DRIVE.match(plain)
     rest = plain[2:] if drive is not None else plain
@@ -59,6 +59,10 @@ def spelled(path: str, shares: tuple[str, ...] = (), computer: str = "") -> tupl
         return path, DRIVE_RELATIVE
     wrong = STREAM if ":" in rest else next((flaw for flaw in map(_flaw_of_name, rest.split("\\")) if flaw), "")
     return (path, wrong) if wrong else (plain, "")
+
+
+def _is_on(path: str, shares: tuple[str, ...] | None) -> bool:
+    return shares is None or share_of(path).casefold() in [share.casefold() for share in shares]
 
 
 def _has_dots(path: str) -> bool:

@@ -49,21 +49,25 @@ def native(env: Mapping[str, str]) -> Flavour:
         return WINDOWS
     if sys.platform == "darwin":
         return MACOS
+    if not env.get("WSL_DISTRO_NAME") and "microsoft" not in os.uname().release.lower():
+        return POSIX
     from yume_shim.disk.wsl import this_wsl
 
     wsl = this_wsl(env)
     if wsl is None:
         return POSIX
-    return WSL if wsl.mount_root == WSL.mount_root else Flavour("wsl", fold=True, mounts=True, mount_root=wsl.mount_root)
+    return (
+        WSL if wsl.mount_root == WSL.mount_root else Flavour("wsl", fold=True, mounts=True, mount_root=wsl.mount_root)
+    )
 
 
 def flaw(path: str, flavour: Flavour, shares: tuple[str, ...] = ()) -> str:
     """Why this path cannot be judged; "" if it is an ordinary one. `shares`: the network shares of the session."""
     if "\0" in path:
         return "it contains a NUL byte"
-    if path.startswith("~") and path != "~" and path[1:2] not in ("/", "\\"):
-        if not flavour.windows or path[1].isalnum():
-            return "it names another user's home"
+    other = path.startswith("~") and path != "~" and path[1:2] not in ("/", "\\")
+    if other and (not flavour.windows or path[1].isalnum()):  # on Windows `~$x.docx` is a name
+        return "it names another user's home"
     if flavour.mounts and path.startswith("\\\\"):
         return "it is a network or device path"
     if not flavour.windows:
@@ -80,9 +84,9 @@ def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
     """The path made absolute, not tidied: `~` becomes the home folder, a relative path starts at `cwd`."""
     sep = "\\" if flavour.windows else "/"
     if flavour.windows:
-        from yume_shim.disk.windows_paths import share_of, spelled
+        from yume_shim.disk.windows_paths import spelled
 
-        path = spelled(path, (share_of(path.replace("/", "\\")),))[0].replace("/", "\\")
+        path = spelled(path, None)[0].replace("/", "\\")
     elif flavour.mounts and len(path) > 1 and path[1] == ":" and path[0].isalpha() and path[2:3] in ("", "/", "\\"):
         path = f"{flavour.mount_root}/{path[0].lower()}{path[2:]}".replace("\\", "/")
     if path == "~" or path.startswith("~" + sep):
@@ -91,6 +95,8 @@ def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
         if path[1:3] == ":\\" or path.startswith("\\\\"):
             return path
         if path.startswith("\\"):
+            from yume_shim.disk.windows_paths import share_of
+
             return (share_of(cwd) or cwd[:2]) + path
         return f"{cwd}\\{path}"
     return path if path.startswith("/") else f"{cwd}/{path}"

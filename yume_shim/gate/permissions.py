@@ -69,9 +69,7 @@ class Permissions:
         self._shell_cwd = shell_cwd
         self._confiner = confiner
         folders = settings.permissions.add_dirs
-        self._space = Workspace(
-            cwd, home, flavour or native(settings.env), folders, shell=shell, resolver=resolver
-        )
+        self._space = Workspace(cwd, home, flavour or native(settings.env), folders, shell=shell, resolver=resolver)
         self._space.confined = settings.permissions.confined
         self._space.rules_only = settings.permissions.files_damaged
         self._sandbox = settings.tools.claude_sandbox

@@ -186,8 +186,8 @@ class RuleBook:
             return Entry(rule, remembered)
         space = self._workspace
         # A deny must hold in every folder of the session; an allow counts for the working folder only.
-        bases = (space.cwd, tidy(space.resolve(space.cwd).real, space.flavour)) if behaviour == "allow" else space.folders
-        homes = dict.fromkeys((space.home, tidy(space.resolve(space.home).real, space.flavour))) if space.home else {"": None}
+        bases = (space.cwd, self._real(space.cwd)) if behaviour == "allow" else space.folders
+        homes = dict.fromkeys((space.home, self._real(space.home))) if space.home else {"": None}
         patterns: dict[str, PathPattern] = {}
         for base in dict.fromkeys(bases):
             for home in homes:
@@ -199,10 +199,13 @@ class RuleBook:
                 patterns[other.regex.pattern] = other
         return Entry(rule, remembered, tuple(patterns.values()))
 
+    def _real(self, path: str) -> str:
+        return tidy(self._workspace.resolve(path).real, self._workspace.flavour)
+
     def _through_links(self, pattern: PathPattern) -> PathPattern | None:
         """The pattern with its literal part resolved, if that part leads through a link."""
         flavour = self._workspace.flavour
-        real = tidy(self._workspace.resolve(pattern.literal).real, flavour)
+        real = self._real(pattern.literal)
         before = re.escape(slashed(pattern.literal, flavour).rstrip("/"))
         if real == pattern.literal or not pattern.regex.pattern.startswith(before):
             return None

@@ -23,15 +23,12 @@ GUESSED_ENDINGS = (".exe", ".lnk")
 def readings(word: str) -> list[str]:
     """Other texts that name the file which this word may open: without a stream, without dots and blanks at the end of
     names, with the endings that Git Bash adds, and with the slash removed that it removes."""
-    found: list[str] = []
     drive = word[:2] if re.match(r"[A-Za-z]:[\\/]", word) else ""
     head = drive + word[len(drive) :].partition(":")[0]
     stripped = "/".join(
         name if name in (".", "..") else name.rstrip(". ") for name in head.replace("\\", "/").split("/")
     )
-    for text in (head, stripped):
-        if text and text != word:
-            found.append(text)
+    found = [text for text in (head, stripped) if text and text != word]
     if re.match(r"[\\/]{2}[^\\/?.]", word):
         found.append(word[1:])
     if stripped and not stripped.endswith("/"):

@@ -93,8 +93,8 @@ def _unusable(path: str, facts: ShellFacts) -> str:
 
 
 def _git_bash(facts: ShellFacts) -> str:
-    """bash.exe of Git for Windows. Often only `Git\\cmd` is on PATH, where there is no bash. `bin\\bash.exe` comes first:
-    unlike `usr\\bin\\bash.exe` it gives commands the PATH of Git's tools."""
+    """bash.exe of Git for Windows. Often only `Git\\cmd` is on PATH, where there is no bash. `bin\\bash.exe` comes
+    first: unlike `usr\\bin\\bash.exe` it gives commands the PATH of Git's tools."""
     roots: list[str] = []
     for folder in _searched(facts):
         if facts.is_file(ntpath.join(folder, "git.exe")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from yume_shim.system.shell_choice import ShellFacts, choose_shell
 
@@ -11,18 +12,33 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from yume_shim.system.shell_choice import ShellChoice
+    from yume_shim.types.settings import Settings
 
 WSL_ANSWER_S = 10.0
 """How long the first command in a WSL distribution may take: its machine may have to start."""
 _PROGRAM_FOLDERS = ("ProgramFiles", "ProgramW6432", "ProgramFiles(x86)")
 _LXSS = r"Software\Microsoft\Windows\CurrentVersion\Lxss"
 SETTING = "bash_path"
-VARIABLES = ("CLAUDE_CODE_GIT_BASH_PATH", "YUME_BASH_PATH")
+VARIABLES = ("CLAUDE_CODE_GIT_BASH_PATH",)
+
+
+_chosen: dict[object, ShellChoice] = {}
+"""By what the choice depends on: a probe of WSL takes seconds."""
+
+
+def shell_of_settings(settings: Settings) -> ShellChoice:
+    """The choice for a session; made once per process."""
+    owned = (settings.cwd or os.getcwd(), *settings.permissions.add_dirs)
+    bash_path, env = settings.tools.bash_path, settings.env or os.environ
+    key = (owned, bash_path, *(variable(env, name) for name in ("PATH", *VARIABLES)))
+    if key not in _chosen:
+        _chosen[key] = shell_of_this_windows(env, bash_path, owned)
+    return _chosen[key]
 
 
 def shell_of_this_windows(env: Mapping[str, str], bash_path: str, owned: tuple[str, ...]) -> ShellChoice:
     """The choice for this system; `bash_path` is our setting, `owned` the folders of the session."""
-    configured = [(name, env[name]) for name in VARIABLES[:1] if env.get(name)]
+    configured = [(name, env[name]) for name in VARIABLES if env.get(name)]
     configured += [(SETTING, bash_path)] if bash_path else []
     return choose_shell(
         ShellFacts(
@@ -39,9 +55,8 @@ def shell_of_this_windows(env: Mapping[str, str], bash_path: str, owned: tuple[s
 
 def _program_folders(env: Mapping[str, str]) -> tuple[str, ...]:
     folders = [variable(env, name) for name in _PROGRAM_FOLDERS]
-    local, user = variable(env, "LOCALAPPDATA"), variable(env, "USERPROFILE")
+    local = variable(env, "LOCALAPPDATA")
     folders += [local + "\\Programs"] if local else []
-    folders += [user + "\\scoop\\apps\\git\\current\\.."] if user else []
     return tuple(dict.fromkeys(folder for folder in folders if folder))
 
 
@@ -85,17 +100,15 @@ def _wsl_answers() -> bool:
 
 
 def _has_distribution() -> bool:
-    import sys
+    if sys.platform == "win32":
+        import winreg
 
-    if sys.platform != "win32":
-        return False
-    import winreg
-
-    try:
-        with winreg.OpenKey(winreg.HKEY_CURRENT_USER, _LXSS) as key:
-            return bool(winreg.QueryValueEx(key, "DefaultDistribution")[0])
-    except OSError:
-        return False
+        try:
+            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, _LXSS) as key:
+                return bool(winreg.QueryValueEx(key, "DefaultDistribution")[0])
+        except OSError:
+            pass  # WSL was never used
+    return False
 
 
 # ---------------------------------------------------------------- starting a command
@@ -118,7 +131,7 @@ def command_line(choice: ShellChoice, script: str, cwd: str) -> str:
     if choice.kind == "wsl":
         words += ["--cd", cwd, "-e", "bash"]
     words += ["--noprofile", "--norc", path_in_shell(script, choice.kind)]
-    return " ".join(f'"{word}"' for word in words)
+    return " ".join(f'"{word}\\"' if word.endswith("\\") else f'"{word}"' for word in words)
 
 
 def path_in_shell(path: str, kind: str) -> str:

@@ -24,7 +24,14 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
     import subprocess
     import threading
 
-    env = {**services.env, "CLAUDE_CODE_MCP_SERVER_NAME": config.name, "CLAUDE_CODE_MCP_SERVER_URL": config.url}
+    from yume_shim.system.programs import NO_CURRENT_FOLDER
+
+    env = {
+        **services.env,
+        **NO_CURRENT_FOLDER,
+        "CLAUDE_CODE_MCP_SERVER_NAME": config.name,
+        "CLAUDE_CODE_MCP_SERVER_URL": config.url,
+    }
     try:
         process = subprocess.Popen(
             config.headers_helper,
