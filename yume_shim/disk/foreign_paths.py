@@ -34,7 +34,7 @@ def local_path(
     if system == "wsl":
         return _from_windows(path, distro, mount_root)
     if system == "windows":
-        return _plain_on_windows(_from_linux(path), shares, computer, pattern)
+        return _plain_on_windows(from_linux(path), shares, computer, pattern)
     return path
 
 
@@ -56,7 +56,8 @@ def _from_windows(path: str, distro: str, mount_root: str) -> str:
     return path[share.end() :].replace("\\", "/") or "/"
 
 
-def _from_linux(path: str) -> str:
+def from_linux(path: str) -> str:
+    """`C:\\x` of `/c/x`, `/mnt/c/x` and `/cygdrive/c/x`."""
     found = _MOUNTED.match(path)
     if found is None:
         return path

@@ -23,7 +23,18 @@ def rule_content(content: str, flavour: Flavour) -> tuple[str, str]:
         if found is None:
             return content, ""
         return f"/{flavour.mount_root}/{found.group(1).lower()}" + content[2:].replace("\\", "/"), ""
-    return _plain(content), _problem(content)
+    return _without_detours(_plain(content)), _problem(content)
+
+
+def _without_detours(content: str) -> str:
+    """`a/b` of `a/x/../b`."""
+    kept: list[str] = []
+    for name in content.split("/"):
+        if name == ".." and kept and kept[-1] not in ("", ".", "..", "~", "**"):
+            kept.pop()
+        else:
+            kept.append(name)
+    return "/".join(kept)
 
 
 def _plain(content: str) -> str:

@@ -90,6 +90,10 @@ class Workspace:
 
     def place(self, path: str, base: str = "") -> Place:
         """Where a path leads; a relative path starts at `base` (default: the working folder)."""
+        if self.flavour.windows:
+            from yume_shim.disk.foreign_paths import from_linux
+
+            path = from_linux(path)
         wrong = flaw(path, self.flavour, self._shares) if self.flavour.windows else flaw(path, self.flavour)
         if "NUL" in wrong or (wrong and self.flavour.windows):
             return Place(path, path, wrong)

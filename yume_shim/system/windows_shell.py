@@ -115,22 +115,26 @@ def _has_distribution() -> bool:
 
 
 def script_text(command: str, cwd_file: str, kind: str) -> str:
-    """The script that runs a command and then notes its folder. The command is in one line with the rest, so that the
-    shell's messages count its lines from 1, under the name `bash`."""
+    """A script that holds the command in a variable, and at the end of the shell notes its folder. In WSL it also runs
+    the command."""
     note = "true"
     if cwd_file:
         where = quoted(path_in_shell(cwd_file, kind))
         note = f"pwd 2>/dev/null >{where}" if kind == "wsl" else f"{{ pwd -W || pwd; }} 2>/dev/null >{where}"
-    return f"BASH_ARGV0=bash; trap -- {quoted(note)} EXIT; eval {quoted(command)}\n"
+    held = f"yume_command={quoted('unset yume_command; ' + command)}; trap -- {quoted(note)} EXIT\n"
+    return held + 'eval "$yume_command"\n' if kind == "wsl" else held
 
 
 def command_line(choice: ShellChoice, script: str, cwd: str) -> str:
-    """The command line that runs a script. Only file names are in it, each in double quotes, which no file name of
-    Windows contains: bash of Git expands patterns and `@files` of words without quotes, before it sees them."""
+    """The command line that runs a script. Nothing of the command is in it: bash of Git expands patterns and `@files`
+    of a command line of Windows before it sees them, and each program finds quotes in its own way. The program of `-c`
+    makes the messages of the shell begin with `bash: line 1`."""
+    path = path_in_shell(script, choice.kind)
     words = [choice.program]
     if choice.kind == "wsl":
-        words += ["--cd", cwd, "-e", "bash"]
-    words += ["--noprofile", "--norc", path_in_shell(script, choice.kind)]
+        words += ["--cd", cwd, "-e", "bash", "--noprofile", "--norc", path]
+    else:
+        words += ["--noprofile", "--norc", "-c", f'. {quoted(path)}; eval \\"$yume_command\\"', "bash"]
     return " ".join(f'"{word}\\"' if word.endswith("\\") else f'"{word}"' for word in words)
 
 
