@@ -32,13 +32,13 @@ MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
 class Desk:
     """A session's tools and gate in a real folder, with a hidden file that has a short name."""
 
-    def __init__(self, folder: Path, mode: str) -> None:
+    def __init__(self, folder: Path, mode: str, *, hides: bool = True) -> None:
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
         (self.work / LONG).write_text(SECRET)
         (self.work / "other.txt").write_text("plain")
         (self.work / "sub").mkdir(exist_ok=True)
-        rules = Rules((), (), (f"Read(./{LONG})", f"Edit(./{LONG})"))
+        rules = Rules((), (), (f"Read(./{LONG})", f"Edit(./{LONG})") if hides else ())
         env = {
             "PATH": os.environ["PATH"],
             "USERPROFILE": str(folder),
@@ -175,7 +175,7 @@ def test_planted_programs_are_not_started(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(work)
     for name in ("cmd", "taskkill", "rg", "git", "bash", "node"):
         assert not find_program(name, os.environ["PATH"], owned=(str(work),)).lower().startswith(str(work).lower())
-    desk = Desk(tmp_path, "default")
+    desk = Desk(tmp_path, "default", hides=False)
     assert "other.txt" in desk.use("Grep", pattern="plain")
 
 

@@ -14,6 +14,7 @@ from tests.helpers.gates import SPECS, bash, decide
 from tests.helpers.settings import settings_with
 from tests.helpers.windows_disk import WindowsDisk
 from yume_shim.disk.foreign_paths import ForeignPath, local_path
+from yume_shim.disk.windows_paths import resolved_by_text as by_text
 from yume_shim.gate.paths import WINDOWS
 from yume_shim.gate.permissions import Permissions
 from yume_shim.types.blocks import ToolCall
@@ -196,12 +197,14 @@ def test_ordinary_paths_are_read_and_written() -> None:
 @pytest.mark.parametrize("other", ["C:\\stra\u00dfe\\x", "C:\\wor\u212a\\x", "C:\\\u0131n\\x", "C:\\\u017fub\\x"])
 def test_letters_that_only_unicode_takes_for_the_same(other: str) -> None:
     for folder in ("C:\\strasse", "C:\\work", "C:\\in", "C:\\sub"):
-        guard = Permissions(settings_with(), folder, "", False, lambda *_: None, flavour=WINDOWS)
+        guard = Permissions(settings_with(), folder, "", False, lambda *_: None, flavour=WINDOWS, resolver=by_text)
         assert decide(guard, "Read", file_path=other).verdict == "ask"
 
 
 def test_a_session_on_a_share() -> None:
-    guard = Permissions(settings_with(), "\\\\srv\\share\\w", "", False, lambda *_: None, flavour=WINDOWS)
+    guard = Permissions(
+        settings_with(), "\\\\srv\\share\\w", "", False, lambda *_: None, flavour=WINDOWS, resolver=by_text
+    )
     assert decide(guard, "Read", file_path="a.txt").verdict == "allow"
     assert decide(guard, "Read", file_path="\\\\SRV\\Share\\w\\a.txt").verdict == "allow"
     assert decide(guard, "Read", file_path="\\\\srv\\share\\w2\\a.txt").verdict == "ask"

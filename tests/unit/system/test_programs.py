@@ -50,7 +50,8 @@ def test_a_link_into_the_folder_counts_as_the_folder(tmp_path: Path) -> None:
 
 
 def test_the_argv_of_a_configured_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert absolute_argv(["npx", "x"], {"PATH": "/bin"}) == ["npx", "x"] or os.name == "nt"
+    if os.name != "nt":
+        assert absolute_argv(["npx", "x"], {"PATH": "/bin"}) == ["npx", "x"]
     monkeypatch.setattr(programs, "WINDOWS", True)
     monkeypatch.setattr(programs, "RUNNABLE", (".exe", ".cmd"))
     for folder in ("planted", "bin"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 from itertools import product
@@ -146,6 +147,7 @@ def test_nothing_is_taken_from_the_workspace_or_a_relative_folder() -> None:
 
 # ---------------------------------------------------------------- starting a command
 
+with_bash = pytest.mark.skipif(os.name == "nt", reason="needs a bash")
 JUDGED_AS_BASH = [
     "echo 'x & echo P>own.txt & rem '",
     "echo P \\> own.txt",
@@ -157,6 +159,7 @@ JUDGED_AS_BASH = [
 ]
 
 
+@with_bash
 @pytest.mark.parametrize("command", JUDGED_AS_BASH)
 def test_the_shell_runs_exactly_the_judged_command(command: str, tmp_path: Path) -> None:
     def run(*argv: str) -> tuple[int, bytes, bytes]:
@@ -175,6 +178,7 @@ def test_the_shell_runs_exactly_the_judged_command(command: str, tmp_path: Path)
     assert not (tmp_path / "own.txt").exists()
 
 
+@with_bash
 def test_messages_of_the_shell_and_the_folder_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "it's").mkdir()
     noted = tmp_path / "it's" / "cwd.txt"
