@@ -145,14 +145,6 @@ def path_in_shell(path: str, kind: str) -> str:
     return path.replace("\\", "/")
 
 
-def folder_from_shell(noted: str, kind: str) -> str:
-    """The Windows path of the folder that the shell noted; "" if it has none."""
-    from yume_shim.disk.windows_paths import shell_path
-
-    path, wrong = shell_path(noted, kind)
-    return "" if wrong else path.replace("/", "\\")
-
-
 def quoted(text: str) -> str:
     """One word of a POSIX shell."""
     return "'" + text.replace("'", "'\\''") + "'"

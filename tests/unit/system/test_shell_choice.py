@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from yume_shim.disk.windows_paths import shell_path
 from yume_shim.system.shell_choice import INSTALL, ShellChoice, ShellFacts, choose_shell
-from yume_shim.system.windows_shell import command_line, folder_from_shell, path_in_shell, script_text
+from yume_shim.system.windows_shell import command_line, path_in_shell, script_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,10 +206,18 @@ def test_the_command_line_has_no_word_of_the_command() -> None:
 def test_folders_of_the_shell() -> None:
     assert path_in_shell("C:\\a b\\c", "git-bash") == "C:/a b/c"
     assert path_in_shell("D:\\a", "wsl") == "/mnt/d/a"
-    assert [folder_from_shell(noted, "git-bash") for noted in ("C:/w/x", "/c/w", "/tmp", "/")] == [
-        "C:\\w\\x",
-        "C:\\w",
-        "",
-        "",
-    ]
-    assert [folder_from_shell(noted, "wsl") for noted in ("/mnt/c/w", "/mnt/d", "/home/u")] == ["C:\\w", "D:\\", ""]
+    for noted, kind, folder in (
+        ("C:/w/x", "git-bash", "C:/w/x"),
+        ("/c/w", "git-bash", "C:\\w"),
+        ("/mnt/c/w", "wsl", "C:\\w"),
+        ("/mnt/d", "wsl", "D:\\"),
+    ):
+        assert shell_path(noted, kind) == (folder, "")
+    for noted, kind in (
+        ("/tmp", "git-bash"),
+        ("/", "git-bash"),
+        ("/home/u", "wsl"),
+        ("C:/w", "wsl"),
+        ("/mnt/cc", "wsl"),
+    ):
+        assert shell_path(noted, kind)[1]

@@ -167,12 +167,13 @@ class ShellSession:
         return command_line(self._choice, path, self.cwd), path
 
     def folder_noted(self, noted: str) -> str:
-        """The folder that the shell wrote down, in the form of this system."""
+        """The folder that the shell wrote down, in the form of this system; "" if it has no such folder."""
         if not WINDOWS:
             return noted
-        from yume_shim.system.windows_shell import folder_from_shell
+        from yume_shim.disk.windows_paths import shell_path
 
-        return folder_from_shell(noted, self._choice.kind if self._choice is not None else "")
+        path, wrong = shell_path(noted, self._choice.kind if self._choice is not None else "")
+        return "" if wrong else path.replace("/", "\\")
 
     def start_background(self, command: str, confinement: Confinement | None = None) -> BackgroundCommand:
         """Start a command that outlives the call; its output goes to a file from the first byte."""
