@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.fakes import cancel
 from tests.helpers.settings import settings_with
-from tests.helpers.tool_cases import cancel
 from yume_shim.disk.resolve import resolve
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.gate.permissions import Permissions

@@ -111,7 +111,7 @@ def _open(
     *,
     full_roots: bool,
 ) -> Connection:
-    from yume_shim.net.connect import open_socket, secure
+    from yume_shim.net.connect import open_socket, secured
 
     first = proxy or url
     sock = open_socket(first.host, first.port, seconds, cancel, check)
@@ -122,7 +122,9 @@ def _open(
             if url.scheme == "https":
                 if proxy is not None:
                     _tunnel(connection, url, proxy, seconds)
-                connection.sock = secure(sock, url.host, env, full=full_roots)
+                connection.sock = encrypted = secured(sock, url.host, env, full=full_roots)
+                cancel.check()  # an abort before this line met the void socket
+                encrypted.do_handshake()
             elif proxy is not None:
                 connection.via = proxy
     except BaseException:

@@ -99,8 +99,8 @@ def _git_bash(facts: ShellFacts) -> str:
     for folder in _searched(facts):
         if facts.is_file(ntpath.join(folder, "git.exe")):
             above = ntpath.dirname(folder)
-            inner = ntpath.basename(above).lower() in ("usr", "mingw64", "mingw32", "clangarm64")
-            roots.append(ntpath.dirname(above) if inner else above)
+            is_part = ntpath.basename(above).lower() in ("usr", "mingw64", "mingw32", "clangarm64")
+            roots.append(ntpath.dirname(above) if is_part else above)
     roots += [ntpath.join(folder, "Git") for folder in facts.programs if _is_absolute(folder)]
     for root in dict.fromkeys(roots):
         for inner in ("bin", "usr\\bin"):

@@ -64,7 +64,7 @@ def windows_gate(mode: str, *, deny: tuple[str, ...] = DENY, allow: tuple[str, .
 
 def verdicts(tool: str, field: str, path: str, mode: str, **more: Any) -> set[str]:
     """What the gate says on the path as given, and on the plain one that the tool is prepared with."""
-    found = {decide(windows_gate(mode), tool, **{field: path}, **more).verdict}
+    found: set[str] = {decide(windows_gate(mode), tool, **{field: path}, **more).verdict}
     try:
         plain = local_path(path, "windows", computer="DESK")
         found.add(decide(windows_gate(mode), tool, **{field: plain}, **more).verdict)
@@ -278,7 +278,7 @@ READS_THE_SECRET = [
         "cd / && cat c/w/secret.txt",
     ),
     *("cat /proc/cygdrive/c/w/secret.txt", "cat /proc/self/cwd/secret.txt", "cat /cygdrive/c/w/secret.txt"),
-    *("cat /tmp/../c/w/secret.txt", "cat /../c/w/secret.txt", "cat /./c/w/secret.txt", "cat //c/w/secret.txt"),
+    *("cat /var/../c/w/secret.txt", "cat /../c/w/secret.txt", "cat /./c/w/secret.txt", "cat //c/w/secret.txt"),
     *(
         "cmd /c type secret.txt",
         "cmd //c type secret.txt",
