@@ -182,7 +182,7 @@ def test_planted_programs_are_not_started(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_configured_bash_gets_the_command(tmp_path: Path) -> None:
     """A stand-in for bash.exe prints the words that it gets: a command never reaches cmd.exe."""
     from yume_shim.system.shell_choice import ShellChoice
-    from yume_shim.system.windows_shell import command_line, script_text
+    from yume_shim.system.windows.shell import command_line, script_text
 
     stand_in = tmp_path / "words.py"
     stand_in.write_text("import sys; print(sys.argv[1:])")

@@ -190,7 +190,7 @@ class Startup:
         mode = settings.permissions.mode
         shell = True
         if os.name == "nt":
-            from yume_shim.system.windows_shell import shell_of_settings
+            from yume_shim.system.windows.shell import shell_of_settings
 
             shell = bool(shell_of_settings(settings).kind)
         specs = chosen_specs(

@@ -11,6 +11,7 @@ from yume_shim.app.name_checks import name_warnings
 from yume_shim.catalog.cost import has_price, with_listed_window
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.auth_command import add_auth
+from yume_shim.cli.batch_command import add_batch
 from yume_shim.cli.mcp_command import add_mcp
 from yume_shim.cli.models_command import add_models
 from yume_shim.cli.protocol_commands import add_protocol
@@ -143,7 +144,7 @@ def _shell(settings: Settings) -> str:
     """The shell of the Bash tool."""
     if os.name != "nt":
         return _which("bash") or "not found: Bash runs commands with the system's shell"
-    from yume_shim.system.windows_shell import shell_of_settings
+    from yume_shim.system.windows.shell import shell_of_settings
 
     choice = shell_of_settings(settings)
     return "; ".join((f"{choice.program} ({choice.source})" if choice.kind else "none", *choice.warnings))
@@ -160,5 +161,6 @@ def _complain(text: str) -> None:
 add_sessions(_group, _settings, _say)
 add_models(_group, _settings, _say)
 add_auth(_group, _say)
+add_batch(_group)
 add_protocol(_group, _say)
 add_mcp(_group, lambda: _sources(quiet=True), build_settings, _say)

@@ -66,7 +66,7 @@ def save_rules(env: Mapping[str, str], cwd: str, scope: str, rules: tuple[str, .
 def _lock(handle: int) -> None:
     from time import sleep
 
-    from yume_shim.types.file_lock import try_lock
+    from yume_shim.system import try_lock
 
     for _ in range(LOCK_TRIES):
         if try_lock(handle):
@@ -87,7 +87,9 @@ def _write(path: str, data: bytes) -> None:
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
     with open(handle, "wb") as file:
         file.write(data)
-    os.replace(fresh, path)
+    from yume_shim.system import move_over
+
+    move_over(fresh, path)
 
 
 def _folders(whole: Mapping[str, Any]) -> Mapping[str, Any]:

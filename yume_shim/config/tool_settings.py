@@ -165,7 +165,9 @@ def _table(layer: Layer) -> Mapping[str, Any]:
 
 
 def _is_root() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0
+    from yume_shim.system import is_root
+
+    return is_root()
 
 
 def _rules(sources: SettingSources) -> Rules:

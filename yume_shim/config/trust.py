@@ -84,7 +84,9 @@ def remember(cwd: str, env: Mapping[str, str], trusted: bool) -> None:
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(codec.dumps({"folders": kept}))
-        os.replace(part, path)
+        from yume_shim.system import move_over
+
+        move_over(part, path)
     except OSError:
         if os.path.exists(part):
             os.remove(part)

@@ -65,7 +65,7 @@ def from_linux(path: str) -> str:
 
 
 def _plain_on_windows(path: str, shares: tuple[str, ...], computer: str, pattern: bool) -> str:
-    from yume_shim.disk.windows_paths import STREAM, spelled
+    from yume_shim.text.windows_paths import STREAM, spelled
 
     head, tail = path, ""
     if pattern:  # only its folder is opened; what follows is compared with names on the disk

@@ -57,9 +57,10 @@ def resolve(path: str) -> Resolved:
     """Resolve an absolute path."""
     try:
         if os.name == "nt":
-            from yume_shim.disk.windows_resolve import resolve_on_windows
+            from yume_shim.system.windows.paths import final_path
 
-            return resolve_on_windows(path)
+            real, is_link, wrong = final_path(path)
+            return Resolved(real, is_link, wrong, None if wrong else _facts(real))
         real, is_link = _followed(path)
         return Resolved(real, is_link, "", _facts(real))
     except (OSError, ValueError) as error:
@@ -100,7 +101,7 @@ def is_link(entry: os.DirEntry[str]) -> bool:
     """A symbolic link, or a junction of Windows."""
     if os.name != "nt":
         return entry.is_symlink()
-    from yume_shim.disk.windows_resolve import leads_on
+    from yume_shim.system.windows.paths import leads_on
 
     return leads_on(entry.stat(follow_symlinks=False))
 

@@ -59,11 +59,11 @@ def mount_root(config: str) -> str:
     return root.rstrip("/")
 
 
-def this_wsl(env: Mapping[str, str]) -> Wsl | None:
-    """The distribution that this process runs in. On other systems nothing is read."""
+def this_wsl(env: Mapping[str, str], release: str) -> Wsl | None:
+    """The distribution that this process runs in; `release` names the kernel. On other systems nothing is read."""
     if sys.platform != "linux":
         return None
-    distro, release = env.get("WSL_DISTRO_NAME", ""), os.uname().release
+    distro = env.get("WSL_DISTRO_NAME", "")
     if not distro and "microsoft" not in release.lower():
         return None
     config = ""

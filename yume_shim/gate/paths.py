@@ -11,6 +11,7 @@ import os
 
 from yume_shim.disk.resolve import is_link
 from yume_shim.disk.resolve import resolve as resolve
+from yume_shim.system import os_version
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -49,11 +50,12 @@ def native(env: Mapping[str, str]) -> Flavour:
         return WINDOWS
     if sys.platform == "darwin":
         return MACOS
-    if not env.get("WSL_DISTRO_NAME") and "microsoft" not in os.uname().release.lower():
+    release = os_version()
+    if not env.get("WSL_DISTRO_NAME") and "microsoft" not in release.lower():
         return POSIX
     from yume_shim.disk.wsl import this_wsl
 
-    wsl = this_wsl(env)
+    wsl = this_wsl(env, release)
     if wsl is None:
         return POSIX
     return (
@@ -72,7 +74,7 @@ def flaw(path: str, flavour: Flavour, shares: tuple[str, ...] = ()) -> str:
         return "it is a network or device path"
     if not flavour.windows:
         return ""
-    from yume_shim.disk.windows_paths import spelled
+    from yume_shim.text.windows_paths import spelled
 
     plain, wrong = spelled(path, shares)
     if not wrong and len(plain) > 2 and plain[0] == "\\" and plain[1].isalpha() and plain[2] == "\\":
@@ -84,7 +86,7 @@ def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
     """The path made absolute, not tidied: `~` becomes the home folder, a relative path starts at `cwd`."""
     sep = "\\" if flavour.windows else "/"
     if flavour.windows:
-        from yume_shim.disk.windows_paths import spelled
+        from yume_shim.text.windows_paths import spelled
 
         path = spelled(path, None)[0].replace("/", "\\")
     elif flavour.mounts and len(path) > 1 and path[1] == ":" and path[0].isalpha() and path[2:3] in ("", "/", "\\"):
@@ -95,7 +97,7 @@ def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
         if path[1:3] == ":\\" or path.startswith("\\\\"):
             return path
         if path.startswith("\\"):
-            from yume_shim.disk.windows_paths import share_of
+            from yume_shim.text.windows_paths import share_of
 
             return (share_of(cwd) or cwd[:2]) + path
         return f"{cwd}\\{path}"
@@ -135,7 +137,7 @@ def components(path: str, flavour: Flavour) -> tuple[str, ...]:
     steps = [name for name in rest.split("\\" if flavour.windows else "/") if name]
     if flavour.windows:
         steps = [name.rstrip(". ") or name for name in steps]  # Windows drops trailing dots and spaces
-        from yume_shim.disk.windows_paths import fold
+        from yume_shim.text.windows_paths import fold
 
         root, steps = root.casefold(), [fold(name) for name in steps]
     elif folds(path, flavour):
@@ -171,7 +173,7 @@ def alias_below_mounts(real: str, flavour: Flavour) -> str:
     not list; "" if it is what it says."""
     if "~" not in real or not folds(real, flavour):
         return ""
-    from yume_shim.disk.windows_paths import is_short_name
+    from yume_shim.text.windows_paths import is_short_name
 
     here = ""
     for name in real.split("/")[1:]:

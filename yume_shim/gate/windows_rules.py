@@ -47,7 +47,7 @@ def _plain(content: str) -> str:
     if drive is not None and not network:
         return f"//{drive.group(1).lower()}{plain.lstrip('/')[2:]}"
     if network:
-        from yume_shim.disk.windows_paths import spelled
+        from yume_shim.text.windows_paths import spelled
 
         local = spelled(plain)[0] if ":" not in plain and "*" not in plain else plain
         return _plain(local) if local[1:2] == ":" else "/" + plain

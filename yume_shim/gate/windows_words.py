@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.disk.windows_paths import DEVICE_PATH, DRIVE_RELATIVE, NETWORK, OWN_TREE, STREAM, VERBATIM
+from yume_shim.text.windows_paths import DEVICE_PATH, DRIVE_RELATIVE, NETWORK, OWN_TREE, STREAM, VERBATIM
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _STREAM_TYPE = re.compile(r":[^:\\/]*:|:\$")

@@ -29,6 +29,14 @@ class Place:
     has_other_names: bool = False
 
 
+def resolved_by_text(path: str) -> Resolved:
+    """Where an absolute path of Windows leads if there are no links and no other names: for judging it elsewhere."""
+    from yume_shim.disk.resolve import Resolved
+    from yume_shim.text.windows_paths import SHORT, is_short_name
+
+    return Resolved(path, flaw=SHORT if any(map(is_short_name, path.split("\\"))) else "")
+
+
 class Workspace:
     """The working folder and the additional ones. Each folder counts as written and as resolved."""
 
@@ -47,8 +55,6 @@ class Workspace:
         self.flavour = flavour
         self.shell = shell
         if flavour.windows and os.name != "nt" and resolver is resolve:
-            from yume_shim.disk.windows_paths import resolved_by_text
-
             resolver = resolved_by_text
         self.resolve = resolver
         self.home = home
@@ -108,7 +114,7 @@ class Workspace:
         """Where a word of a command leads: the shell of Windows has a path syntax of its own."""
         if not self.flavour.windows:
             return self.place(word, base)
-        from yume_shim.disk.windows_paths import shell_path
+        from yume_shim.text.windows_paths import shell_path
 
         path, wrong = shell_path(word, self.shell)
         return Place(word, word, wrong) if wrong else self.place(path, base)
@@ -117,13 +123,13 @@ class Workspace:
         """The path that a word of a command is to the shell."""
         if not self.flavour.windows:
             return word
-        from yume_shim.disk.windows_paths import shell_path
+        from yume_shim.text.windows_paths import shell_path
 
         return shell_path(word, self.shell)[0]
 
     @property
     def _shares(self) -> tuple[str, ...]:
-        from yume_shim.disk.windows_paths import share_of
+        from yume_shim.text.windows_paths import share_of
 
         return tuple(share for folder in (self.cwd, *self.extra) if (share := share_of(folder)))
 

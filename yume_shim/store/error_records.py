@@ -66,4 +66,6 @@ def _replace(path: str, data: bytes) -> None:
         os.write(handle, data)
     finally:
         os.close(handle)
-    os.replace(fresh, path)
+    from yume_shim.system import move_over
+
+    move_over(fresh, path)

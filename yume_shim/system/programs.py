@@ -66,10 +66,3 @@ def absolute_argv(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
     if not found:
         raise FileNotFoundError(2, "no such program on PATH", argv[0])
     return [found, *argv[1:]]
-
-
-def system_program(name: str) -> str:
-    """A program of Windows itself, by absolute path."""
-    from yume_shim.system.windows_shell import system_root
-
-    return os.path.join(system_root(), "System32", name)

@@ -57,7 +57,7 @@ def test_the_folder_of_the_drives(config: str, root: str) -> None:
 
 
 def test_this_machine_is_asked_only_for_what_it_has() -> None:
-    found = this_wsl({"WSL_DISTRO_NAME": "Ubuntu"})
+    found = this_wsl({"WSL_DISTRO_NAME": "Ubuntu"}, WSL2)
     assert found is None or found.distro == "Ubuntu"
 
 

@@ -14,9 +14,9 @@ from tests.helpers.gates import SPECS, bash, decide
 from tests.helpers.settings import settings_with
 from tests.helpers.windows_disk import WindowsDisk
 from yume_shim.disk.foreign_paths import ForeignPath, local_path
-from yume_shim.disk.windows_paths import resolved_by_text as by_text
 from yume_shim.gate.paths import WINDOWS
 from yume_shim.gate.permissions import Permissions
+from yume_shim.gate.workspace import resolved_by_text as by_text
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.settings import Rules
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from yume_shim.disk.windows_paths import shell_path
 from yume_shim.system.shell_choice import INSTALL, ShellChoice, ShellFacts, choose_shell
-from yume_shim.system.windows_shell import command_line, path_in_shell, script_text
+from yume_shim.system.windows.shell import command_line, path_in_shell, script_text
+from yume_shim.text.windows_paths import shell_path
 
 if TYPE_CHECKING:
     from pathlib import Path

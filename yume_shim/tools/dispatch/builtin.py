@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.tools.dispatch.session_state import Search
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.confinement import Confinement
@@ -79,7 +79,7 @@ def open_builtin_tools(
 
 def _has_shell(settings: Settings, state: ToolState) -> bool:
     """Windows: choose the shell of the session; False if there is none."""
-    from yume_shim.system.windows_shell import shell_of_settings
+    from yume_shim.system.windows.shell import shell_of_settings
 
     state.shell_choice = shell_of_settings(settings)
     wanted = settings.tools.names is None or "Bash" in settings.tools.names

@@ -7,6 +7,7 @@ import sys
 import threading
 
 from yume_shim.disk.resolve import absolute, resolve
+from yume_shim.system import os_version
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.folders import home_folder
@@ -16,10 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.system.shell_choice import ShellChoice
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.files.read_ledger import ReadLedger
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.sandbox import Sandbox
     from yume_shim.tools.shell.shell_session import ShellSession
     from yume_shim.tools.shell.wall import Wall
@@ -127,14 +128,15 @@ class ToolState:
     def _find_system(self, env: Mapping[str, str], add_dirs: tuple[str, ...]) -> None:
         """Note what `foreign_paths.local_path` needs to know. Nothing on Linux and macOS."""
         if sys.platform == "linux":
-            if "WSL_DISTRO_NAME" in env or "microsoft" in os.uname().release.lower():
+            release = os_version()
+            if "WSL_DISTRO_NAME" in env or "microsoft" in release.lower():
                 from yume_shim.disk.wsl import this_wsl
 
-                wsl = this_wsl(env)
+                wsl = this_wsl(env, release)
                 if wsl is not None:
                     self._system, self._distro, self._mount_root = "wsl", wsl.distro, wsl.mount_root
         elif sys.platform == "win32":
-            from yume_shim.disk.windows_paths import share_of
+            from yume_shim.text.windows_paths import share_of
 
             folders = (self.cwd, *(folder.replace("/", "\\") for folder in add_dirs))
             self._shares = tuple(share for folder in folders if (share := share_of(folder)))
@@ -207,7 +209,7 @@ class ToolState:
         """Ends our commands if this program is killed; made on first use."""
         with self._lock:
             if self._watcher is None:
-                from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+                from yume_shim.system.orphan_watcher import OrphanWatcher
 
                 self._watcher = OrphanWatcher(self.log)
             return self._watcher
@@ -259,12 +261,10 @@ class ToolState:
 
     def _hide_process(self) -> None:
         """Commands of the same user must not read our environment, where keys are."""
-        if not sys.platform.startswith("linux"):
-            return
-        from yume_shim.tools.shell.kernel import hide_process
+        from yume_shim.system.processes import hide_this_process
 
         try:
-            hide_process()
+            hide_this_process()
         except OSError as error:
             self.log("warning", f"commands can read the environment of this program: {error}")
 

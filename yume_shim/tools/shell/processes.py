@@ -11,6 +11,7 @@ import os
 import threading
 import time
 
+from yume_shim.system import await_input, processes, set_polled
 from yume_shim.system.programs import find_program as find_program
 from yume_shim.tools.shell.sink import PIPE_READ
 from yume_shim.types.value import value
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Protocol
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.launches import Launch
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.sandbox import SandboxLaunch
     from yume_shim.types.ports import Cancel
 
@@ -93,16 +94,14 @@ class ProcessGroup:
         reader, writer = os.pipe()
 
         def start() -> Popen[bytes]:
-            return subprocess.Popen(
+            return processes.start(
                 argv,
                 cwd=cwd,
                 env=watcher.marked(env),
                 stdin=watcher_pipe if registers and watcher_pipe >= 0 else subprocess.DEVNULL,
                 stdout=writer,
                 stderr=subprocess.STDOUT,
-                start_new_session=not WINDOWS,
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-                pass_fds=launch.handles if launch is not None else (),
+                handles=launch.handles if launch is not None else (),
             )
 
         try:
@@ -128,14 +127,14 @@ class ProcessGroup:
         self._reader = reader
         self._taking = threading.Lock()
         """Held from a read of the pipe until the sink has what was read."""
-        if not WINDOWS:
-            os.set_blocking(reader, False)
+        self._polls = set_polled(reader)
+        """Can the pipe be looked at without waiting?"""
         threading.Thread(target=self._pump, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _pump(self) -> None:
         try:
-            while _wait_readable(self._reader) and self._take():
+            while await_input(self._reader) and self._take():
                 pass
         except OSError:
             pass
@@ -148,6 +147,10 @@ class ProcessGroup:
 
     def _take(self) -> bool:
         """Give the sink what is in the pipe; False at the pipe's end."""
+        if not self._polls:  # the read waits: nobody may wait for it
+            data = os.read(self._reader, PIPE_READ)
+            self.sink.feed(data)
+            return bool(data)
         with self._taking:
             try:
                 data = os.read(self._reader, PIPE_READ)
@@ -161,7 +164,7 @@ class ProcessGroup:
         """The process has ended: wait until its pipe is closed, at most `seconds` (children may keep it open), and see
         to it that the sink has all that was printed until now. On a busy machine the thread that reads may not have run
         yet: then what is in the pipe is read here."""
-        if self.silent.wait(seconds) or WINDOWS or not self._taking.acquire(timeout=REAP_S):
+        if self.silent.wait(seconds) or not self._polls or not self._taking.acquire(timeout=REAP_S):
             return
         try:
             if self._reader >= 0:
@@ -206,25 +209,11 @@ class ProcessGroup:
 
     def signal_group(self, name: str) -> None:
         """Send a signal to every process of the group that is still there."""
-        if WINDOWS:
-            _kill_tree_on_windows(self.process.pid)
-            return
-        import signal
-
-        try:
-            os.killpg(self.process.pid, getattr(signal, name))
-        except (ProcessLookupError, PermissionError):
-            pass
+        processes.signal_group(self.process.pid, name)
 
     def group_alive(self) -> bool:
         """Is any process of the group still there?"""
-        if WINDOWS:
-            return not self.ended.is_set()
-        try:
-            os.killpg(self.process.pid, 0)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
+        return processes.group_alive(self.process.pid)
 
 
 def await_groups(groups: list[ProcessGroup], seconds: float) -> None:
@@ -233,25 +222,6 @@ def await_groups(groups: list[ProcessGroup], seconds: float) -> None:
     for running in groups:
         running.ended.wait(max(0.0, deadline - time.monotonic()))
         running.silent.wait(max(0.0, deadline - time.monotonic()))
-
-
-def _wait_readable(reader: int) -> bool:
-    """Wait until a pipe has something to read, or its end."""
-    if not WINDOWS:  # where a pipe can only be read, and the read waits
-        import select
-
-        poll = select.poll()
-        poll.register(reader, select.POLLIN)
-        poll.poll()
-    return True
-
-
-def _kill_tree_on_windows(pid: int) -> None:
-    import subprocess
-
-    from yume_shim.system.programs import system_program
-
-    subprocess.run([system_program("taskkill.exe"), "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
 
 
 def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import threading
 
+from yume_shim.system.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
 from yume_shim.system.programs import NO_CURRENT_FOLDER, trusted_path
-from yume_shim.tools.shell.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
 from yume_shim.tools.shell.processes import (
     CANCEL_GRACE_S,
     REAP_S,
@@ -22,10 +22,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.system.shell_choice import ShellChoice
     from yume_shim.tools.dispatch.session_state import Log, Scratch
     from yume_shim.tools.shell.launches import Launch
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.processes import OutputSink
     from yume_shim.tools.shell.sandbox import Sandbox, SandboxLaunch
     from yume_shim.tools.shell.wall import Wall
@@ -157,7 +157,7 @@ class ShellSession:
     def _windows_command_line(self, command: str, cwd_file: str) -> tuple[str, str]:
         """(the command line, the script that it runs). The command is in the script: each program of Windows reads a
         command line in its own way."""
-        from yume_shim.system.windows_shell import command_line, script_text
+        from yume_shim.system.windows.shell import command_line, script_text
 
         if self._choice is None or not self._choice.kind:
             raise FileNotFoundError(2, "no bash was found")
@@ -170,7 +170,7 @@ class ShellSession:
         """The folder that the shell wrote down, in the form of this system; "" if it has no such folder."""
         if not WINDOWS:
             return noted
-        from yume_shim.disk.windows_paths import shell_path
+        from yume_shim.text.windows_paths import shell_path
 
         path, wrong = shell_path(noted, self._choice.kind if self._choice is not None else "")
         return "" if wrong else path.replace("/", "\\")

@@ -15,8 +15,8 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
+from yume_shim.system.orphan_watcher import REGISTER_GROUP, OrphanWatcher
 from yume_shim.tools.shell import sink as sink_module
-from yume_shim.tools.shell.orphan_watcher import REGISTER_GROUP, OrphanWatcher
 from yume_shim.tools.shell.processes import CANCEL_GRACE_S, DRAIN_S, ProcessGroup
 from yume_shim.tools.shell.shell_session import shell_argv
 from yume_shim.tools.shell.sink import Sink

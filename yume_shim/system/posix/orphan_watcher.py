@@ -4,7 +4,7 @@ A process killed with SIGKILL cannot clean up. So a small shell reads from a pip
 holds (and each command for an instant, to register its own group). When the pipe closes, this process has ended, and
 the watcher ends every group that is still registered, and on Linux every process that carries the mark of this session
 in its environment: a daemon has left its group. It costs one process per session and a few bytes per command,
-holds no other pipe, and is not a child of any command. POSIX only: Windows has no process groups of this kind.
+holds no other pipe, and is not a child of any command.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import os
 import threading
 import time
 
-from yume_shim.system.marked_processes import end_marked, marked
+from yume_shim.system.posix.processes import end_marked, marked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from yume_shim.tools.dispatch.session_state import Log
+    Log = Callable[[str, str], None]
 
 SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 EXIT_WAIT_S = 1.0
@@ -75,8 +75,6 @@ class OrphanWatcher:
         """The write end for a command's stdin; -1 if there is no watcher. Starts the watcher on first use, and again if
         it was killed."""
         with self._lock:
-            if not hasattr(os, "posix_spawn"):
-                return -1
             if not self._pid or self._has_exited():
                 self._start()
             return self._writer

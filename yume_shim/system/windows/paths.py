@@ -1,7 +1,7 @@
-"""Resolves a path on Windows: the file that the system would open, by the name that the disk has for it.
+"""Windows: the file that the system would open for a path, by the name that the disk has for it.
 
 `..` is removed from the text first, as Windows does. Links, junctions, substituted drives and short (8.3) names are
-replaced by what they stand for, from the deepest parent that exists. Loaded on Windows only.
+replaced by what they stand for, from the deepest parent that exists.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import ntpath
 import os
 import stat
 
-from yume_shim.disk.resolve import Resolved
-from yume_shim.disk.windows_paths import NETWORK, is_short_name, share_of, spelled
+from yume_shim.text.windows_paths import NETWORK, is_short_name, share_of, spelled
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 _LINK_TAGS = (0xA000000C, 0xA0000003)
 """IO_REPARSE_TAG_SYMLINK and IO_REPARSE_TAG_MOUNT_POINT (junctions)."""
 
 
-def resolve_on_windows(path: str) -> Resolved:
-    """Resolve an absolute path. Raises OSError and ValueError."""
+def final_path(path: str) -> tuple[str, bool, str]:
+    """(where an absolute path leads, whether its last name is a link, why it cannot be resolved or ""). Raises OSError
+    and ValueError."""
     plain, wrong = spelled(path, own_shares(), os.environ.get("COMPUTERNAME", ""))
     if wrong:
-        return Resolved(path, flaw=wrong)
+        return path, False, wrong
     plain = ntpath.normpath(plain)
     here, missing = plain, []
     while True:
@@ -31,10 +31,10 @@ def resolve_on_windows(path: str) -> Resolved:
             break
         except _ABSENT:
             if _lstat(here) is not None:
-                return Resolved(plain, is_link=True, flaw="it is a link that leads nowhere")
+                return plain, True, "it is a link that leads nowhere"
             here, name = ntpath.split(here)
             if not name:
-                return Resolved(plain, flaw="its drive does not exist")
+                return plain, False, "its drive does not exist"
             missing.append(name)
     real, wrong = _with_drive(real, plain)
     if not wrong and missing and any(map(is_short_name, missing)):
@@ -42,10 +42,9 @@ def resolve_on_windows(path: str) -> Resolved:
     real = ntpath.join(real, *reversed(missing))
     wrong = wrong or spelled(real, own_shares())[1]
     if wrong:
-        return Resolved(plain, flaw=wrong)
-    facts = _lstat(real)
+        return plain, False, wrong
     given = None if missing else _lstat(plain)
-    return Resolved(real, given is not None and leads_on(given), "", facts)
+    return real, given is not None and leads_on(given), ""
 
 
 def own_shares() -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Finds and ends processes by a mark in their environment: those that left their process group (`setsid`) keep it.
 
-Linux only: elsewhere environments are not readable, and such processes outlive us. So does one that clears its
-environment and starts a session of its own.
+A process that clears its environment and starts a session of its own outlives us.
 """
 
 from __future__ import annotations
@@ -30,6 +29,15 @@ def end_marked(name: str, marks: set[str]) -> int:
         for pid in found:
             _kill(pid)
     return count
+
+
+def is_running(pid: int) -> bool:
+    """False once a process has ended, even if no one has taken note of its end (a zombie)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except (OSError, IndexError):
+        return False
 
 
 def _kill(pid: int) -> None:

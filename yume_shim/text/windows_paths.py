@@ -2,14 +2,12 @@ r"""How Windows reads a path: the plain spelling of a path, or why it cannot be 
 
 Windows opens one file under many spellings: `\\?\C:\x`, `\\localhost\c$\x`, `x::$DATA`, `x. `, `X`. A rule compares
 text. So a spelling is either translated into the plain one (`C:\x`), or refused with the reason. Short (8.3) names and
-links are known to the disk only: `resolve.py` replaces them by the real names.
+links are known to the disk only: `system/windows/paths.py` replaces them by the real names.
 """
 
 from __future__ import annotations
 
 import re
-
-from yume_shim.disk.resolve import Resolved
 
 _SUPERSCRIPTS = str.maketrans("\u00b9\u00b2\u00b3", "123")
 _DEVICES = frozenset(
@@ -100,12 +98,6 @@ def is_short_name(name: str) -> bool:
     """Whether a name has the form of a short (8.3) one: `PROGRA~1`, `SECRET~2.TXT`."""
     head, tilde, tail = name.partition("~")
     return bool(tilde) and 0 < len(head) <= 6 and tail.split(".")[0].isdigit()
-
-
-def resolved_by_text(path: str) -> Resolved:
-    """Where an absolute path leads if there are no links and no other names: for judging paths of Windows elsewhere."""
-    short = any(map(is_short_name, path.split("\\")))
-    return Resolved(path, flaw=SHORT if short else "")
 
 
 def fold(name: str) -> str:

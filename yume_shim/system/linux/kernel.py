@@ -10,11 +10,11 @@ import os
 import struct
 import sys
 
-from yume_shim.tools.shell.seccomp_filter import MACHINES
+from yume_shim.system.linux.seccomp_filter import MACHINES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from yume_shim.tools.shell.seccomp_filter import Machine
+    from yume_shim.system.linux.seccomp_filter import Machine
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _RULE_PATH_BENEATH = 1
@@ -145,12 +145,19 @@ def hide_process() -> None:
     _prctl(_PR_SET_DUMPABLE, 0, 0)
 
 
-_libc = ctypes.CDLL(None, use_errno=True)
+def _libc() -> ctypes.CDLL:
+    if not _loaded:
+        _loaded.append(ctypes.CDLL(None, use_errno=True))
+    return _loaded[0]
+
+
+_loaded: list[ctypes.CDLL] = []
+"""The C library, once it was needed: this module can be imported on every system."""
 
 
 def _call(number: int, *arguments: int | bytes | None, may_fail: bool = False) -> int:
     passed = [ctypes.c_long(given) if isinstance(given, int) else given for given in arguments]
-    found = int(_libc.syscall(ctypes.c_long(number), *passed))
+    found = int(_libc().syscall(ctypes.c_long(number), *passed))
     if found < 0 and not may_fail:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return found
@@ -158,5 +165,5 @@ def _call(number: int, *arguments: int | bytes | None, may_fail: bool = False) -
 
 def _prctl(option: int, first: int, second: int | bytes) -> None:
     last = ctypes.c_ulong(second) if isinstance(second, int) else second
-    if _libc.prctl(ctypes.c_int(option), ctypes.c_ulong(first), last, ctypes.c_ulong(0), ctypes.c_ulong(0)) != 0:
+    if _libc().prctl(ctypes.c_int(option), ctypes.c_ulong(first), last, ctypes.c_ulong(0), ctypes.c_ulong(0)) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
