@@ -163,6 +163,7 @@ def _star_matches(pieces: list[str], text: str) -> bool:
 # ---------------------------------------------------------------- paths
 
 _GLOB = frozenset("*?[")
+_CLASS = re.compile(r"\[([!^]?)(\][^\]/]*|[^\]/]+)\]")
 
 
 @value
@@ -232,6 +233,18 @@ def _literal(rest: str, anchor: str, flavour: Flavour) -> str:
     return "/".join([anchor.rstrip("/"), *kept])
 
 
+def _class_body(inside: str) -> str:
+    """The characters of a class. In a range that is none (`z-a`) the hyphen is itself: a rule must not match less."""
+    body = re.sub(r"([\\\[\]&~|^])", r"\\\1", inside)
+    try:
+        if "--" not in body:
+            re.compile(f"[{body}]")
+            return body
+    except re.error:
+        pass
+    return body.replace("-", "\\-")
+
+
 def _glob_regex(glob: str) -> str:
     """A .gitignore pattern as a regular expression. A final `/**` also matches the folder itself: a rule that hides
     all files of a folder hides the folder."""
@@ -253,9 +266,8 @@ def _glob_regex(glob: str) -> str:
         elif rest[0] == "?":
             out.append("[^/]")
             place += 1
-        elif rest[0] == "[" and (found := re.match(r"\[[!^]?\]?[^\]/]*\]", rest)):
-            inside = found.group()[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-            out.append(f"[^{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]")
+        elif rest[0] == "[" and (found := _CLASS.match(rest)):
+            out.append(f"[{'^' if found[1] else ''}{_class_body(found[2])}]")
             place += found.end()
         elif rest[0] == "\\" and len(rest) > 1:
             out.append(re.escape(rest[1]))

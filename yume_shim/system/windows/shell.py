@@ -69,13 +69,13 @@ def variable(env: Mapping[str, str], name: str) -> str:
 
 def system_root() -> str:
     """The folder of Windows, as the system itself says: a variable could have been changed."""
-    import ctypes
+    if sys.platform == "win32":
+        import ctypes
 
-    if not hasattr(ctypes, "windll"):
-        return "C:\\Windows"
-    buffer = ctypes.create_unicode_buffer(300)
-    size = ctypes.windll.kernel32.GetSystemWindowsDirectoryW(buffer, len(buffer))
-    return buffer.value if size else "C:\\Windows"
+        buffer = ctypes.create_unicode_buffer(300)
+        if ctypes.windll.kernel32.GetSystemWindowsDirectoryW(buffer, len(buffer)):
+            return buffer.value
+    return "C:\\Windows"
 
 
 def _wsl_answers() -> bool:
