@@ -14,6 +14,7 @@ from yume_shim.cli.auth_command import add_auth
 from yume_shim.cli.batch_command import add_batch
 from yume_shim.cli.mcp_command import add_mcp
 from yume_shim.cli.models_command import add_models
+from yume_shim.cli.page_commands import add_pages, document_reader
 from yume_shim.cli.protocol_commands import add_protocol
 from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
@@ -158,7 +159,9 @@ def _complain(text: str) -> None:
     os.write(2, f"yume-shim: {redact(text)}\n".encode("utf-8", "replace"))
 
 
-add_sessions(_group, _settings, _say)
+_read_document = document_reader(_settings, _catalog)
+add_sessions(_group, _settings, _say, _read_document)
+add_pages(_group, _settings, _say, _read_document)
 add_models(_group, _settings, _say)
 add_auth(_group, _say)
 add_batch(_group)
