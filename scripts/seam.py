@@ -53,6 +53,8 @@ ARGUMENTS = frozenset((*_ARGUMENTS.split(), "dir_fd", "src_dir_fd", "dst_dir_fd"
 _PATH = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
 TEXTS = {
     "disk/bounded.py": "what a shell puts into our arguments; other systems have no such file",
+    "disk/wsl.py": "only WSL has it",
+    "gate/windows_words.py": "words of bash",
     "gate/command_calls.py": "words of bash",
     "gate/name_changes.py": "words of bash",
     "gate/read_only.py": "words of bash",

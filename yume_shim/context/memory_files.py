@@ -176,6 +176,8 @@ def is_in(real: str, folder: str | None) -> bool:
 
 def may_be_file(path: str) -> bool:
     """A file, or something that a hostile project put in the place of one."""
+    if os.name == "nt" and resolve(path).flaw:  # a look at `\\\\server\\share` already sends the user's name there
+        return False
     return os.path.exists(path) and not os.path.isdir(path)
 
 
