@@ -21,7 +21,7 @@ PACKAGE = Path(yume_shim.__file__).parent
 NOT_IMPORTED = ("__main__.py", "types/ports.py")
 """It would run the program; it is for type checkers only."""
 WITHOUT = """
-import click, importlib, os, select, signal, subprocess, sys
+import click, http.server, importlib, os, select, shutil, signal, subprocess, sys
 modules, os_names, signal_names, families, names = {given!r}
 for name in os_names:
     if hasattr(os, name):
