@@ -85,9 +85,11 @@ class ProcessGroup:
         watcher: OrphanWatcher,
         registers: bool = False,
         launch: Launch | SandboxLaunch | None = None,
+        script: str = "",
     ) -> None:
-        """`argv` as a text is a command line of Windows. `launch` confines the process. Raises OSError if it cannot be
-        started, or not be confined."""
+        """`argv` as a text is a command line of Windows. `launch` confines the process. `script`: the file with the
+        command, which is removed when the process has ended. Raises OSError if it cannot be started, or not be
+        confined."""
         import subprocess
 
         watcher_pipe = watcher.pipe()
@@ -113,8 +115,7 @@ class ProcessGroup:
             os.close(writer)
         self._watcher = watcher
         self._launch = launch
-        self.script = ""
-        """The file with the command, if there is one; it is removed when the process has ended."""
+        self._script = script
         self.note = ""
         """What the confinement reports when the process has ended."""
         watcher.add(self.process.pid)
@@ -178,9 +179,9 @@ class ProcessGroup:
         self.process.wait()
         if self._launch is not None:
             self.note = self._launch.finish()
-        if self.script:
+        if self._script:
             try:
-                os.unlink(self.script)
+                os.unlink(self._script)
             except OSError:
                 pass  # a child of the command still reads it
         self.remove_if_gone()

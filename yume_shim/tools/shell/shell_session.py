@@ -148,8 +148,7 @@ class ShellSession:
             argv = shell_argv(command, cwd_file, self.shell)
         else:
             argv = ["/bin/sh", "-c", REGISTER_AND_RUN, "sh", *wrapped]
-        running = ProcessGroup(argv, self.cwd, env, sink, self._watcher, registers=True, launch=launch)
-        running.script = script
+        running = ProcessGroup(argv, self.cwd, env, sink, self._watcher, registers=True, launch=launch, script=script)
         with self._lock:
             self._left.append(running)
         return running
