@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.disk.bounded import read_whole
+from yume_shim.disk.bounded import read_text
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_state_file, home_folder, yume_folder
@@ -80,15 +80,9 @@ def remember(cwd: str, env: Mapping[str, str], trusted: bool) -> None:
     answers[cwd] = trusted
     kept = dict(list(answers.items())[-MAX_RECORDED:])
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    part = f"{path}.{os.getpid()}"
-    try:
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(codec.dumps({"folders": kept}))
-        os.replace(part, path)
-    except OSError:
-        if os.path.exists(part):
-            os.remove(part)
-        raise
+    from yume_shim.disk.json_edit import replace_file
+
+    replace_file(path, codec.dumps({"folders": kept}), 0o600)
 
 
 def record_path(env: Mapping[str, str]) -> str:
@@ -114,7 +108,7 @@ def _absolute(path: str, env: Mapping[str, str]) -> str:
 def _accepted(cwd: str, env: Mapping[str, str]) -> bool:
     """Has the user accepted this folder, or one above it, in the Claude CLI?"""
     try:
-        projects = codec.loads(read_whole(claude_state_file(env), MAX_STATE_BYTES))["projects"]
+        projects = codec.loads(read_text(claude_state_file(env), MAX_STATE_BYTES))["projects"]
         entries = [projects.get(folder) for folder in _with_parents(cwd)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
@@ -131,7 +125,7 @@ def _recorded(cwd: str, env: Mapping[str, str]) -> bool | None:
 
 def _read_record(env: Mapping[str, str]) -> dict[str, bool]:
     try:
-        data = codec.loads(read_whole(record_path(env), MAX_RECORD_BYTES))["folders"]
+        data = codec.loads(read_text(record_path(env), MAX_RECORD_BYTES))["folders"]
         return {folder: answer for folder, answer in data.items() if isinstance(answer, bool)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
