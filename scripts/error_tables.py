@@ -51,7 +51,7 @@ def exit_codes() -> str:
     from yume_shim.app.script_ends import REFUSED
     from yume_shim.types.exit_codes import CODES, MEANINGS
 
-    rows = {CODES[cause]: (cause or "success", MEANINGS[cause]) for cause in CODES}
+    rows: dict[int, tuple[str, str]] = {CODES[cause]: (cause or "success", MEANINGS[cause]) for cause in CODES}
     rows[REFUSED] = ("start", "the program could not start: an option, a setting or a file")
     lines = ["", "| exit code | cause | when |", "|---|---|---|"]
     lines += [f"| {code} | {cause} | {when} |" for code, (cause, when) in sorted(rows.items())]

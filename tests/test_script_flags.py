@@ -80,7 +80,7 @@ def test_causes(ended: TurnEnded, fail_on: tuple[str, ...], cause: str) -> None:
     assert cause_of(ended, fail_on) == cause
     detailed = ScriptSettings(detailed_codes=True, fail_on=fail_on)
     plain = 0 if ended.outcome == "success" else 1
-    assert script_exit_code(plain, detailed, "", ended, deadline_over=False) == CODES[cause]  # type: ignore[index]
+    assert script_exit_code(plain, detailed, "", ended, deadline_over=False) == CODES[cause]
     simple = replace(detailed, detailed_codes=False)
     assert script_exit_code(plain, simple, "", ended, deadline_over=False) == (1 if cause else 0)
 
@@ -120,7 +120,7 @@ def test_the_deadline_ends_a_run_whose_model_is_silent(form: str, tmp_path: Path
     if form == "text":
         assert ended.stdout in (b"Execution error: Reached the deadline (1.5 s)\n", b"")
         return
-    lines = ended.lines[0] if form == "json" else ended.lines
+    lines: list[Any] = list(ended.lines[0]) if form == "json" else list(ended.lines)
     for result in (line for line in lines if line["type"] == "result"):
         assert (result["subtype"], result["is_error"]) == ("error_during_execution", True)
         assert "Reached the deadline (1.5 s)" in result["errors"][0]

@@ -319,8 +319,7 @@ class ModelClient:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
         from yume_shim.engine.patience import Patience
 
-        settings = self._services.settings
-        forever = settings.script.retry_forever and not (self._has_fallback is not None and self._has_fallback())
+        forever = self._services.settings.script.retry_forever and not (self._has_fallback and self._has_fallback())
         plan = Patience(failure, self._retries, backoff, self._services.clock.jitter(), forever=forever)
         wait = plan.wait
         if self._services.settings.log.debugs:
