@@ -43,7 +43,8 @@ def help_text() -> str:
 def grouped() -> Iterator[tuple[str, list[Flag]]]:
     """(title, flags that do something) in the order of the table."""
     starts = {first: title for title, first in GROUPS}
-    title, flags = "", []
+    title = ""
+    flags: list[Flag] = []
     for flag in FLAGS:
         if flag.key in starts:
             if flags:

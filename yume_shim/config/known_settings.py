@@ -183,6 +183,7 @@ SETTINGS: tuple[Setting, ...] = (
         "auto",
         "--prompt-size",
     ),
+    Setting("bash_path", "text", "The bash of the Bash tool on Windows", "it is searched", "", "YUME_BASH_PATH"),
     Setting("sandbox", "text", "Bash on Linux: `workspace` or `workspace-nonet`", "", "", "YUME_SANDBOX"),
     Setting(
         "trust",
@@ -212,6 +213,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "Send `session_state_changed` lines",
     "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "Keep copies of files that tools change, for `rewind_files`",
     "CLAUDE_CODE_ENTRYPOINT": "Written into transcripts",
+    "CLAUDE_CODE_GIT_BASH_PATH": "The bash of the Bash tool on Windows, before `bash_path`",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "The longest answer in tokens",
     "CLAUDE_CODE_SDK_READS_SESSION_STATE": "Send `session_state_changed` lines",
     "CLAUDE_CODE_SUBAGENT_MODEL": "The model of all agents, whatever their definitions say",
@@ -252,11 +254,15 @@ def _check(table: Mapping[str, Any], tree: Mapping[str, Any], path: str, above: 
         elif isinstance(known, Setting):
             expected, good = KINDS[known.kind]
             if not good(item):
-                raise BadInvocation(with_line(path, f"{path}: `{name}` must be {expected}"))
+                raise BadInvocation(f"{_place(path, name)}: `{name}` must be {expected}")
         elif isinstance(item, dict):
             yield from _check(item, known, path, f"{name}.")
         elif not above:  # deeper ones are checked, and named better, where they are read
-            raise BadInvocation(with_line(path, f"{path}: `{name}` must be a table"))
+            raise BadInvocation(f"{_place(path, name)}: `{name}` must be a table")
+
+
+def _place(path: str, name: str) -> str:
+    return with_line(path, f"{path}: `{name}`").removesuffix(f": `{name}`")
 
 
 def with_line(path: str, message: str) -> str:

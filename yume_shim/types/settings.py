@@ -9,6 +9,7 @@ from yume_shim.types.instruction_settings import InstructionSettings as Instruct
 from yume_shim.types.left_out import LeftOut as LeftOut
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
+from yume_shim.types.script_settings import ScriptSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -277,6 +278,8 @@ class ToolSettings:
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
     without network."""
     claude_sandbox: SandboxSettings = SandboxSettings()
+    bash_path: str = ""
+    """Windows: the bash that runs commands; "" = it is searched."""
     unasked_env: tuple[str, ...] = ()
     """Variables that look like secrets (`*_TOKEN` …) and that commands that run unasked may see nevertheless."""
     file_checkpoints: bool = False
@@ -407,6 +410,7 @@ class Settings:
     credentials: CredentialSettings = CredentialSettings()
     instructions: InstructionSettings = InstructionSettings()
     limits: LimitSettings = LimitSettings()
+    script: ScriptSettings = ScriptSettings()
     history: HistorySettings = HistorySettings()
     tools: ToolSettings = ToolSettings()
     permissions: PermissionSettings = PermissionSettings()

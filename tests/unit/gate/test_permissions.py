@@ -467,10 +467,10 @@ def test_rules_of_the_settings_do_not_answer_for_the_interactive_mode(space: Pat
     assert decide(guard, "mcp__box__open").verdict == "ask"
 
 
-def test_odd_windows_paths_are_asked_about() -> None:
+def test_odd_windows_paths_are_refused() -> None:
     guard = gate("C:\\w", "acceptEdits", home="C:\\Users\\u", flavour=WINDOWS)
     for path in ("x.txt:stream", "\\\\srv\\share\\x", "GIT~1\\x", "C:x", "sub\\nul"):
-        assert decide(guard, "Write", file_path=path).verdict == "ask"
+        assert decide(guard, "Write", file_path=path).verdict == "deny"
 
 
 # ---------------------------------------------------------------- the property
@@ -571,9 +571,9 @@ def test_the_host_cannot_add_allow_rules_where_only_managed_ones_count(space: Pa
 @pytest.mark.parametrize("mode", ["bypassPermissions", "auto"])
 def test_a_disabled_bypass_cannot_be_switched_on(space: Path, mode: str) -> None:
     guard = managed_gate(space, [], no_bypass=True, allow_bypass=True)
-    with pytest.raises(BadLine, match="the settings disable it"):
+    with pytest.raises(BadLine, match="the settings disable it") as refused:
         guard.set_mode(mode)
-    assert guard.mode() == "default"
+    assert (refused.value.code, guard.mode()) == ("bypass_disabled", "default")
 
 
 @pytest.mark.parametrize("judged_before", [False, True])

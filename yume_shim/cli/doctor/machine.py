@@ -102,21 +102,12 @@ def _can_write(folder: str) -> bool:
 
 def program_lines(settings: Settings | None, env: Mapping[str, str]) -> Iterator[Line]:
     """Programs on the PATH, the shell that Bash uses, and what the system can enforce on commands."""
-    from shutil import which
-
     from yume_shim.tools.shell.wall import confinement_rows, full_probe, is_complete
 
-    path = env.get("PATH", "")
     for name, program, absent in _PROGRAMS:
-        found = which(program, path=path)
+        found = _which(program, env)
         yield Line(PROGRAMS, name, "ok" if found else "off", found or absent)
-    bash, sh = which("bash", path=path), which("sh", path=path)
-    if bash:
-        yield Line(PROGRAMS, "shell", "ok", f"{bash} runs the commands of Bash")
-    elif sh:
-        yield Line(PROGRAMS, "shell", "ok", f"{sh} runs the commands of Bash: there is no bash on the PATH")
-    else:
-        yield Line(PROGRAMS, "shell", "off", "neither bash nor sh on the PATH: commands may not run", "install bash")
+    yield _shell_line(settings, env)
     able = full_probe()
     wants = settings is not None and (settings.tools.claude_sandbox.enabled or bool(settings.tools.sandbox))
     for name, text in confinement_rows(able, wants):
@@ -126,6 +117,29 @@ def program_lines(settings: Settings | None, env: Mapping[str, str]) -> Iterator
         else:
             yield Line(PROGRAMS, name, "ok" if is_complete(able) else "off", text)
     if sys.platform.startswith("linux") and not able.bubblewrap:
-        installed = which("bwrap", path=path)
+        installed = _which("bwrap", env)
         text = f"{installed} is not permitted to make namespaces here" if installed else "not found"
         yield Line(PROGRAMS, "bubblewrap", "off", text)
+
+
+def _which(name: str, env: Mapping[str, str]) -> str:
+    from yume_shim.config.setting_sources import working_folder
+    from yume_shim.system.programs import find_program
+
+    return find_program(name, env.get("PATH", os.defpath), owned=(working_folder(),))
+
+
+def _shell_line(settings: Settings | None, env: Mapping[str, str]) -> Line:
+    """The shell of the Bash tool."""
+    if os.name == "nt" and settings is not None:
+        from yume_shim.system.windows.shell import shell_of_settings
+
+        choice = shell_of_settings(settings)
+        text = "; ".join((f"{choice.program} ({choice.source})" if choice.kind else "none", *choice.warnings))
+        todo = "" if choice.kind else "install Git for Windows, or set CLAUDE_CODE_GIT_BASH_PATH"
+        return Line(PROGRAMS, "shell", "ok" if choice.kind else "off", text, todo)
+    for name in ("bash", "sh"):
+        found = _which(name, env)
+        if found:
+            return Line(PROGRAMS, "shell", "ok", f"{found} runs the commands of Bash")
+    return Line(PROGRAMS, "shell", "off", "neither bash nor sh on the PATH: commands may not run", "install bash")

@@ -44,7 +44,7 @@ class ModelFacts:
                 "model",
                 "wrong",
                 self.error,
-                "name one with --model (yume-shim models lists them), or run: yume-shim init",
+                "name one with --model, or run: yume-shim init (yume-shim models lists them)",
             )
             return
         endpoint, spec = self.spec.endpoint, self.spec
