@@ -58,6 +58,7 @@ class Launcher:
     """Starts programs. `source` is the folder that holds `yume_shim`; `sdks` are loaded as well if wanted."""
 
     def __init__(self, source: Path, *, sdks: bool = False) -> None:
+        self._source = source
         self._ours, theirs = socket.socketpair()
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), *_repository(source)])}
         words = [sys.executable, "-m", "tests.chaos.warm_starter", str(theirs.fileno()), *(["sdks"] if sdks else [])]
@@ -77,7 +78,8 @@ class Launcher:
             self._count += 1
             number = self._count
             self._running[number] = process
-            order = {"number": number, **start._asdict(), "cwd": str(start.cwd)}
+            env = {**start.env, "PYTHONPATH": str(self._source)} if start.cold else dict(start.env)
+            order = {"number": number, **start._asdict(), "cwd": str(start.cwd), "env": env}
             packed = json.dumps(order).encode() + b"\n"
             socket.send_fds(self._ours, [packed], [stdin, stdout, stderr])
         if not process.started.wait(START_WAIT) or not process.pid:

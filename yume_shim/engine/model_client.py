@@ -300,7 +300,7 @@ class ModelClient:
         if attempt.visible():
             kept = self._cut(attempt)
         else:
-            self._count_lost(attempt)
+            self._drop(attempt, 0)
         self._retries += 1
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
