@@ -15,8 +15,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.chaos.judge import judge
 from tests.chaos.plan import draw
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tests.chaos.plan import Plan
     from tests.chaos.session import Outcome
 
+ROOT = Path(__file__).resolve().parents[1]
 SEED_STEP = 1_000_000
 REPORT_EVERY = 100
 

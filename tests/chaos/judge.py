@@ -211,12 +211,10 @@ def _judge_transcripts(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]]
         if broken:
             problems.append(f"transcript: {broken} lines are no JSON")
     killed = "SIGKILL" in plan.end or plan.end.count("SIG") > 1
-    for id in _shown_results(lines) - kept_results:
-        problems.append(f"lost: the result of {id} was shown and is not in the transcript")
-    for text in () if killed else _shown_texts(plan, lines):
-        if _plain(text) not in kept_text:
-            problems.append(f"lost: this text was shown and is not in the transcript: {text[:200]!r}")
-    return problems
+    lost = [f"the result of {id}" for id in _shown_results(lines) - kept_results]
+    if not killed:
+        lost += [f"the text {text[:200]!r}" for text in _shown_texts(plan, lines) if _plain(text) not in kept_text]
+    return problems + [f"lost: {what} was shown and is not in the transcript" for what in lost]
 
 
 def _kept(data: bytes) -> tuple[str, set[str], int]:

@@ -98,7 +98,8 @@ def _become(order: dict[str, Any], fds: list[int]) -> None:
     """Turn this fork into the program; never returns."""
     try:
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM):  # `nohup` ignores some of them
+            signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for place, fd in enumerate(fds):
             os.dup2(fd, place)
@@ -108,6 +109,7 @@ def _become(order: dict[str, Any], fds: list[int]) -> None:
             kind = getattr(resource, name)
             resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
         if order["cold"]:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.execve(sys.executable, [sys.executable, *PROGRAM, *order["argv"]], order["env"])
         os.environ.clear()
         os.environ.update(order["env"])
