@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from tests.chaos.plan import Plan
 
-    Send = Callable[[object], None]
+    Send = Callable[[object], bool]
+    """False if the input is closed already."""
 
 HUGE = 3_000_000
 LATE = 0.3
@@ -148,9 +149,9 @@ class AcpHost:
         params: dict[str, Any] = {"sessionId": self._session}
         match kind:
             case "prompt":
-                self._send(json.loads(self.prompt(f"Go on {body}")))
+                self._ask("session/prompt", {**params, "prompt": [{"type": "text", "text": f"Go on {body}"}]})
             case "huge":
-                self._send(json.loads(self.prompt("z" * HUGE)))
+                self._ask("session/prompt", {**params, "prompt": [{"type": "text", "text": "z" * HUGE}]})
             case "interrupt":
                 self._send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
             case "model":
@@ -185,8 +186,9 @@ class AcpHost:
 
     def _ask(self, method: str, params: dict[str, Any]) -> None:
         self._number += 1
-        self.asked.append(self._number)
-        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        number = self._number
+        if self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params}):
+            self.asked.append(number)
 
 
 HOSTS: dict[str, Callable[[Plan, Send, str], Host]] = {"flat": FlatHost, "stream-json": NestedHost, "acp": AcpHost}

@@ -68,7 +68,7 @@ def _judge_process(plan: Plan, outcome: Outcome) -> list[str]:
         problems.append(f"stray: {outcome.strays}")
     for data in (outcome.stderr, outcome.stdout):
         place = data.find(b"Traceback (most")
-        if place >= 0:
+        if place >= 0 and not (plan.cold and not outcome.stdout and b"\nKeyboardInterrupt" in data):
             problems.append(f"traceback: {data[place : place + 3000].decode(errors='replace')}")
     if SECRET.encode() in outcome.stdout or SECRET.encode() in outcome.stderr:
         problems.append("secret: a key was printed")

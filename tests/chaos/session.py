@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.chaos.plan import Action, Plan
 
 TIMEOUTS = (
-    "connect = 1\nfirst_byte = 0.8\nidle = 0.6\ntotal = 4\napproval = 0.6\nshutdown = 1\nbackground = 1.2\n"
+    "connect = 1\nfirst_byte = 0.8\nidle = 0.6\ntotal = 4\napproval = 0.6\nshutdown = 5\nbackground = 1.2\n"
     "tool_heartbeat = 0.2\n"
 )
 LIMIT = 60.0
@@ -318,19 +318,20 @@ class Running:
         os.close(self._process.stderr)
         self.outcome.stderr = b"".join(parts)
 
-    def _send(self, line: object) -> None:
-        self._write(json.dumps(line).encode() + b"\n")
+    def _send(self, line: object) -> bool:
+        return self._write(json.dumps(line).encode() + b"\n")
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> bool:
+        """False if the program gets nothing any more."""
         with self._writing:
             if not self._input_open:
-                return
+                return False
             fd, end = self._process.stdin, time.monotonic() + WRITE_LIMIT
             os.set_blocking(fd, False)
             while data:
                 if time.monotonic() > end:
                     self.outcome.unwritten = True
-                    return
+                    return False
                 if not select.select([], [fd], [], 0.1)[1]:
                     continue
                 try:
@@ -338,7 +339,8 @@ class Running:
                 except BlockingIOError:
                     continue
                 except OSError:
-                    return
+                    return False
+            return True
 
     def _close_input(self) -> None:
         with self._writing:
