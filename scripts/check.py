@@ -41,6 +41,7 @@ def main() -> int:
             [sys.executable, os.path.join("scripts", "protocol_schemas.py"), "--check"]
         ),
         "price table": lambda: command([sys.executable, os.path.join("scripts", "price_table.py"), "--check"]),
+        "licence list": lambda: command([sys.executable, os.path.join("scripts", "licences.py"), "--check"]),
         "nothing private": nothing_private,
     }
     table = []

@@ -37,8 +37,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     from yume_shim.cli.flags import SUBCOMMANDS
 
     if argv and argv[0] in SUBCOMMANDS:
-        from yume_shim.cli.commands import run_command
-
+        try:
+            from yume_shim.cli.commands import run_command
+        except ModuleNotFoundError as error:
+            return _missing(error)
         return run_command(argv)
     from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS, run_claude_subcommand
 
@@ -83,6 +85,17 @@ def _hold_stdin() -> None:
         os.fstat(0)
     except OSError:
         os.open(os.devnull, os.O_RDONLY)
+
+
+def _missing(error: ModuleNotFoundError) -> int:
+    """Without click (a lean install) the sub-commands for people are missing."""
+    from yume_shim.types.packages import missing_package
+
+    message = missing_package(error)
+    if message is None:
+        raise error
+    sys.stderr.write(f"Error: {message}\n")
+    return 2
 
 
 def _say(text: str) -> int:

@@ -96,8 +96,13 @@ def _json_schema(sources: SettingSources) -> Mapping[str, Any] | None:
         raise BadInvocation(f"Error: --json-schema is not valid JSON: {error}") from None
     if not isinstance(schema, dict):
         raise BadInvocation("Error: --json-schema must be a JSON object")
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
+    try:
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import validator_for
+    except ImportError as error:
+        from yume_shim.types.packages import missing_package
+
+        raise BadInvocation(f"Error: --json-schema: {missing_package(error) or error}") from None
 
     try:
         validator_for(schema).check_schema(schema)

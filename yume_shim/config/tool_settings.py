@@ -46,8 +46,20 @@ def tool_settings(sources: SettingSources) -> ToolSettings:
         claude_sandbox=_claude_sandbox(sources),
         unasked_env=sources.conf_texts("unasked_env"),
         file_checkpoints=sources.is_true("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
-        repair_mojibake=bool(sources.config.get("repair_mojibake", False)),
+        repair_mojibake=_repair_mojibake(sources),
     )
+
+
+def _repair_mojibake(sources: SettingSources) -> bool:
+    if not sources.config.get("repair_mojibake", False):
+        return False
+    from importlib.util import find_spec
+
+    if find_spec("ftfy") is None:
+        from yume_shim.types.packages import missing_package
+
+        raise BadInvocation(f"Error: {missing_package(ModuleNotFoundError(name='ftfy'))}")
+    return True
 
 
 def _tool_names(sources: SettingSources) -> tuple[str, ...] | None:

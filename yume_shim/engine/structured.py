@@ -81,7 +81,12 @@ class StructuredOutput:
     def _problem(self, output: Any) -> str:
         from yume_shim.text.json_schema import schema_problems
 
-        return "; ".join(schema_problems(self._schema, output, trusted=True))
+        try:
+            return "; ".join(schema_problems(self._schema, output, trusted=True))
+        except ImportError as error:  # a lean install, and the schema came with `initialize`
+            from yume_shim.types.packages import missing_package
+
+            return missing_package(error) or str(error)
 
 
 def _as_object(schema: Json) -> Json:

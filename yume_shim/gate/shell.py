@@ -138,6 +138,8 @@ def parse(text: str) -> Script:
         walk.visit(root)
         if walk.evaluates and _CODE_AS_TEXT.search(text):
             walk.flag("it evaluates text that may contain commands", opaque=True)
+    except ImportError:
+        return _fallback(text, "the shell parser is not installed (pip install tree-sitter tree-sitter-bash)")
     except (LookupError, RecursionError, ValueError):
         return _fallback(text, "it could not be parsed")
     return Script(tuple(walk.commands), walk.problem, walk.opaque, frozenset(walk.assigned), walk.repeats)

@@ -16,7 +16,7 @@ PARSE_STEP = 4 * 1024
 
 
 def syntax_tree(source: bytes) -> Node | None:
-    """The root of the tree; None if parsing takes too long."""
+    """The root of the tree; None if parsing takes too long. Raises ImportError if the parser is not installed."""
     with _lock:  # parallel calls are judged in parallel
         parser = _parser()
         end, start = PARSE_STEP, time.thread_time()

@@ -12,6 +12,7 @@ import sys
 from yume_shim import __version__
 from yume_shim.extensions.mcp.errors import McpError
 from yume_shim.extensions.mcp.tokens import save, with_token
+from yume_shim.types.packages import missing_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ def log_in(config: McpServer, env: Mapping[str, str], show: Callable[[str], None
     """Sign in and keep the token; `show` gets the address for the browser. Raises McpError."""
     import logging
 
-    import anyio
-    from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
-
+    try:
+        import anyio
+        from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+    except ImportError as error:
+        raise McpError(missing_package(error) or str(error)) from None
     logging.disable(logging.CRITICAL)  # the package logs tracebacks; the error itself is shown
     attempt = _Attempt(config, env, show, open_browser)
     try:

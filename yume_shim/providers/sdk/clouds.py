@@ -24,8 +24,8 @@ GOOGLE_PROJECT = ("GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT")
 """Variables that name the project."""
 GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 AZURE_SCOPE = "https://cognitiveservices.azure.com/.default"
-EXTRAS = {"bedrock": ("boto3", "bedrock"), "azure-ad": ("azure.identity", "azure")}
-"""Packages that only these sign-ins need, and the extra that installs them."""
+SIGN_IN_MODULES = {"bedrock": "boto3", "azure-ad": "azure.identity"}
+"""Modules that only these sign-ins need; `types/packages.py` names the extras that install them."""
 _NOT_SIGNED_IN = frozenset(
     {
         "GoogleAuthError",
@@ -41,7 +41,7 @@ _NOT_SIGNED_IN = frozenset(
 
 
 def build_cloud(transport: SdkTransport, http: Any) -> Any:
-    """The SDK client for the endpoint's sign-in. Raises ProviderFailed if a package is missing."""
+    """The SDK client for the endpoint's sign-in. Raises ImportError if a package is missing."""
     endpoint = transport.endpoint
     build = _BUILDERS.get((endpoint.sign_in, endpoint.api))
     if build is None:
@@ -49,18 +49,9 @@ def build_cloud(transport: SdkTransport, http: Any) -> Any:
         raise ProviderFailed(
             failure_config(endpoint.name, f"no sign-in '{endpoint.sign_in}' for {endpoint.api}; known: {known}")
         )
-    needed, extra = EXTRAS.get(endpoint.sign_in, ("", ""))
-    if needed:
-        try:
-            __import__(needed)
-        except ImportError:
-            raise ProviderFailed(
-                failure_config(
-                    endpoint.name,
-                    f"the sign-in of {endpoint.name} needs packages that are not there: "
-                    f"pip install 'yume_shim[{extra}]'",
-                )
-            ) from None
+    needed = SIGN_IN_MODULES.get(endpoint.sign_in)
+    if needed is not None:
+        __import__(needed)  # a missing package is reported by the transport
     return build(transport, http)
 
 

@@ -25,6 +25,7 @@ from yume_shim.providers.sdk.clients import (
 )
 from yume_shim.providers.sdk.clouds import not_signed_in
 from yume_shim.providers.wire.failures import (
+    failure_config,
     failure_cut,
     failure_from_exception,
     failure_from_net,
@@ -113,6 +114,10 @@ class SdkTransport:
         status = getattr(response, "status_code", None)
         if isinstance(status, int) and status >= 300:
             return status_failed(status, lower(response.headers), _content(response), name)
+        if isinstance(exc, ImportError):
+            from yume_shim.types.packages import missing_package
+
+            return ProviderFailed(failure_config(name, missing_package(exc) or str(exc)))
         names = class_names(exc)
         if "TooManyRedirects" in names:
             message = f"more than {MAX_REDIRECTS} redirects"

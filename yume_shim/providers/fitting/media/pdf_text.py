@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 
+from yume_shim.types.packages import missing_package
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -50,8 +51,10 @@ def page_count(data: bytes) -> int:
 
 def pdf_text(data: bytes, seconds: float = MAX_SECONDS) -> PdfText:
     """The text, page by page, as far as the time allows."""
-    from pypdf.errors import PyPdfError
-
+    try:
+        from pypdf.errors import PyPdfError
+    except ImportError as error:
+        return PdfText("", missing_package(error) or str(error))
     try:
         reader = _opened(data)
         if reader.is_encrypted and not reader.decrypt(""):

@@ -11,6 +11,7 @@ import os
 
 from yume_shim.providers.fitting.media.images import Limits, MediaRefused
 from yume_shim.text.codec import dumps, loads
+from yume_shim.types.packages import missing_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def do(job: Json, data: bytes) -> tuple[Json, bytes]:
         return JOBS[job["job"]](job, data)
     except MediaRefused as refused:
         return {"refused": str(refused)}, b""
+    except ImportError as error:
+        return {"refused": missing_package(error) or str(error)}, b""
     except Exception as error:  # broken files make decoders raise anything
         return {"refused": f"it cannot be read ({type(error).__name__})"}, b""
 
