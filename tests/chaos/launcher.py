@@ -62,7 +62,9 @@ class Launcher:
         self._ours, theirs = socket.socketpair()
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(source), *_repository(source)])}
         words = [sys.executable, "-m", "tests.chaos.warm_starter", str(theirs.fileno()), *(["sdks"] if sdks else [])]
-        self._starter = subprocess.Popen(words, pass_fds=[theirs.fileno()], env=env, stdin=subprocess.DEVNULL)
+        self._starter = subprocess.Popen(
+            words, pass_fds=[theirs.fileno()], env=env, cwd=source, stdin=subprocess.DEVNULL
+        )
         theirs.close()
         self._lock = threading.Lock()
         self._count = 0
