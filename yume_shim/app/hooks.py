@@ -154,7 +154,7 @@ def _task(facts: TaskFacts) -> Json:
 
 def _within(seconds: float, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
     """The result of the work, which gets a signal for its time limit; raises TimeoutError or Cancelled."""
-    limit = CancelSignal()
+    limit = CancelSignal(cancel)
     timer = threading.Timer(seconds, limit.set)
     timer.daemon = True
     timer.start()

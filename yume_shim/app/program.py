@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim import CLAUDE_VERSION
+from yume_shim.app.closing import close_parts
 from yume_shim.app.lazy_agents import LazyAgents
 from yume_shim.app.lazy_hooks import LazyHooks
 from yume_shim.app.lazy_mcp import LazyMcp
@@ -129,6 +130,7 @@ class Program:
             skill_list=self._skill_list if startup.offers_skills() else None,
             hooks=self._hooks.get,
             own_hooks=self._hooks.with_own,
+            output_blocked=self._output.writer.waits,
             learned=self._providers.learned,
             count=self._providers.count,
             preview=self._tools.preview,
@@ -185,12 +187,8 @@ class Program:
             if self._responder is not None:
                 self._responder.finish(lambda: self._session.leaving)
         finally:
-            self._questions.close()
             self._tools.closing()
-            self._tasks.close()
-            self._mcp.close()
-            self._tools.close()
-            self._providers.close()
+            close_parts(self._log, self._questions, self._tasks, self._mcp, self._tools, self._providers)
             if self._store is not None:
                 self._store.close()
             self._output.writer.drain(self._settings.limits.timeouts.shutdown)

@@ -11,6 +11,7 @@ from yume_shim.app.name_checks import name_warnings
 from yume_shim.catalog.cost import has_price, with_listed_window
 from yume_shim.catalog.resolve import Catalog
 from yume_shim.cli.auth_command import add_auth
+from yume_shim.cli.batch_command import add_batch
 from yume_shim.cli.mcp_command import add_mcp
 from yume_shim.cli.models_command import add_models
 from yume_shim.cli.protocol_commands import add_protocol
@@ -150,5 +151,6 @@ def _complain(text: str) -> None:
 add_sessions(_group, _settings, _say)
 add_models(_group, _settings, _say)
 add_auth(_group, _say)
+add_batch(_group)
 add_protocol(_group, _say)
 add_mcp(_group, lambda: _sources(quiet=True), build_settings, _say)

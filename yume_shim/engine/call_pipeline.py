@@ -6,6 +6,7 @@ chooses the calls that may run side by side.
 
 from __future__ import annotations
 
+from yume_shim.engine.call_results import denied_result, failed_result, refusal
 from yume_shim.engine.heartbeat import Heartbeat
 from yume_shim.engine.scrub import scrub
 from yume_shim.text.clean import repair_mojibake
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import Json, ToolCall
     from yume_shim.types.calls import PreparedCall
+    from yume_shim.types.events import Event
     from yume_shim.types.outputs import Answer
-    from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.ports import Cancel, Emit, Launch, Spawn
     from yume_shim.types.prompt_files import PromptFile
 
 ALLOWED = Decision("allow")
@@ -76,7 +78,10 @@ class CallPipeline:
         """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
         that a call has used."""
         self._asker, self._used = asker, used
-        self._services, self._toolbox, self._cancel = services, services.toolbox, cancel
+        self._emit: Emit = services.emit
+        self._services = replace(services, emit=self._send)
+        self._toolbox, self._cancel = services.toolbox, cancel
+        self._abandoned = False
         self._spawn, self._launch = spawn, launch
         self.notes: list[str] = []
         self.instructions: list[str] = []
@@ -88,6 +93,15 @@ class CallPipeline:
         self.begun: set[str] = set()
         """The calls whose tools have begun to run."""
         self._prepared: dict[str, PreparedCall] = {}
+
+    def abandon(self) -> None:
+        """A call goes on although it was stopped: what it does from now on is neither shown nor kept."""
+        from yume_shim.engine.abandonment import emit_nothing
+
+        self._abandoned, self._emit = True, emit_nothing
+
+    def _send(self, event: Event) -> str:
+        return self._emit(event)
 
     # ------------------------------------------------------------ the two halves
 
@@ -139,12 +153,14 @@ class CallPipeline:
         try:
             output = self._run(permitted)
         except ToolFailed as failed:
+            self._go_on()
             return self._after_failure(permitted, failed_result(call, failed))
         except Cancelled as stopped:
             raise Cancelled(self._clean_text(call, stopped.output)) from None
         except HostStopped:
             raise
         except Exception as error:
+            self._go_on()
             return self._after_failure(permitted, failed_result(call, self._unexpected(call, error)))
         took = round((self._services.clock.monotonic() - begun) * 1000)
         output = self._after(permitted, replace(self._clean(call, output), duration_ms=took))
@@ -228,7 +244,7 @@ class CallPipeline:
         answer = self._ask_host(prepared, decision)
         self._report_state("running")
         if answer.verdict != "allow":
-            return _refusal(call, answer)
+            return refusal(call, answer)
         self._update(answer.updates)
         if answer.remember:
             self._remember(prepared, answer)
@@ -241,7 +257,7 @@ class CallPipeline:
             return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit)
         decision = with_rules(decision, lambda: services.gate.exact_rule_for(prepared.call, prepared.spec))
         patch = services.preview(prepared, self._cancel) if services.preview is not None else None
-        with Heartbeat(services, prepared, waiting=True):
+        with Heartbeat(services, prepared, self._cancel, waiting=True):
             return services.asker.ask(call, prepared.spec, decision, self._cancel, emit=services.emit, patch=patch)
 
     def _remember(self, prepared: PreparedCall, answer: Answer) -> None:
@@ -293,7 +309,7 @@ class CallPipeline:
     def _run(self, prepared: PreparedCall) -> ToolOutput:
         self._cancel.check()
         self.begun.add(prepared.call.id)
-        with Heartbeat(self._services, prepared) as heartbeat:
+        with Heartbeat(self._services, prepared, self._cancel) as heartbeat:
             context = ToolContext(
                 prepared.call.id,
                 self._cancel,
@@ -305,7 +321,14 @@ class CallPipeline:
                 verdict_on=lambda changed: self._verdict_on(prepared, changed),
                 report=heartbeat.report,
             )
-            return self._toolbox.run(prepared, context)
+            output = self._toolbox.run(prepared, context)
+        self._go_on()
+        return output
+
+    def _go_on(self) -> None:
+        """Raise Cancelled in a call that was abandoned: hooks, modes and rules do not learn what it did."""
+        if self._abandoned:
+            raise Cancelled
 
     def _live(self, call: ToolCall) -> Callable[[str, int], None] | None:
         """What shows the output of a running command, if the host wants it."""
@@ -414,31 +437,3 @@ def with_rules(decision: Decision, exact: Callable[[], Json]) -> Decision:
     if any(update["type"] == "addRules" for update in decision.suggestions):
         return decision
     return replace(decision, suggestions=(*decision.suggestions, exact()))
-
-
-def failed_result(call: ToolCall, failed: ToolFailed) -> ToolFinished:
-    """The result of a call that failed. A failure found before the run is wrapped, as the Claude CLI does."""
-    text = f"<tool_use_error>{failed.message}</tool_use_error>" if failed.before_run else failed.message
-    structured = failed.structured or f"Error: {failed.message}"
-    return ToolFinished(call, ToolResult(call.id, text, is_error=True), structured)
-
-
-def denied_result(call: ToolCall, message: str) -> ToolFinished:
-    """The result of a call that was not permitted."""
-    return ToolFinished(call, ToolResult(call.id, message, is_error=True), f"Error: {message}", denied=True)
-
-
-def _refusal(call: ToolCall, answer: Answer) -> ToolFinished:
-    """The result of a call that the host did not allow. Raises HostStopped."""
-    match answer.verdict:
-        case "deny":
-            if answer.interrupt:
-                raise HostStopped(call)
-            text = answer.message or "The host denied this tool use."
-        case "timeout":
-            text = f"The permission request for {call.name} was not answered in time, so the call was not run."
-        case "closed":
-            text = "Tool permission request failed: AbortError: Tool permission stream closed before response received"
-        case _:
-            text = f"Tool permission request failed: Error: {answer.message}"
-    return denied_result(call, text)

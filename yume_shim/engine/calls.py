@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import threading
-
-from yume_shim.engine.call_pipeline import CallPipeline, failed_result
+from yume_shim.engine.call_pipeline import CallPipeline
+from yume_shim.engine.call_results import failed_result
 from yume_shim.engine.repeats import Repeats
 from yume_shim.types.blocks import ToolResult
-from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
+from yume_shim.types.errors import Abandoned, Cancelled, HostStopped, ToolFailed
 from yume_shim.types.events import Denial, NoteAdded, ToolFinished, ToolQueued, ToolStarted
 from yume_shim.types.outputs import CLAUDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from yume_shim.engine.call_pipeline import JudgedCall
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.blocks import ToolCall
     from yume_shim.types.events import InterruptReason
     from yume_shim.types.models import Stop
-    from yume_shim.types.ports import Cancel, Launch, Spawn
+    from yume_shim.types.ports import Cancel, Job, Launch, Spawn
 
-JOIN_SECONDS = 5.0
-"""How long a stopped side-by-side call may take to give up its thread."""
+MAX_CALLS = 128
+"""Calls of one answer that run."""
+TOO_MANY = f"Not run: of one answer at most {MAX_CALLS} calls are run. Make this call again, in a later answer."
 
 
 class CallRunner:
@@ -41,25 +42,34 @@ class CallRunner:
         *,
         asker: str = CLAUDE,
         used: Callable[[str, Cancel], tuple[str, ...]] | None = None,
+        depth: int = 0,
     ) -> None:
         """`asker`: who asks for permissions, as the messages about them say. `used`: what the model reads about a file
-        that a call has used."""
-        self._services, self._cancel = services, cancel
+        that a call has used. `depth`: of the loop."""
+        self._services, self._cancel, self._depth = services, cancel, depth
         self._pipeline = CallPipeline(services, cancel, spawn, launch, asker=asker, used=used)
         self.repeats = Repeats(services.settings.limits, services.toolbox)
         self.denials: list[Denial] = []
         self._started: set[str] = set()
         self._outputs: dict[str, str] = {}
         """What stopped calls had put out."""
+        self._abandoned: set[str] = set()
+        """Stopped calls that go on all the same."""
 
     def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished], stop: Stop = "tool_calls") -> None:
         """Run them; finished ones are added to `done` as they are emitted, so that an interrupt finds them there.
         `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
         the caller then closes the calls that have no result."""
-        rest = list(calls)
+        rest, too_many = list(calls[:MAX_CALLS]), calls[MAX_CALLS:]
         if self._services.settings.host.details:
-            for call in rest[1:]:
+            for call in calls[1:]:
                 self._services.emit(ToolQueued(call))
+        if too_many:
+            self._run_calls(rest, done)
+            for call in too_many:
+                self._start(call)
+                self._add(failed_result(call, ToolFailed(TOO_MANY)), done)
+            return
         if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
             self._run_calls(rest[:-1], done)
             self._start(rest[-1])
@@ -115,7 +125,8 @@ class CallRunner:
 
         if call.id not in self._started:
             self._start(call)
-        text = stopped_text(reason, ran=call.id in self._pipeline.begun, output=self._outputs.pop(call.id, ""))
+        ran, runs_on = call.id in self._pipeline.begun, call.id in self._abandoned
+        text = stopped_text(reason, ran=ran, runs_on=runs_on, output=self._outputs.pop(call.id, ""))
         result = ToolResult(call.id, text, is_error=True)
         self._add(ToolFinished(call, result, "User rejected tool use"), done)
 
@@ -139,9 +150,9 @@ class CallRunner:
 
     def _run_single(self, call: ToolCall, judged: JudgedCall | None, done: list[ToolFinished]) -> None:
         self._start(call)
-        judged = judged or self._pipeline.judge(call)
+        judged = judged or self._judge(call)
         try:
-            finished = self._pipeline.complete(judged)
+            finished = self._result(call, self._begin(judged))
         except HostStopped as stopped:
             if stopped.call is not None:
                 self._deny(stopped.call)
@@ -164,7 +175,7 @@ class CallRunner:
             spec = self._services.toolbox.find(call.name)
             if spec is None or not spec.parallel or call.broken is not None:
                 break
-            judged = self._pipeline.judge(call)
+            judged = self._judge(call)
             if judged.asks:
                 return group, judged
             group.append(judged)
@@ -172,31 +183,43 @@ class CallRunner:
 
     def _run_group(self, group: list[JudgedCall], done: list[ToolFinished]) -> None:
         """Run them at once. Results are emitted in call order, whichever is ready first."""
-        results: dict[str, ToolFinished | BaseException] = {}
-
-        def work(judged: JudgedCall) -> None:
-            try:
-                results[judged.call.id] = self._pipeline.complete(judged)
-            except BaseException as error:  # handed to the loop's own thread, which raises it
-                results[judged.call.id] = error
-
-        threads = []
+        jobs: list[Job] = []
         for judged in group:
             self._start(judged.call)
-            name = f"tool-{judged.call.name}"
-            threads.append(threading.Thread(target=work, args=(judged,), daemon=True, name=name))
-            threads[-1].start()
-        failed: BaseException | None = None
-        for judged, thread in zip(group, threads, strict=True):
-            while thread.is_alive() and not self._cancel.is_set():
-                thread.join(0.05)
-            thread.join(JOIN_SECONDS)
-            outcome = results.get(judged.call.id, Cancelled())
-            if isinstance(outcome, ToolFinished):
-                self._finish(outcome, done)  # also after another one was stopped: this call did its work
-                continue
-            if isinstance(outcome, Cancelled):
-                self._outputs[judged.call.id] = outcome.output
-            failed = failed or outcome
+            jobs.append(self._begin(judged))
+        failed: Exception | None = None
+        for judged, job in zip(group, jobs, strict=True):
+            try:
+                finished = self._result(judged.call, job)
+            except Exception as stopped:  # raised when all have ended
+                self._outputs[judged.call.id] = stopped.output if isinstance(stopped, Cancelled) else ""
+                failed = failed or stopped
+            else:
+                self._finish(finished, done)  # also after another one was stopped: this call did its work
         if failed is not None:
             raise failed
+
+    # ------------------------------------------------------------ calls that do not stop
+
+    def _judge(self, call: ToolCall) -> JudgedCall:
+        judged: JudgedCall = self._result(call, self._job(call, lambda: self._pipeline.judge(call)))
+        return judged
+
+    def _begin(self, judged: JudgedCall) -> Job:
+        return self._job(judged.call, lambda: self._pipeline.complete(judged))
+
+    def _job(self, call: ToolCall, work: Callable[[], object]) -> Job:
+        return self._cancel.job(work, f"tool-{call.name}", self._depth, self._services.output_blocked)
+
+    def _result(self, call: ToolCall, job: Job) -> Any:
+        """What became of it. A call that goes on although it was stopped is abandoned: from then on nothing that the
+        calls of this loop do is shown or kept."""
+        try:
+            return job.result()
+        except Abandoned:
+            from yume_shim.engine.abandonment import report_abandoned
+
+            self._abandoned.add(call.id)
+            self._pipeline.abandon()
+            report_abandoned(self._services, f"The call of {call.name}")
+            raise

@@ -65,7 +65,7 @@ class Children:
         the turn with a denial. A failing provider or a limit is a ChildResult: the parent continues."""
         run = self._open(request, call_id, background=False)
         task = run.reports.task
-        own_cancel = CancelSignal()
+        own_cancel = CancelSignal(cancel)
         try:
             with cancel.guard(own_cancel.set):
                 if task is None:
@@ -97,7 +97,7 @@ class Children:
         launched = ChildLaunched(run.child.agent_id, run.spec.id, run.transcript)
 
         def work(task: Task) -> TaskEnd:
-            own_cancel = CancelSignal()
+            own_cancel = CancelSignal(task.cancel)
             with task.cancel.guard(own_cancel.set):
                 result = run.finish(own_cancel)
             return end_of(result, run.child, run.reports.unread)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.events import ProgressReport
+    from yume_shim.types.ports import Cancel
 
 SLOW_KINDS = ("shell", "other")
 """Kinds of tools that may take long; only these start the timer thread."""
@@ -23,9 +24,11 @@ class Heartbeat:
     """A context manager around one run of a tool. A timer thread emits; the lock makes sure that it emits nothing after
     the context has ended."""
 
-    def __init__(self, services: EngineServices, prepared: PreparedCall, *, waiting: bool = False) -> None:
+    def __init__(
+        self, services: EngineServices, prepared: PreparedCall, cancel: Cancel, *, waiting: bool = False
+    ) -> None:
         """`waiting`: the call waits for the host's approval."""
-        self._waiting = waiting
+        self._waiting, self._cancel = waiting, cancel
         self._services = services
         self._call = prepared.call
         self._needed = waiting or (prepared.spec.gated and prepared.spec.kind in SLOW_KINDS)
@@ -45,6 +48,8 @@ class Heartbeat:
 
     def _beat(self) -> None:
         while not self._stop.wait(self._services.settings.limits.timeouts.tool_heartbeat):
+            if self._cancel.is_set():  # the call is ending, or was abandoned
+                return
             self._emit(None)
 
     def report(self, given: ProgressReport) -> None:

@@ -93,7 +93,11 @@ class Loop:
         self._reason = reason
         self._interrupted, self._inject, self._max_turns, self._depth = interrupted, inject, max_turns, depth
         self._client = ModelClient(
-            services, cancel, conversation.used_ids, has_fallback=lambda: conversation.models.has_fallback(self._spec)
+            services,
+            cancel,
+            conversation.used_ids,
+            has_fallback=lambda: conversation.models.has_fallback(self._spec),
+            depth=depth,
         )
         self._runner: CallRunner | None = None
         self._requests = Requests(services, conversation, self._spec, cancel)
@@ -280,7 +284,9 @@ class Loop:
             starts = self._services.open_child is not None
             spawn, launch = (self._start_child, self._launch_child) if starts else (None, None)
             used = self._conversation.instructions_for
-            self._runner = CallRunner(self._services, self._cancel, spawn, launch, asker=asker, used=used)
+            self._runner = CallRunner(
+                self._services, self._cancel, spawn, launch, asker=asker, used=used, depth=self._depth
+            )
         return self._runner
 
     def _after_calls(self, calls: list[ToolCall], stop: Stop) -> LoopEnd | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.context.estimate import estimate_request, size_of
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
-from yume_shim.types.errors import BadInvocation, Cancelled, Failure
+from yume_shim.types.errors import Abandoned, BadInvocation, Cancelled, Failure
 from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
@@ -88,6 +88,7 @@ class Attempt:
 
     __slots__ = (
         "blocks",
+        "emit",
         "ended",
         "failure",
         "joiner",
@@ -100,7 +101,9 @@ class Attempt:
         "usage_given",
     )
 
-    def __init__(self, joiner: ContinuationJoiner | None = None) -> None:
+    def __init__(self, emit: Emit, joiner: ContinuationJoiner | None = None) -> None:
+        self.emit = emit
+        """Where its events go: nowhere once it was abandoned."""
         self.joiner = joiner
         """Removes what a continuation repeats; None when that is decided, or this is no continuation."""
         self.started = False
@@ -116,6 +119,17 @@ class Attempt:
 
     def visible(self) -> bool:
         return bool(self.blocks or self.open_index is not None)
+
+    def abandon(self, nowhere: Emit) -> Attempt:
+        """What it has received until now. The thread that reads the stream still holds this one, and loses its
+        output."""
+        self.emit = nowhere
+        kept = Attempt(nowhere)
+        for name in Attempt.__slots__:
+            value = getattr(self, name)
+            setattr(kept, name, list(value) if isinstance(value, list) else value)
+        kept.ended, kept.failure = None, Failure("cancelled", "the stream was abandoned")
+        return kept
 
     def calls(self) -> bool:
         return any(isinstance(block, ToolCall) for block in self.blocks)
@@ -138,15 +152,17 @@ class ModelClient:
         has_fallback: Callable[[], bool] | None = None,
         emit: Emit | None = None,
         on_cut: OnCut | None = None,
+        depth: int = 0,
     ) -> None:
         """`has_fallback`: can another model take over? Then this one is not asked as often. `emit` and `on_cut` replace
-        those of the services and the settings."""
+        those of the services and the settings. `depth`: of the loop that asks."""
         self._services = services
         self._cancel = cancel
         self._used_ids = used_ids
         self._has_fallback = has_fallback
         self._emit = emit or services.emit
         self._on_cut = on_cut or services.settings.network.on_cut
+        self._depth = depth
         self._retries = 0
         self._lost = Usage()
         self.api_seconds = 0.0
@@ -182,23 +198,36 @@ class ModelClient:
     # ------------------------------------------------------------ one attempt
 
     def _attempt(self, request: Request, shown: str) -> Attempt:
-        attempt = Attempt(_joiner(shown) if shown else None)
-        begun = self._services.clock.monotonic()
+        attempt = Attempt(self._emit, _joiner(shown) if shown else None)
+        services = self._services
+        begun = services.clock.monotonic()
+        reading = self._cancel.job(
+            lambda: self._receive(request, attempt), "answer", self._depth, services.output_blocked
+        )
         try:
-            stream = self._services.provider_for(request.model).stream(request, self._cancel)
-            if self._services.watch is not None:
-                stream = self._watched(stream, self._services.watch, attempt)
-            for event in stream:
-                self._on_event(event, attempt, request)
+            reading.result()
         except BadInvocation as error:  # a provider that cannot be set up at all
             attempt.failure = Failure(error.kind, error.message)
+        except Abandoned:
+            from yume_shim.engine.abandonment import emit_nothing, report_abandoned
+
+            attempt = attempt.abandon(emit_nothing)
+            report_abandoned(services, f"The request to {request.model.endpoint.name}/{request.model.id}")
         finally:
-            self.api_seconds += self._services.clock.monotonic() - begun
+            self.api_seconds += services.clock.monotonic() - begun
         if attempt.failure is not None:
             attempt.failure = self._without_keys(attempt.failure)
         if attempt.ended is None and not attempt.usage_given and (attempt.started or attempt.usage != Usage()):
             attempt.usage = _at_least(attempt.usage, _estimated(request, attempt))
         return attempt
+
+    def _receive(self, request: Request, attempt: Attempt) -> None:
+        """Pass on the stream; runs on a thread of its own."""
+        stream = self._services.provider_for(request.model).stream(request, self._cancel)
+        if self._services.watch is not None:
+            stream = self._watched(stream, self._services.watch, attempt)
+        for event in stream:
+            self._on_event(event, attempt, request)
 
     def _watched(
         self, stream: Iterator[ModelEvent], make: Callable[[Cancel], StreamWatcher], attempt: Attempt
@@ -218,7 +247,7 @@ class ModelClient:
         return redact(text, self._services.secrets)
 
     def _on_event(self, event: ModelEvent, attempt: Attempt, request: Request) -> None:
-        emit = self._emit
+        emit = attempt.emit
         if type(event) is BlockDelta:  # first: by far the most frequent
             if attempt.joiner is not None and event.kind == "text":
                 event = replace(event, text=attempt.joiner.feed(event.text))
@@ -272,7 +301,7 @@ class ModelClient:
         rest, attempt.joiner = attempt.joiner.finish(), None
         if rest:
             attempt.pieces.append(rest)
-            self._emit(BlockDelta(index, "text", rest))
+            attempt.emit(BlockDelta(index, "text", rest))
         whole = "".join(attempt.pieces)
         return block if whole == block.text else Text(whole)
 

@@ -41,6 +41,10 @@ def _not_counted(request: Request, cancel: Cancel) -> int | None:
     return None
 
 
+def _never() -> bool:
+    return False
+
+
 def _nothing_learned(spec: ModelSpec) -> ModelSpec:
     return spec
 
@@ -80,6 +84,8 @@ class EngineServices:
     expand: Callable[[str, str, Cancel], str | None] | None = None
     """(command, arguments) → what a slash command of a source adds for the model; None = there is no such command.
     Raises ToolFailed or Cancelled."""
+    output_blocked: Callable[[], bool] = _never
+    """Whether a line waits because the host does not read."""
     learned: Callable[[ModelSpec], ModelSpec] = _nothing_learned
     """The model with the limits that refusals have named in this process; asked for before each request."""
     count: Callable[[Request, Cancel], int | None] = _not_counted

@@ -137,12 +137,16 @@ class Session(AdjustableSession):
 
     def interrupt(self, reason: InterruptReason) -> bool:
         """Stop the turn that runs, or the one that is about to start; False if there is none. A user's interrupt also
-        stops the agents in the background, as in the Claude CLI."""
+        stops the agents in the background, as in the Claude CLI. After a second one, work that goes on all the same is
+        soon abandoned."""
         with self._lock:
             cancel = self._cancel
-            if cancel is not None and not cancel.is_set():
+            again = cancel is not None and cancel.is_set()
+            if cancel is not None and not again:
                 self._reason = reason
-        if cancel is not None:
+        if cancel is not None and (again or self._leaving):
+            cancel.hurry()
+        elif cancel is not None:
             cancel.set()
         tasks = self._services.tasks() if reason == "user" else None
         if tasks is not None:

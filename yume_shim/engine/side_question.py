@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec
     from yume_shim.types.ports import Cancel
 
+BELOW_HOOKS = 5
+"""A request that does not stop is abandoned before the hook that waits for it (`types.ports.Cancel.job`)."""
 MAX_TOKENS = 4_096
 """The longest answer; reasoning counts towards it."""
 
@@ -41,7 +43,7 @@ class SideQuestions:
             max_tokens=min(MAX_TOKENS, spec.max_output),
             session_id=conversation.session_id,
         )
-        client = ModelClient(services, cancel, set(), emit=self._emit, on_cut="restart")
+        client = ModelClient(services, cancel, set(), emit=self._emit, on_cut="restart", depth=BELOW_HOOKS)
         try:
             answered = client.ask(request)
         except GaveUp as gave_up:

@@ -12,13 +12,15 @@ BY_MESSAGE = "This tool use was stopped because the user sent a new message."
 BY_SHUTDOWN = "This tool use was stopped because the session was ended."
 NOT_RUN = "It was not run."
 RAN = "It had started and was stopped before its end. Whatever it did until then remains, such as files that it wrote."
+RUNS_ON = "It had started and did not stop when told to. It may still be running: check what it did before you go on."
 WAIT = "STOP what you are doing and wait for the user to tell you how to proceed."
 MESSAGE_FOLLOWS = "The user's message follows."
 OUTPUT = "Output until it was stopped:"
 
 
-def stopped_text(reason: InterruptReason, *, ran: bool, output: str = "") -> str:
-    """The text for the model. `ran`: the tool had begun; `output` is what it had put out."""
+def stopped_text(reason: InterruptReason, *, ran: bool, runs_on: bool = False, output: str = "") -> str:
+    """The text for the model. `ran`: the tool had begun; `runs_on`: it could not be stopped; `output` is what it had
+    put out."""
     match reason:
         case "priority":
             why, then = BY_MESSAGE, MESSAGE_FOLLOWS
@@ -26,5 +28,6 @@ def stopped_text(reason: InterruptReason, *, ran: bool, output: str = "") -> str
             why, then = BY_SHUTDOWN, WAIT
         case _:
             why, then = BY_USER, WAIT
-    text = f"{why} {RAN if ran else NOT_RUN} {then}"
+    did = RUNS_ON if ran and runs_on else RAN if ran else NOT_RUN
+    text = f"{why} {did} {then}"
     return f"{text}\n{OUTPUT}\n{output}" if output else text

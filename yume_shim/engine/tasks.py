@@ -6,6 +6,7 @@ The end of a background task becomes a notice for the model (`TaskNotice`), unle
 from __future__ import annotations
 
 import threading
+import time
 
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.types.errors import Cancelled
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 MAX_ENDED = 256
 """Ended tasks that are remembered, for TaskOutput."""
-STOP_WAIT_S = 3.0
-"""How long a stop waits until the work has ended."""
+STOP_WAIT_S = 2.0
+"""How long a stop waits until the work has ended, all tasks together: less than the end of a session may take."""
 MAX_MESSAGES = 64
 """Messages to a running agent that it has not read yet."""
 HOST_STOPPED = "was stopped by the user or the host"
@@ -247,8 +248,9 @@ class Tasks:
                 task.stopped_by = task.stopped_by or why
         for task in chosen:
             task.cancel.set()
+        deadline = time.monotonic() + STOP_WAIT_S
         for task in chosen if wait else ():
-            task.wait(STOP_WAIT_S)
+            task.wait(max(0.0, deadline - time.monotonic()))
 
     def close(self) -> None:
         """The session ends: report and stop what still runs; nothing is reported after this."""

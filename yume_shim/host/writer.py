@@ -77,6 +77,10 @@ class LineWriter:
                 self._poll = poll
         return bool(poll.poll(seconds * 1000))
 
+    def waits(self) -> bool:
+        """Is a line being written? For longer than a moment that means that the host does not read."""
+        return self._lock.locked()
+
     def watch_reader(self) -> None:
         """From now on notice that the host no longer reads, also while nothing is written."""
         from yume_shim.host.reader_watch import watch_reader

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Mapping
-    from ssl import SSLContext
+    from ssl import SSLContext, SSLSocket
     from typing import Any
 
     from yume_shim.types.ports import Cancel
@@ -159,9 +159,10 @@ def _begin(address: Any, trying: Any) -> OSError | None:
     return None
 
 
-def secure(sock: socket.socket, host: str, env: Mapping[str, str], *, full: bool = False) -> socket.socket:
-    """TLS over the socket, host name and certificate verified. The socket's timeout bounds the handshake."""
-    return _context(env, full=full).wrap_socket(sock, server_hostname=host)
+def secured(sock: socket.socket, host: str, env: Mapping[str, str], *, full: bool = False) -> SSLSocket:
+    """The socket for TLS, host name and certificate verified; the given one is void. The caller does the handshake:
+    what aborts it must know this socket first. The socket's timeout bounds it."""
+    return _context(env, full=full).wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
 
 
 def has_lazy_roots(env: Mapping[str, str]) -> bool:

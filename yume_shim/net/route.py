@@ -112,7 +112,7 @@ def _open(
     *,
     full_roots: bool,
 ) -> Connection:
-    from yume_shim.net.connect import open_socket, secure
+    from yume_shim.net.connect import open_socket, secured
 
     first = proxy or url
     deadline = time.monotonic() + seconds
@@ -124,7 +124,9 @@ def _open(
                 if proxy is not None:
                     _tunnel(connection, url, proxy, deadline)
                 sock.settimeout(_left(deadline))
-                connection.sock = secure(sock, url.host, env, full=full_roots)
+                connection.sock = encrypted = secured(sock, url.host, env, full=full_roots)
+                cancel.check()  # an abort before this line met the void socket
+                encrypted.do_handshake()
             elif proxy is not None:
                 connection.via = proxy
     except BaseException:

@@ -267,7 +267,7 @@ class ApiProvider:
     def _reported(self, exc: ProviderFailed) -> Failure:
         if self._tap and isinstance(exc, StatusFailed):
             self._tap("status", exc)
-        return exc.failure
+        return exc.failure if exc.failure.provider else replace(exc.failure, provider=self._name)
 
 
 def _ignore(request: Request, exchange: Exchange, failure: Failure | None, change: str) -> None:

@@ -152,6 +152,18 @@ class Cancelled(ShimError):
         self.output = output
 
 
+ABANDONED = "{what} did not stop when told to and was abandoned. It may still be running; its result is not used."
+"""What host and user read."""
+
+
+class Abandoned(Cancelled):
+    """The work was told to stop and went on: nobody waits for it any more. `name` says which work."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 class HostStopped(ShimError):
     """The host denied a call and asked to stop the turn as well. `call` is the denied call; None if a child's loop has
     recorded it already."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from yume_shim.types.blocks import Json, ToolCall
 from yume_shim.types.calls import (
@@ -71,6 +71,23 @@ class Cancel(Protocol):
     def guard(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
         """While open, `stop` is called once when the signal is set (at once if it already is), from the thread that
         sets it. For closing sockets and killing processes that a blocking call waits on."""
+        ...
+
+    def hurries(self) -> bool:
+        """Whether those who wait for stopped work lose patience soon."""
+        ...
+
+    def job(self, work: Callable[[], Any], name: str, depth: int = 0, blocked: Callable[[], bool] | None = None) -> Job:
+        """Begin work on a thread of its own. It must heed the signal; if it goes on for longer than a grace time, it is
+        abandoned. `depth`: how many loops are above it. `blocked`: whether the host does not read now."""
+        ...
+
+
+class Job(Protocol):
+    """Work that has begun (`Cancel.job`)."""
+
+    def result(self) -> Any:
+        """Wait; returns what the work returns, raises what it raises, or Abandoned."""
         ...
 
 

@@ -23,6 +23,7 @@ from tests.helpers.engine_fakes import (
     thinks,
 )
 from tests.helpers.timing import wait_until
+from yume_shim.engine.calls import MAX_CALLS, TOO_MANY
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.stopped_calls import stopped_text
@@ -629,3 +630,21 @@ def test_an_orphan_is_reported_on_stderr_once() -> None:
         conversation.history.append(Message("user", (Text("more"),)))
     told = [message for level, message in bench.logged if level == "warning"]
     assert told == ["history: tool results without a call left out: 1"]
+
+
+def test_of_one_answer_only_so_many_calls_run() -> None:
+    """Each further one gets a result that says so."""
+    ran: list[str] = []
+
+    def up(given: dict[str, Any], _: object) -> str:
+        ran.append(given["n"])
+        return "ok"
+
+    tools = FunctionTools(Up=up)
+    many = [calls(f"c{n}", "Up", index=n, n=n) for n in range(MAX_CALLS + 3)]
+    bench = Bench(ScriptedProvider(answer(*many), answer(says("Done."))), tools)
+    run(bench)
+    assert len(ran) == MAX_CALLS
+    contents = [event.result.content for event in bench.of(ToolFinished)]
+    assert (contents[:MAX_CALLS], contents[MAX_CALLS:]) == (["ok"] * MAX_CALLS, [TOO_MANY] * 3)
+    assert bench.kinds().count("ToolStarted") == len(many)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from contextlib import ExitStack
 
@@ -11,6 +12,9 @@ import pytest
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import PATIENCE, SOON
 from yume_shim.net.connect import ATTEMPT_DELAY, _interleaved, _race, open_socket
+from yume_shim.net.route import open_route
+from yume_shim.net.url import parse_url
+from yume_shim.types.errors import Cancelled
 
 V4, V6 = socket.AF_INET, socket.AF_INET6
 
@@ -84,3 +88,21 @@ def test_an_address_in_place_of_a_name_is_checked() -> None:
 
     with pytest.raises(PermissionError, match=r"^127\.0\.0\.1$"):
         open_socket("127.0.0.1", 1, 5.0, cancel(), refuse)
+
+
+def test_a_cancel_ends_a_handshake_that_the_server_does_not_answer() -> None:
+    signal = cancel()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = parse_url(f"https://127.0.0.1:{server.getsockname()[1]}/")
+
+        def stop() -> None:
+            peer, _ = server.accept()
+            assert peer.recv(1)  # the handshake has begun
+            signal.set()
+            time.sleep(PATIENCE)
+
+        threading.Thread(target=stop, daemon=True).start()
+        begun = time.monotonic()
+        with pytest.raises(Cancelled):
+            open_route(url, {}, PATIENCE, signal)
+    assert time.monotonic() - begun < SOON

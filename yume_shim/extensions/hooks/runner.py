@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from yume_shim.extensions.hooks.answers import HookAnswer, HookRun, exit_failure, read_answer
 from yume_shim.extensions.hooks.combined import Combined
 from yume_shim.extensions.hooks.specs import GUARDS
 from yume_shim.text import codec
 from yume_shim.types.blocks import NOTHING
-from yume_shim.types.errors import Cancelled
-from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, QuestionWithdrawn
+from yume_shim.types.errors import ABANDONED, Abandoned, Cancelled
+from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, Notice, QuestionWithdrawn
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.errors import Failure
-    from yume_shim.types.ports import Cancel, Emit, HostChannel, Ids
+    from yume_shim.types.ports import Cancel, Emit, HostChannel, Ids, Job
     from yume_shim.types.settings import HookSettings
 
 NEVER_SHOWN = ("PreCompact", "PostCompact", "SessionEnd", "Notification", "InstructionsLoaded", "CwdChanged")
@@ -50,6 +51,8 @@ WITH_EFFORT = (
 """Events whose hooks learn the effort."""
 HOST_GONE = "the host no longer answers"
 MAX_LOGGED = 500
+BELOW_CALLS = 4
+"""Hooks that do not stop are abandoned before the deepest call that waits for them (`Cancel.job`)."""
 MAX_SIDE_BY_SIDE = 32
 """Hooks that run at the same time; further ones of the same event run after them."""
 
@@ -193,29 +196,22 @@ class HookRunner:
     def _run_all(
         self, hooks: list[Hook], name: str, given: Json, cancel: Cancel, call_id: str, env: Mapping[str, str]
     ) -> list[HookRun]:
-        if len(hooks) == 1:
-            return [self._run_one(hooks[0], name, given, cancel, call_id, env)]
-        results: dict[int, HookRun | BaseException] = {}
+        def begin(hook: Hook) -> Job:
+            work = partial(self._run_one, hook, name, given, cancel, call_id, env)
+            return cancel.job(work, f"hook {name} [{hook.label}]", BELOW_CALLS)
 
-        def work(place: int) -> None:
+        jobs = [begin(hook) for hook in hooks]
+        runs: list[HookRun] = []
+        failed: Exception | None = None
+        for job in jobs:
             try:
-                results[place] = self._run_one(hooks[place], name, given, cancel, call_id, env)
-            except BaseException as error:  # handed to the caller's thread, which raises it
-                results[place] = error
-
-        threads = [
-            threading.Thread(target=work, args=(place,), name="hook", daemon=True) for place in range(len(hooks))
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        runs = []
-        for place in range(len(hooks)):
-            found = results[place]
-            if isinstance(found, BaseException):
-                raise found
-            runs.append(found)
+                runs.append(job.result())
+            except Exception as error:  # raised when all have ended
+                failed = failed or error
+                if isinstance(error, Abandoned):
+                    self.services.emit(Notice("abandoned", ABANDONED.format(what=f"The {error.name}")))
+        if failed is not None:
+            raise failed
         return runs
 
     def _run_one(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 
-from yume_shim.providers.wire.failures import failure_protocol
+from yume_shim.providers.wire.failures import failure_protocol, failure_too_large
 from yume_shim.text import codec
 from yume_shim.types.errors import ProviderFailed
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 """The longest line, event or whole JSON body that is accepted."""
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
+"""The longest body, comments and all that surrounds the content included."""
 LINE_OVERHEAD = 64
 """Memory that a held line costs besides its bytes."""
 QUOTE_CHARS = 500
@@ -41,10 +43,13 @@ class FrameParser:
         self._after_cr = False
         self._event: list[bytes] = []
         self._event_bytes = 0
-        self._count = 0
+        self._count = self._total = 0
 
     def feed(self, data: bytes) -> list[Json]:
         """Frames that are complete with these bytes."""
+        self._total += len(data)
+        if self._total > MAX_ANSWER_BYTES:
+            raise ProviderFailed(failure_too_large(f"more than {MAX_ANSWER_BYTES:,} bytes", self._provider))
         frames = self._take(data)
         if self._count < WARM_AFTER:
             self._count += len(frames)

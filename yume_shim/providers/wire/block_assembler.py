@@ -7,9 +7,11 @@ is held back with its pieces and emitted when the earlier ones have ended, so in
 
 from __future__ import annotations
 
+from yume_shim.providers.wire.failures import failure_too_large
 from yume_shim.text.clean import SurrogateJoiner
 from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import NOTHING, Other, Text, Thinking, ToolCall
+from yume_shim.types.errors import ProviderFailed
 from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted
 from yume_shim.types.value import replace
 
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 
     from yume_shim.types.blocks import AssistantBlock, Opaque
     from yume_shim.types.events import DeltaKind, ModelEvent
+
+
+MAX_CONTENT = 8_000_000
+"""Characters of one answer, all blocks together: eight times what the largest output limit allows."""
+MAX_BLOCKS = 2_000
+"""Blocks of one answer."""
 
 
 class _Slot:
@@ -47,6 +55,7 @@ class Assembler:
         self._slots: dict[Hashable, _Slot] = {}
         self._queue: list[_Slot] = []
         self._next_index = 0
+        self._size = self._started = 0
         self.calls = 0
         """Tool calls started so far: they, not the vendor's stop reason, mean that the answer stops for tools."""
 
@@ -62,6 +71,9 @@ class Assembler:
     def start(self, key: Hashable, block: AssistantBlock) -> list[ModelEvent]:
         """Open a block, given in its empty form; the caller adds initial text as a delta."""
         slot = _Slot(block)
+        self._started += 1
+        if self._started > MAX_BLOCKS:
+            raise ProviderFailed(failure_too_large(f"more than {MAX_BLOCKS:,} blocks"))
         self._slots[key] = slot
         self._queue.append(slot)
         if isinstance(block, ToolCall):
@@ -78,6 +90,9 @@ class Assembler:
             text = slot.joiner.feed(text)
         if not text:
             return []
+        self._size += len(text)
+        if self._size > MAX_CONTENT:
+            raise ProviderFailed(failure_too_large(f"more than {MAX_CONTENT:,} characters"))
         (slot.signature if kind == "signature" else slot.pieces).append(text)
         if slot.shown:
             return [BlockDelta(slot.index, kind, text)]

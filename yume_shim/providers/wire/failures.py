@@ -251,6 +251,12 @@ def failure_protocol(provider: str, message: str, *, retryable: bool = True) -> 
     return Failure(kind="protocol", message=message, retryable=retryable, provider=provider)
 
 
+def failure_too_large(what: str, provider: str = "") -> Failure:
+    """An answer that no honest model gives: it would fill the memory. Asking again does not help."""
+    message = f"the answer was stopped because it is too large: {what}; ask for less, or use another model"
+    return failure_protocol(provider, message, retryable=False)
+
+
 def failure_wrong_api(provider: str, api: str, found: str) -> Failure:
     """The address answered in a form that is not of this API: repeating does not help."""
     message = f"this address does not speak {api}: {found}; check the address and the provider (or its `api`)"

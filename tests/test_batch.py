@@ -1,0 +1,254 @@
+"""`yume-shim batch` as its user runs it: real processes, a model on loopback, kills and signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers import child
+from tests.helpers.scripted_model import ModelServer, api_of, call, cut, refuse, say, wire_of
+from tests.helpers.timing import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.helpers.fake_server import Exchange
+
+KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), "not-a-key")
+
+
+class Answers(ModelServer):
+    """Answers every prompt with its own text, in upper case; `special` has answers for single prompts."""
+
+    def __init__(self, **special: list[Any]) -> None:
+        super().__init__()
+        self.special = special
+        self.delay = 0.0
+        self.asked: Counter[str] = Counter()
+
+    def _play(self, exchange: Exchange) -> bool:
+        word = last_word(exchange.request.json())
+        with self._turn:
+            self.asked[word] += 1
+            queue = self.special.get(word)
+            answer = queue.pop(0) if queue else [say(word.upper())]
+            self._count += 1
+            number = self._count
+        time.sleep(self.delay)
+        api = api_of(exchange.request.path)
+        return self.play(exchange, api, wire_of(api, answer, number))
+
+
+def last_word(body: Any) -> str:
+    """The word after the last `Say` of the conversation."""
+    return re.findall(r"Say (\w+)", json.dumps(body.get("messages") or body.get("input") or body.get("contents")))[-1]
+
+
+class Desk:
+    """A folder with IN, a home, a model."""
+
+    def __init__(self, base: Path, *rows: Any, **special: list[Any]) -> None:
+        self.base = base
+        self.home = base / "home"
+        self.home.mkdir()
+        self.out = base / "out.jsonl"
+        self.model = Answers(**special)
+        (base / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        self.env = child.clean_environment(
+            self.home,
+            ANTHROPIC_BASE_URL=self.model.url,
+            OPENAI_BASE_URL=f"{self.model.url}/v1",
+            GOOGLE_GEMINI_BASE_URL=self.model.url,
+            **KEYS,
+        )
+
+    def start(self, *argv: str) -> subprocess.Popen[bytes]:
+        given = () if "--prompt" in argv else ("in.jsonl",)
+        words = [sys.executable, "-m", "yume_shim", "batch", "-o", "out.jsonl", *given, *argv]
+        return subprocess.Popen(words, cwd=self.base, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run(self, *argv: str) -> tuple[int, str]:
+        """(exit code, stderr)."""
+        process = self.start(*argv)
+        _, stderr = process.communicate(timeout=100)
+        return process.returncode, stderr.decode()
+
+    def rows(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.read_bytes().splitlines()]
+
+
+def prompts(count: int, **more: Any) -> list[Any]:
+    return [{"id": f"t{number}", "prompt": f"Say word{number}", **more} for number in range(count)]
+
+
+def test_results_of_all_providers_come_in_the_order_of_the_input(tmp_path: Path) -> None:
+    models = ("claude-sonnet-4-5", "openai/gpt-5.4", "google/gemini-3.5-flash")
+    rows = [{"id": f"t{n}", "prompt": f"Say word{n}", "model": models[n % 3]} for n in range(9)]
+    desk = Desk(tmp_path, *rows)
+    code, stderr = desk.run("-j", "3")
+    assert (code, "succeeded  9" in stderr) == (0, True)
+    found = desk.rows()
+    assert [(row["id"], row["result"], row["attempts"]) for row in found] == [
+        (f"t{n}", f"WORD{n}", 1) for n in range(9)
+    ]
+    assert {row["model"] for row in found} == {"claude-sonnet-4-5", "gpt-5.4", "gemini-3.5-flash"}
+    assert all(row["cost_usd"] > 0 and row["usage"]["output_tokens"] > 0 and row["session_id"] for row in found)
+    assert len({row["session_id"] for row in found}) == 9  # a conversation each
+    assert sum(desk.model.asked.values()) == 9
+
+
+def test_a_conversation_knows_its_messages_and_no_other(tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "My name is Ume."},
+        {"role": "assistant", "content": "Hello Ume."},
+        {"role": "user", "content": "Say name"},
+    ]
+    desk = Desk(
+        tmp_path, {"prompt": "Say first"}, {"messages": messages, "system": "Be brief."}, {"prompt": "Say last"}
+    )
+    assert desk.run("-j", "1")[0] == 0
+    sent = [json.dumps(request.json()) for request in desk.model.requests]
+    assert [("Hello Ume." in body, "Be brief." in body) for body in sent].count((True, True)) == 1
+    assert [("Hello Ume." in body, "Be brief." in body) for body in sent].count((False, False)) == 2
+
+
+def test_schema_tools_settings_and_folder_of_a_task(tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "a.txt").write_text("found\n")
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    desk = Desk(
+        tmp_path,
+        {"id": "schema", "prompt": "Say json", "schema": schema, "tools": []},
+        {"id": "cwd", "prompt": "Say read", "cwd": str(folder), "tools": ["Read"]},
+        json=[[call("StructuredOutput", n=4)], [say("Done.")]],
+        read=[[call("Read", file_path=str(folder / "a.txt"))], [say("I read it.")]],
+    )
+    assert desk.run("-j", "2")[0] == 0
+    first, second = desk.rows()
+    assert (first["structured_output"], second["result"]) == ({"n": 4}, "I read it.")
+    assert (second["num_turns"], second["is_error"]) == (2, False)
+
+
+def test_failures_are_named_and_can_be_asked_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(3), word1=[[refuse(401)]])
+    code, stderr = desk.run("-j", "1")
+    assert (code, "failed     1 (auth 1)" in stderr) == (1, True)
+    assert [row.get("error", {}).get("kind") for row in desk.rows()] == [None, "auth", None]
+    assert desk.run("-j", "1", "--resume")[0] == 0  # finished, with an error: not asked again
+    assert desk.model.asked["word1"] == 1
+    code, stderr = desk.run("-j", "1", "--resume", "--retry-errors")
+    assert (code, desk.model.asked["word1"], desk.model.asked["word0"]) == (0, 2, 1)
+    assert [(row["id"], row["is_error"]) for row in desk.rows()] == [("t0", False), ("t1", False), ("t2", False)]
+
+
+def test_a_denied_tool_fails_the_run_where_asked(tmp_path: Path) -> None:
+    answer = [[call("Bash", command="curl -o x http://127.0.0.1:9")], [say("No.")]]
+    desk = Desk(tmp_path, *prompts(1), word0=answer)
+    assert desk.run("--fail-on", "truncated,denied")[0] == 1
+    assert desk.rows()[0]["problems"] == ["denied"]
+    assert desk.run("--resume")[0] == 0
+
+
+def test_killed_and_resumed_three_times_every_id_is_there_once(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(40))
+    desk.model.delay = 0.02
+    for _ in range(3):
+        before = desk.out.read_bytes().count(b"\n") if desk.out.exists() else 0
+        process = desk.start("-j", "4", "--resume")
+        wait_until(
+            lambda least=before + 6: desk.out.exists() and desk.out.read_bytes().count(b"\n") >= least, "rows in OUT"
+        )
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+    code, _ = desk.run("-j", "4", "--resume")
+    assert code == 0
+    assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(40)]
+    # asked twice at most what was in flight when it was killed
+    assert sum(desk.model.asked.values()) <= 40 + 3 * 4
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 130)])
+def test_a_signal_stops_cleanly(tmp_path: Path, name: str, code: int) -> None:
+    desk = Desk(tmp_path, *prompts(40))
+    desk.model.delay = 0.05
+    process = desk.start("-j", "2")
+    wait_until(lambda: desk.out.exists() and desk.out.read_bytes().count(b"\n") >= 3, "rows in OUT")
+    process.send_signal(getattr(signal, name))
+    _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, b"--resume continues" in stderr) == (code, True)
+    assert 3 <= len(desk.rows()) < 40
+    desk.model.delay = 0
+    assert desk.run("--resume")[0] == 0
+    assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(40)]
+
+
+def test_refusals_for_the_rate_are_shared_and_survived(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(6), word2=[[refuse(429, 1.0)]])
+    assert desk.run("-j", "3", "--", "--max-retries", "0")[0] == 0
+    assert [row["attempts"] for row in desk.rows()] == [1, 1, 2, 1, 1, 1]
+
+
+def test_a_broken_stream_is_a_row_with_its_kind(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(1), word0=[[say("Half"), cut()]])
+    code, _ = desk.run("--", "--max-retries", "0")
+    (row,) = desk.rows()
+    assert (code, row["error"]["kind"], row["is_error"]) == (1, "stream_interrupted", True)
+
+
+def test_a_start_that_fails_is_a_row_that_says_why(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"id": "a", "prompt": "Hi", "schema": {"type": "nonsense"}}, *prompts(1))
+    code, _ = desk.run()
+    first, second = desk.rows()
+    assert (code, first["error"]["kind"], second["result"]) == (1, "start", "WORD0")
+    assert "nonsense" in first["error"]["message"]
+
+
+def test_budget_and_deadline_leave_the_rest_for_later(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(8))
+    code, stderr = desk.run("-j", "1", "--max-budget-usd", "0.0003")
+    assert (code, "the budget is used up" in stderr) == (1, True)
+    assert 0 < len(desk.rows()) < 8
+    desk.model.delay = 0.5
+    code, stderr = desk.run("-j", "1", "--resume", "--deadline", "1.2")
+    assert (code, "the deadline has passed" in stderr) == (1, True)
+    desk.model.delay = 0
+    assert desk.run("--resume")[0] == 0
+    assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(8)]
+
+
+def test_files_with_one_prompt_and_isolated_places(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, note=[[call("Write", file_path="note.txt", content="by a task")], [say("Written.")]])
+    (tmp_path / "a.txt").write_text("one")
+    argv = ("a.txt", "--prompt", "Say note", "--isolate-homes", "--isolate-copies")
+    code, stderr = desk.run(*argv, "-j", "1", "--", "--permission-mode", "acceptEdits")
+    assert code == 0, stderr
+    assert desk.rows()[0]["id"] == "a.txt"
+    assert (tmp_path / "out.jsonl.copies" / "000000-a.txt" / "note.txt").read_text() == "by a task"
+    assert not (tmp_path / "note.txt").exists()
+    assert not (desk.home / ".claude").exists()
+    assert (tmp_path / "out.jsonl.homes" / "w0" / ".claude" / "projects").is_dir()
+
+
+def test_mistakes_are_said_before_anything_runs(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, {"promt": "x"})
+    for argv, words in (
+        ((), "unknown field 'promt'"),
+        (("--fail-on", "sad"), "unknown 'sad'"),
+        (("--retry-errors",), "needs --resume"),
+        (("--prompt", " ", "in.jsonl"), "need --prompt"),
+    ):
+        code, stderr = desk.run(*argv)
+        assert (code, words in stderr) == (2, True), stderr
+    assert desk.model.requests == []
+    assert not os.path.exists(desk.out) or desk.out.read_bytes() == b""

@@ -1,0 +1,116 @@
+"""OUT after kills, full disks, repeated and sorted runs."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from yume_shim.batch.out_file import OutFile
+from yume_shim.types.errors import BadInvocation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def opened(path: Path, *, resume: bool = True, retry: bool = False) -> OutFile:
+    return OutFile(str(path), resume=resume, keep=lambda row: not (retry and row.get("error")))
+
+
+def rows(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def row(name: str, **more: Any) -> Any:
+    return {"id": name, "result": f"answer {name}", **more}
+
+
+def test_a_file_that_was_cut_anywhere_loads(tmp_path: Path) -> None:
+    whole = b"".join(json.dumps(row(name)).encode() + b"\n" for name in "abc")
+    path = tmp_path / "out"
+    for size in range(len(whole) + 1):
+        path.write_bytes(whole[:size])
+        out = opened(path)
+        done = set(out.finished)
+        for name in set("abc") - done:
+            out.append(row(name))
+        out.close()
+        assert sorted(each["id"] for each in rows(path)) == ["a", "b", "c"]
+        assert len(done) >= whole[:size].count(b"\n")
+
+
+def test_rows_of_an_earlier_run_need_resume(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text('{"id":"a"}\n')
+    with pytest.raises(BadInvocation, match="--resume"):
+        opened(path, resume=False)
+    assert path.read_text() == '{"id":"a"}\n'
+
+
+def test_failed_rows_are_dropped_when_they_are_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    out = opened(path)
+    out.append(row("a", error={"kind": "auth"}))
+    out.append(row("b"))
+    out.close()
+    again = opened(path, retry=True)
+    assert set(again.finished) == {"b"}
+    again.append(row("a"))
+    again.close()
+    assert rows(path) == [row("b"), row("a")]
+
+
+def test_the_later_of_two_rows_counts(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text('{"id":"a","cost_usd":1}\n{"id":"b"}\n{"id":"a","cost_usd":2}\n')
+    out = opened(path)
+    out.close()
+    assert [(each["id"], each.get("cost_usd")) for each in rows(path)] == [("a", 2), ("b", None)]
+
+
+def test_two_runs_cannot_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    first = opened(path)
+    with pytest.raises(BadInvocation, match="another run writes"):
+        opened(path)
+    first.close()
+    opened(path).close()
+
+
+def test_the_order_of_the_input(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    out = opened(path)
+    for name in ("c", "gone", "a", "b"):
+        out.append(row(name))
+    out.sort({"a": 0, "b": 1, "c": 2})
+    out.close()
+    assert [each["id"] for each in rows(path)] == ["a", "b", "c", "gone"]
+
+
+def test_half_a_row_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out"
+    out = opened(path)
+    out.append(row("a"))
+    write, calls = os.write, []
+
+    def full(fd: int, data: bytes) -> int:
+        calls.append(data)
+        if len(calls) > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(fd, data[:5])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        out.append(row("b"))
+    monkeypatch.setattr(os, "write", write)
+    out.append(row("c"))
+    out.close()
+    assert [each["id"] for each in rows(path)] == ["a", "c"]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(BadInvocation, match="cannot write"):
+        opened(tmp_path / "none" / "out")

@@ -1,0 +1,127 @@
+"""Which tasks a file describes, and what is said about mistakes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from yume_shim.batch.task_file import Task, read_tasks, tasks_of_files
+from yume_shim.types.errors import BadInvocation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def written(tmp_path: Path, *rows: Any) -> str:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), "utf-8")
+    return str(path)
+
+
+def test_a_prompt_gets_its_line_number_as_id(tmp_path: Path) -> None:
+    path = written(tmp_path, {"prompt": "One"}, "", {"prompt": "Two", "id": "b"}, {"prompt": "Three", "id": 7})
+    tasks = read_tasks(path)
+    assert [(task.id, task.index) for task in tasks] == [("1", 0), ("b", 1), ("7", 2)]
+    assert tasks[0] == Task("1", 0, ({"type": "user", "content": "One"},), size=tasks[0].size)
+
+
+def test_every_field_becomes_a_flag(tmp_path: Path) -> None:
+    row = {"prompt": "Hi", "model": "openai/m", "system": "Be brief", "append_system": "--x", "tools": ["Read", "Grep"]}
+    row |= {"schema": {"type": "object"}, "settings": {"model": "x"}, "cwd": str(tmp_path), "max_turns": 3}
+    (task,) = read_tasks(written(tmp_path, row))
+    assert task.cwd == str(tmp_path)
+    assert task.flags == (
+        "--model=openai/m",
+        "--system-prompt=Be brief",
+        "--append-system-prompt=--x",
+        "--tools=Read,Grep",
+        '--json-schema={"type":"object"}',
+        '--settings={"model":"x"}',
+        "--max-turns=3",
+    )
+    assert task.group == (str(tmp_path), *task.flags)
+
+
+def test_no_tools_at_all(tmp_path: Path) -> None:
+    assert read_tasks(written(tmp_path, {"prompt": "Hi", "tools": []}))[0].flags == ("--tools=",)
+
+
+def test_messages_become_a_history_and_a_prompt(tmp_path: Path) -> None:
+    blocks = [{"type": "text", "text": "And now?"}]
+    messages = [
+        {"role": "user", "content": "A"},
+        {"role": "assistant", "content": "B"},
+        {"role": "user", "content": blocks},
+    ]
+    (task,) = read_tasks(written(tmp_path, {"messages": messages}))
+    assert task.lines == (
+        {"type": "user", "content": "A", "shouldQuery": False},
+        {"type": "assistant", "message": {"role": "assistant", "content": "B"}},
+        {"type": "user", "content": blocks},
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("{", "line 1: "),
+        ([], "not an object"),
+        ({}, "either `prompt` or `messages`"),
+        ({"prompt": "a", "messages": []}, "either `prompt` or `messages`"),
+        ({"prompt": ""}, "`prompt` must be a text"),
+        ({"prompt": ["a"]}, "`prompt` must be a text"),
+        ({"prompt": "a", "promt": "b"}, "unknown field 'promt'"),
+        ({"prompt": "a", "id": ""}, "`id` must be"),
+        ({"prompt": "a", "id": True}, "`id` must be"),
+        ({"prompt": "a", "id": "x" * 201}, "`id` must be"),
+        ({"prompt": "a", "tools": "Read"}, "`tools` must be a list"),
+        ({"prompt": "a", "schema": "x"}, "`schema` must be an object"),
+        ({"prompt": "a", "model": 1}, "`model` must be a text"),
+        ({"prompt": "a", "cwd": "/no/such/folder"}, "`cwd` is no folder"),
+        ({"prompt": "a", "max_turns": -1}, "`max_turns` must be"),
+        ({"messages": [{"role": "system", "content": "a"}]}, "messages[0] needs the role"),
+        ({"messages": [{"role": "assistant", "content": "a"}]}, "the last message must be the user's"),
+        ({"messages": [{"role": "user", "content": ""}]}, "messages[0].content"),
+    ],
+)
+def test_mistakes_are_named_and_nothing_runs(tmp_path: Path, row: Any, words: str) -> None:
+    with pytest.raises(BadInvocation) as caught:
+        read_tasks(written(tmp_path, row))
+    assert "nothing was run" in caught.value.message
+    assert words in caught.value.message
+
+
+def test_a_repeated_id_is_named_with_both_lines(tmp_path: Path) -> None:
+    with pytest.raises(BadInvocation, match=r"line 2: the id 'a' was used in line 1"):
+        read_tasks(written(tmp_path, {"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}))
+
+
+def test_only_the_first_mistakes_are_shown(tmp_path: Path) -> None:
+    with pytest.raises(BadInvocation, match="and 3 more"):
+        read_tasks(written(tmp_path, *[{}] * 8))
+
+
+def test_a_file_without_tasks(tmp_path: Path) -> None:
+    with pytest.raises(BadInvocation, match="holds no task"):
+        read_tasks(written(tmp_path, ""))
+    with pytest.raises(BadInvocation, match="cannot read"):
+        read_tasks(str(tmp_path / "none"))
+
+
+def test_files_with_one_prompt(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"caf\xc3\xa9 \xff")
+    (task,) = tasks_of_files([str(path)], "Count the words.")
+    assert (task.id, task.lines[0]["content"]) == (
+        str(path),
+        f'Count the words.\n\n<file path="{path}">\ncafé �\n</file>',
+    )
+    for paths, prompt, words in (
+        ([str(path)] * 2, "x", "named twice"),
+        ([str(path)], " ", "need --prompt"),
+        ([str(tmp_path)], "x", "cannot read"),
+    ):
+        with pytest.raises(BadInvocation, match=words):
+            tasks_of_files(paths, prompt)

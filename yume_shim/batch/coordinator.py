@@ -1,0 +1,250 @@
+"""Hands out tasks and takes results: budget, rates, deadline and OUT are held here, once for all workers.
+
+Its methods take and return plain values only, so that it can live in this process or be an actor of a cluster. They are
+called from several threads; the lock guards everything.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+from yume_shim.batch.lanes import POLL, Lane
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Literal
+
+    from yume_shim.batch.out_file import OutFile
+    from yume_shim.batch.task_file import Task
+    from yume_shim.types.blocks import Json
+
+    Stop = Literal["", "interrupted", "budget", "deadline", "out"]
+
+LOOK_AHEAD = 200
+"""Waiting tasks that are looked through for one that fits the worker's process, or whose provider may be asked now."""
+RATE_ERRORS = frozenset({"rate_limit", "overloaded"})
+"""After these a task goes back to the queue."""
+
+
+@value
+class Limits:
+    """What the user set for the run."""
+
+    workers: int = 4
+    rps: float = 0.0
+    tpm: float = 0.0
+    budget_usd: float = 0.0
+    deadline_s: float = 0.0
+    tries: int = 3
+    """Runs of one task: after a crash of its process, the loss of its machine, or a refusal for its rate."""
+
+
+@value
+class Order:
+    """The answer to a worker that asks for work: a task, or how long to wait; neither = the run is over."""
+
+    task: Task | None = None
+    wait_s: float = 0.0
+    tries: int = 0
+
+
+@value
+class Counts:
+    """Where the run stands."""
+
+    total: int
+    done: int
+    failed: dict[str, int]
+    """Failed tasks by kind of error."""
+    running: int
+    tokens: int
+    cost_usd: float
+    cost_unknown: bool
+    seconds: float
+    resumed: int
+    """Tasks that earlier runs had finished; not in `done`."""
+    stopped: Stop
+    problems: dict[str, int]
+    """Tasks that succeeded, but were truncated, denied a tool, or refused."""
+
+
+class Coordinator:
+    """The state of one run."""
+
+    def __init__(
+        self, tasks: Sequence[Task], out: OutFile, limits: Limits, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._out, self._limits, self._clock = out, limits, clock
+        self._lock = threading.Lock()
+        self._waiting = deque(task for task in tasks if task.id not in out.finished)
+        self._resumed = len(tasks) - len(self._waiting)
+        self._total = len(tasks)
+        self._tries: dict[str, int] = {}
+        self._running: dict[str, tuple[Task, str]] = {}
+        """By worker: its task and the lane that it was started in."""
+        self._lanes: dict[str, Lane] = {}
+        self._lane_of: dict[tuple[str, ...], str] = {}
+        self._started = clock()
+        self._stopped: Stop = ""
+        self._done = 0
+        self._failed: dict[str, int] = {}
+        self._problems: dict[str, int] = {}
+        self._tokens = 0
+        self._cost = sum(float(row.get("cost_usd") or 0) for row in out.finished.values())
+        self._cost_here = 0.0
+        self._cost_unknown = False
+
+    def next(self, worker: str, group: tuple[str, ...] | None) -> Order:
+        """Work for a worker whose process can run tasks of `group` (None = it has no process)."""
+        with self._lock:
+            self._check_limits()
+            if self._stopped or (not self._waiting and not self._running):
+                return Order()
+            place, shortest = self._choose(group)
+            if place < 0:
+                return Order(wait_s=min(shortest, POLL))
+            task = self._waiting[place]
+            del self._waiting[place]
+            name = self._lane_of.get(task.group, "")
+            self._lane(name).start(task.size)
+            self._running[worker] = (task, name)
+            self._tries[task.id] = self._tries.get(task.id, 0) + 1
+            return Order(task, tries=self._tries[task.id])
+
+    def provider(self, group: tuple[str, ...], name: str) -> None:
+        """A process of the group has said which provider it asks."""
+        with self._lock:
+            self._lane_of[group] = name
+
+    def refused(self, worker: str, seconds: float) -> None:
+        """The provider refused a request of the worker's task for its rate; the process itself waits and repeats it."""
+        with self._lock:
+            if worker in self._running:
+                task, _ = self._running[worker]
+                self._lane(self._lane_of.get(task.group, "")).refused(seconds)
+
+    def done(self, worker: str, row: Json, tokens: int, requests: int) -> None:
+        """The worker's task has ended. Written to OUT, unless it is to be tried again. Raises OSError."""
+        with self._lock:
+            task, lane = self._running.pop(worker)
+            kind = (row.get("error") or {}).get("kind", "")
+            self._lane(lane).end(task.size, tokens, requests, succeeded=not kind)
+            self._tokens += tokens
+            self._count_cost(row)
+            row = {**row, "attempts": self._tries[task.id]}
+            again = kind == "worker" or kind in RATE_ERRORS
+            if kind == "interrupted" or (again and self._stopped):
+                self._waiting.appendleft(task)  # not finished: a later run asks it again
+                return
+            if again and self._tries[task.id] < self._limits.tries:
+                self._waiting.append(task)
+                return
+            try:
+                self._out.append(row)
+            except OSError:
+                self._waiting.appendleft(task)
+                self._stopped = "out"
+                raise
+            self._done += 1
+            if kind:
+                self._failed[kind] = self._failed.get(kind, 0) + 1
+            for problem in row.get("problems", ()):
+                self._problems[problem] = self._problems.get(problem, 0) + 1
+
+    def lost(self, worker: str) -> None:
+        """The worker is gone. Its task goes to another one, unless it was lost too often."""
+        with self._lock:
+            if worker not in self._running:
+                return
+            task, _ = self._running[worker]
+            index = {"id": task.id, "index": task.index}
+        error = {"kind": "worker", "message": "the worker was lost"}
+        self.done(worker, {**index, "result": "", "is_error": True, "error": error}, 0, 1)
+
+    def stop(self, reason: Stop) -> None:
+        """Hand out nothing more. Workers that run a task are asked to interrupt it by `stopped`."""
+        with self._lock:
+            self._stopped = self._stopped or reason
+
+    def stopped(self) -> Stop:
+        """Why the run stops early; "" if it does not."""
+        with self._lock:
+            self._check_limits()
+            return self._stopped
+
+    def counts(self) -> Counts:
+        """Where the run stands."""
+        with self._lock:
+            return Counts(
+                self._total,
+                self._done,
+                dict(self._failed),
+                len(self._running),
+                self._tokens,
+                self._cost_here,
+                self._cost_unknown,
+                self._clock() - self._started,
+                self._resumed,
+                self._stopped,
+                dict(self._problems),
+            )
+
+    def finish(self, places: dict[str, int] | None) -> None:
+        """The run is over: bring OUT into the order of IN (`places`: id -> place), and close it. Raises OSError."""
+        with self._lock:
+            if places is not None:
+                self._out.sort(places)
+            self._out.close()
+
+    def _choose(self, group: tuple[str, ...] | None) -> tuple[int, float]:
+        """(the place of a task that may start now, or -1; seconds until one may). One of the worker's own group first:
+        it needs no new process."""
+        shortest, found = POLL, -1
+        waits: dict[str, float] = {}
+        for place, task in enumerate(self._waiting):
+            if place >= LOOK_AHEAD:
+                break
+            if found >= 0 and task.group != group:
+                continue
+            name = self._lane_of.get(task.group, "")
+            wait = waits.get(name)
+            if wait is None:
+                wait = waits[name] = self._lane(name).wait(task.size)
+            if wait > 0:
+                shortest = min(shortest, wait)
+            elif task.group == group:
+                return place, 0.0
+            elif found < 0:
+                found = place
+                if group is None:
+                    break
+        return found, shortest
+
+    def _lane(self, name: str) -> Lane:
+        if name not in self._lanes:
+            self._lanes[name] = Lane(self._limits.workers, self._limits.rps, self._limits.tpm, self._clock)
+        return self._lanes[name]
+
+    def _check_limits(self) -> None:
+        if self._stopped:
+            return
+        limits = self._limits
+        if limits.deadline_s and self._clock() - self._started >= limits.deadline_s:
+            self._stopped = "deadline"
+        elif limits.budget_usd and self._waiting and self._expected_cost() >= limits.budget_usd:
+            self._stopped = "budget"
+
+    def _expected_cost(self) -> float:
+        """What was spent, with what the running tasks will probably cost."""
+        mean = self._cost_here / self._done if self._done else 0.0
+        return self._cost + mean * len(self._running)
+
+    def _count_cost(self, row: Json) -> None:
+        cost = float(row.get("cost_usd") or 0)
+        self._cost += cost
+        self._cost_here += cost
+        self._cost_unknown = self._cost_unknown or bool(row.get("cost_unknown"))

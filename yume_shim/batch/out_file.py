@@ -1,0 +1,110 @@
+"""OUT: one JSON line per finished task. It survives a kill at any byte, and says what need not be asked again."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+from yume_shim.disk.json_edit import file_mode, replace_file
+from yume_shim.text.codec import dumps, loads
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.file_lock import try_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from yume_shim.types.blocks import Json
+
+SYNC_S = 1.0
+"""Rows reach the disk at the latest after this: a loss of power costs the rows of a second, a kill costs none."""
+LOCK_PLACE = 1 << 40
+"""The byte that Windows locks: beyond the content, so that others can read the file."""
+
+
+class OutFile:
+    """The open file. Workers report from several threads; the lock guards the order of rows."""
+
+    def __init__(self, path: str, *, resume: bool, keep: Callable[[Json], bool]) -> None:
+        """`keep` says of each row of an earlier run whether its task is finished. Raises BadInvocation."""
+        self.path = path
+        self._lock = threading.Lock()
+        self._synced = 0.0
+        self.finished: dict[str, Json] = {}
+        """The facts of rows of earlier runs, by id, without what the model said."""
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+            if not try_lock(self._fd, LOCK_PLACE):
+                raise BadInvocation(f"another run writes to {path}")
+            self._take_over(resume=resume, keep=keep)
+        except OSError as error:
+            raise BadInvocation(f"cannot write {path}: {error.strerror}") from None
+
+    def append(self, row: Json) -> None:
+        """Write one row. Raises OSError: then the task is not finished."""
+        line = dumps(row) + b"\n"
+        with self._lock:
+            start = os.fstat(self._fd).st_size
+            written = 0
+            try:
+                while written < len(line):
+                    written += os.write(self._fd, line[written:])
+            except OSError:
+                os.ftruncate(self._fd, start)  # a full disk must not leave half a row
+                raise
+            if time.monotonic() - self._synced > SYNC_S:
+                os.fsync(self._fd)
+                self._synced = time.monotonic()
+
+    def sort(self, places: Mapping[str, int]) -> None:
+        """Put the rows into the order of IN; rows of tasks that IN no longer has come last. Raises OSError."""
+        with self._lock:
+            spans = sorted(self._spans(), key=lambda span: places.get(span[0], len(places)))
+            with open(self.path, "rb") as file:
+                data = file.read()
+            ordered = b"".join(data[start : start + size] for _, start, size in spans)
+            if ordered != data:
+                replace_file(self.path, ordered, file_mode(self.path) or 0o644)
+
+    def close(self) -> None:
+        """Everything written is on the disk; the lock is released."""
+        with self._lock:
+            os.fsync(self._fd)
+            os.close(self._fd)
+
+    def _take_over(self, *, resume: bool, keep: Callable[[Json], bool]) -> None:
+        """Read the rows of an earlier run, without a torn last one and those that are to be asked again."""
+        with open(self.path, "rb") as file:
+            data = file.read()
+        if data.strip() and not resume:
+            raise BadInvocation(f"{self.path} has rows already: continue with --resume, or choose another file")
+        kept: dict[str, bytes] = {}
+        for line in data.splitlines():
+            try:
+                row = loads(line)
+            except ValueError:
+                continue  # torn by a kill, or by a full disk
+            if isinstance(row, dict) and isinstance(row.get("id"), str) and keep(row):
+                kept[row["id"]] = line + b"\n"
+                self.finished[row["id"]] = {name: row.get(name) for name in ("error", "usage", "cost_usd")}
+        fresh = b"".join(kept.values())
+        if fresh != data:
+            self._rewrite(fresh)
+
+    def _rewrite(self, data: bytes) -> None:
+        """Replace the content by a new file, and continue in that one."""
+        replace_file(self.path, data, file_mode(self.path) or 0o644)
+        os.close(self._fd)
+        self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        if not try_lock(self._fd, LOCK_PLACE):
+            raise BadInvocation(f"another run writes to {self.path}")
+
+    def _spans(self) -> list[tuple[str, int, int]]:
+        """(id, start, size) of each row."""
+        spans, start = [], 0
+        with open(self.path, "rb") as file:
+            for line in file:
+                spans.append((str(loads(line)["id"]), start, len(line)))
+                start += len(line)
+        return spans

@@ -1,0 +1,152 @@
+"""`yume-shim batch`: many prompts in one run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import click
+
+from yume_shim.batch.coordinator import Coordinator, Limits
+from yume_shim.batch.out_file import OutFile
+from yume_shim.batch.progress import Progress, to_stderr
+from yume_shim.batch.task_file import read_tasks, tasks_of_files
+from yume_shim.batch.worker import WorkerSettings
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from yume_shim.batch.coordinator import Counts
+    from yume_shim.batch.task_file import Task
+
+FAILURES = ("truncated", "denied", "refused")
+INTERRUPTED = 130
+MAX_WORKERS = 256
+HELP = """Run many prompts: IN is a file of JSON lines (`prompt` or `messages`, with `id`, `model`, `system`, `tools`,
+`schema`, `cwd`, `settings`; `-` = stdin), or, with --prompt, any number of files that get the same prompt. OUT gets one
+JSON line per task. What follows `--` are flags for every start of the program (`-- --permission-mode acceptEdits`)."""
+
+
+class _Command(click.Command):
+    """Keeps what follows `--` apart from the files."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own, flags = (args[: args.index("--")], args[args.index("--") + 1 :]) if "--" in args else (args, [])
+        ctx.meta["flags"] = tuple(flags)
+        return super().parse_args(ctx, own)
+
+
+def add_batch(group: click.Group) -> None:
+    """Add the command to the group of all sub-commands."""
+    number, positive = click.FloatRange(min=0), click.FloatRange(min=0, min_open=True)
+    group.add_command(
+        _Command(
+            "batch",
+            help=HELP,
+            callback=_run,
+            params=[
+                click.Argument(["inputs"], nargs=-1, required=True, metavar="IN..."),
+                click.Option(["-o", "--out"], required=True, help="The file for the results."),
+                click.Option(["-j", "--workers"], type=click.IntRange(1, MAX_WORKERS), default=4, show_default=True,
+                             help="Prompts at a time."),
+                click.Option(["--prompt"], default="", help="The prompt for each file of IN."),
+                click.Option(["--model"], default="", help="Model of tasks that name none."),
+                click.Option(["--order"], type=click.Choice(["input", "done"]), default="input", show_default=True,
+                             help="Order of the finished OUT."),
+                click.Option(["--resume"], is_flag=True, help="Continue: ids that OUT has are not asked again."),
+                click.Option(["--retry-errors"], is_flag=True, help="With --resume: ask failed ids again."),
+                click.Option(["--rps"], type=number, default=0, help="Requests per second and provider (0: no limit)."),
+                click.Option(["--tpm"], type=number, default=0, help="Tokens per minute and provider (0: no limit)."),
+                click.Option(["--max-budget-usd"], type=number, default=0, help="Start nothing more beyond this cost."),
+                click.Option(["--deadline"], type=number, default=0, help="Seconds for the whole run."),
+                click.Option(["--task-timeout"], type=positive, default=3600, show_default=True,
+                             help="Seconds for one task."),
+                click.Option(["--tries"], type=click.IntRange(1, 20), default=3, show_default=True,
+                             help="Runs of a task whose process died or that was refused for its rate."),
+                click.Option(["--isolate-homes"], is_flag=True,
+                             help="Each worker has a home of its own (OUT.homes)."),
+                click.Option(["--isolate-copies"], is_flag=True,
+                             help="Each task works in a copy of its folder (OUT.copies)."),
+                click.Option(["--fail-on"], default="", metavar="LIST",
+                             help=f"Also fail if an answer was {', '.join(FAILURES)}."),
+            ],
+        )
+    )  # fmt: skip
+
+
+def _run(inputs: tuple[str, ...], out: str, **given: Any) -> int:
+    """The exit code: 0 all tasks succeeded, 1 some failed or are left, 130 stopped by a signal."""
+    fail_on, again = _fail_on(given["fail_on"]), given["retry_errors"]
+    if again and not given["resume"]:
+        raise BadInvocation("--retry-errors needs --resume")
+    tasks = _tasks(inputs, given["prompt"])
+    flags = click.get_current_context().meta["flags"]
+    if given["model"]:
+        flags = ("--model", given["model"], *flags)
+    limits = Limits(
+        workers=given["workers"],
+        rps=given["rps"],
+        tpm=given["tpm"],
+        budget_usd=given["max_budget_usd"],
+        deadline_s=given["deadline"],
+        tries=given["tries"],
+    )
+    out = os.path.abspath(out)
+    file = OutFile(out, resume=given["resume"], keep=lambda row: not (again and row.get("error")))
+    settings = WorkerSettings(
+        flags=flags,
+        cwd=os.getcwd(),
+        task_timeout_s=given["task_timeout"],
+        isolated_home=f"{out}.homes" if given["isolate_homes"] else "",
+        copies=f"{out}.copies" if given["isolate_copies"] else "",
+    )
+    coordinator = Coordinator(tasks, file, limits)
+    failures = _drive(coordinator, limits, settings)
+    coordinator.finish({task.id: task.index for task in tasks} if given["order"] == "input" else None)
+    for failure in failures:
+        to_stderr(f"Error: {failure}\n")
+    return exit_code(coordinator.counts(), fail_on, failed=bool(failures))
+
+
+def _drive(coordinator: Coordinator, limits: Limits, settings: WorkerSettings) -> list[BaseException]:
+    """Run the workers, with progress and signals."""
+    from yume_shim.batch.local_engine import run_local
+
+    def on_signal(_number: int, _frame: object) -> None:
+        if coordinator.stopped() == "interrupted":
+            os._exit(INTERRUPTED)  # the second one; processes end by themselves when we are gone
+        coordinator.stop("interrupted")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_signal)
+    progress = Progress(to_stderr, terminal=sys.stderr.isatty())
+    failures = run_local(coordinator, limits.workers, settings, os.environ, lambda: progress.show(coordinator.counts()))
+    progress.finish(coordinator.counts())
+    return failures
+
+
+def exit_code(counts: Counts, fail_on: frozenset[str], *, failed: bool) -> int:
+    """What the shell learns."""
+    if counts.stopped == "interrupted":
+        return INTERRUPTED
+    left = counts.total - counts.resumed - counts.done
+    return 1 if failed or left or counts.failed or fail_on & counts.problems.keys() else 0
+
+
+def _tasks(inputs: tuple[str, ...], prompt: str) -> list[Task]:
+    if prompt:
+        return tasks_of_files(inputs, prompt)
+    if len(inputs) > 1:
+        raise BadInvocation("several files need --prompt: what to do with each of them")
+    return read_tasks(inputs[0])
+
+
+def _fail_on(text: str) -> frozenset[str]:
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    unknown = sorted(names - set(FAILURES))
+    if unknown:
+        raise BadInvocation(f"--fail-on: unknown {unknown[0]!r}; known: {', '.join(FAILURES)}")
+    return names
