@@ -12,15 +12,31 @@ from tests.chaos.launcher import Launcher
 from tests.chaos.mutants import MUTANTS, PLAIN, ROOT, broken_copy, is_seen, problems_of
 from tests.chaos.plan import Action, draw
 from tests.chaos.session import Launchers, Outcome, run_session
+from tests.helpers.scripted_model import call
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from tests.chaos.plan import Plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 
 SEEDS = range(11, 21)
+FOUND: dict[str, dict[str, Any]] = {
+    "text behind a finished call stays when the stream is cut": {"faults": ["cut-after-call"]},
+    "a message without blocks is closed before the retry": {"dialect": "stream-json", "faults": ["no-end"]},
+    "requests are answered when the input ends": {
+        "dialect": "acp",
+        "answers": [[call("Bash", command="sleep 20")]],
+        "actions": [Action("prompt", 0.0, "x"), Action("prompt", 0.3, "y"), Action("eof", 0.0)],
+    },
+    "a server that is being given up is ended": {
+        "server": "silent",
+        "actions": [Action("prompt", 0.0, "x"), Action("eof", 0.9)],
+    },
+}
+"""Sessions of the kinds in which chaos once found something."""
 TRIED = ("no result", "children left behind")
 """Mutants that the suite runs; `scripts/chaos.py --mutants` runs them all."""
 RESULT = b'{"type":"result","subtype":"success","is_error":false,"session_id":"s"}\n{"type":"message_stop"}\n'
@@ -30,13 +46,14 @@ SHOWN = b'{"type":"text","content":"Hi","id":"b"}\n'
 
 def test_every_promise_is_kept(tmp_path: Path) -> None:
     launcher = Launcher(ROOT)
-    plans = [draw(seed)._replace(sdk=False) for seed in SEEDS]
+    plans = {str(seed): draw(seed)._replace(sdk=False) for seed in SEEDS}
+    plans |= {name: PLAIN._replace(**changes) for name, changes in FOUND.items()}
     found = {}
-    for plan in plans:
-        outcome = run_session(plan, tmp_path / str(plan.seed), Launchers(launcher, launcher))
-        found[plan.seed] = judge(plan, outcome)
+    for number, (name, plan) in enumerate(plans.items()):
+        outcome = run_session(plan, tmp_path / str(number), Launchers(launcher, launcher))
+        found[name] = judge(plan, outcome)
     launcher.close()
-    assert {seed: problems for seed, problems in found.items() if problems} == {}
+    assert {name: problems for name, problems in found.items() if problems} == {}
 
 
 @pytest.mark.parametrize("name", TRIED)

@@ -29,12 +29,14 @@ class Host(Protocol):
 
     def prompt(self, text: str) -> bytes:
         """The line of a prompt."""
+        ...
 
     def act(self, kind: str, body: Any) -> None:
         """Send the lines of an action."""
 
     def hear(self, line: bytes) -> bool:
         """A line of the program: questions are answered. True if it ends a turn."""
+        ...
 
 
 class FlatHost:
@@ -198,14 +200,15 @@ def _answers(reply: str) -> list[dict[str, Any]]:
     """What the host says to a question: nothing, one answer, or two that contradict each other."""
     if reply == "late":
         time.sleep(LATE)
-    return {
+    known: dict[str, list[dict[str, Any]]] = {
         "allow": [{"approved": True}],
         "deny": [{"approved": False, "reason": "no"}],
         "garbage": [{"nonsense": 1}],
         "twice": [{"approved": True}, {"approved": False}],
         "late": [{"approved": True}],
         "nothing": [],
-    }[reply]
+    }
+    return known[reply]
 
 
 def _line(line: object) -> bytes:

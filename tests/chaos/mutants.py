@@ -61,7 +61,6 @@ PLAIN = Plan(
     system="",
 )
 """A session without any fault: text, a call, text."""
-SLEEPING: dict[str, Any] = {"answers": [[call("Bash", command="sleep 30 & wait", timeout=20_000)]]}
 FLAT, NESTED = "dialects/flat.py", {"dialect": "stream-json"}
 RESULT = "return [result_line(event, session_id, prompt_id), MessageStopLine()]"
 MUTANTS = (
@@ -133,7 +132,7 @@ MUTANTS = (
         "            os.killpg(self.process.pid, getattr(signal, name))\n",
         "            pass\n",
         "stray",
-        {**SLEEPING, **_acts("prompt", "interrupt", "wait")},
+        {"answers": [[call("Bash", command="sleep 30", timeout=300)]]},
     ),
     Mutant(
         "deaf to interrupts",
@@ -244,7 +243,7 @@ MUTANTS = (
 
 def broken_copy(mutant: Mutant, folder: Path) -> Path:
     """A copy of the program with the change; the folder that holds it."""
-    shutil.copytree(ROOT / PACKAGE, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / PACKAGE, folder / PACKAGE)  # with the compiled files, which hold for all but one
     path = folder / PACKAGE / mutant.file
     text = path.read_text("utf-8")
     if mutant.old not in text:

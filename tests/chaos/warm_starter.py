@@ -39,11 +39,11 @@ def main() -> None:
     running: dict[int, int] = {}
     is_open = True
     while is_open or running:
-        ready, _, _ = select.select([link, woken] if is_open else [woken], [], [])
+        ready, _, _ = select.select([link.fileno(), woken] if is_open else [woken], [], [])
         if woken in ready:
             os.read(woken, 4096)
             _reap(link, running, tell=is_open)
-        if is_open and link in ready:
+        if is_open and link.fileno() in ready:
             is_open = _take_orders(link, running)
 
 

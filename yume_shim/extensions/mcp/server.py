@@ -291,8 +291,7 @@ class Server:
             self._services.log("warning", f"MCP server {self.config.name}: {why}")
 
     def disconnect(self) -> None:
-        """Close the connection; `status` stays as it is. If another thread is just doing so, wait until the server has
-        ended: the program must not be gone before."""
+        """Close the connection; `status` stays as it is. If another thread is just doing so, wait for it."""
         with self._ending:
             channel, peer = self._channel, self._peer
             self._channel = self._peer = None
