@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import _venv
 from privacy import private_parts
+from seam import foreign_calls
 
 MAX_FILE_LINES = 450
 MAX_FUNCTION_LINES = 60
@@ -36,6 +37,7 @@ def main() -> int:
         "import contracts": lambda: command([script("lint-imports")]),
         "sizes": sizes,
         "module names": module_names,
+        "systems": systems,
         "tables in documents": lambda: command([sys.executable, os.path.join("scripts", "doc_tables.py"), "--check"]),
         "protocol schemas": lambda: command(
             [sys.executable, os.path.join("scripts", "protocol_schemas.py"), "--check"]
@@ -115,6 +117,12 @@ def module_names() -> Outcome:
         if has_underscore(os.path.relpath(path, package))
     ]
     return not problems, "\n".join(problems)
+
+
+def systems() -> Outcome:
+    """What not every system has is used in the rooms of the systems only."""
+    found = list(foreign_calls(os.path.join(_venv.ROOT, "yume_shim")))
+    return not found, "\n".join(found)
 
 
 def has_underscore(path: str) -> bool:

@@ -1,8 +1,11 @@
-"""A long session against the tools: does it leak processes, open files or memory?
+"""Long runs: do processes, open files, threads or memory grow? Ends with 1 if something did.
 
-    scripts/soak.py [CALLS]     2000 mixed calls by default; ends with 1 if something grew
+    scripts/soak.py [CALLS]              2000 mixed tool calls in one session, by default
+    scripts/soak.py --turns 10000        turns in one process
+    scripts/soak.py --processes 50       processes at once
+    scripts/soak.py --hours 24           simulated hours of an idle session with keep-alives
 
-For the hand: it takes about a minute. `tests/unit/tools/test_soak.py` runs a short one.
+For the hand. `tests/unit/tools/test_soak.py` runs a short one of the first kind.
 """
 
 from __future__ import annotations
@@ -66,8 +69,14 @@ def main() -> int:
     _venv.ready()
     parser = argparse.ArgumentParser(description="Many tool calls in one session; what do they leak?")
     parser.add_argument("calls", nargs="?", type=int, default=2_000)
-    calls = min(parser.parse_args().calls, MAX_CALLS)
+    parser.add_argument("--turns", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=0)
+    parser.add_argument("--hours", type=int, default=0)
+    given = parser.parse_args()
+    calls = min(given.calls, MAX_CALLS)
     sys.path.insert(0, _venv.ROOT)
+    if given.turns or given.processes or given.hours:
+        return sessions(given)
     with tempfile.TemporaryDirectory(prefix="yume-soak-") as folder:
         report = soak(Path(folder), calls)
     each = report.seconds / max(report.calls, 1) * 1000
@@ -76,6 +85,27 @@ def main() -> int:
     for complaint in report.complaints():
         print(f"! {complaint}", file=sys.stderr)
     return 1 if report.complaints() else 0
+
+
+def sessions(given: argparse.Namespace) -> int:
+    """The runs of the real program that were asked for; each says its verdict."""
+    import soak_sessions as kinds
+
+    asked = (
+        (kinds.many_turns, min(given.turns, kinds.MAX_TURNS)),
+        (kinds.many_processes, min(given.processes, kinds.MAX_PROCESSES)),
+        (kinds.idle_hours, min(given.hours, kinds.MAX_HOURS)),
+    )
+    failed = 0
+    for run, count in asked:
+        if count:
+            with tempfile.TemporaryDirectory(prefix="yume-soak-") as folder:
+                found = run(Path(folder), count)
+            print(f"{found.done}: {'GROWN OR BROKEN' if found.complaints else 'flat'}\n  {found.figures}", flush=True)
+            for complaint in found.complaints:
+                print(f"! {complaint}", file=sys.stderr)
+            failed += bool(found.complaints)
+    return 1 if failed else 0
 
 
 def soak(folder: Path, calls: int) -> Report:

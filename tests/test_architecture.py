@@ -27,6 +27,8 @@ MAY_IMPORT_HEAVY = {
         "types/hooks_port.py",
         "types/tasks_port.py",
         "cli/commands.py",
+        "cli/batch_command.py",
+        "cli/page_commands.py",
         "cli/session_commands.py",
         "cli/models_command.py",
         "cli/protocol_commands.py",

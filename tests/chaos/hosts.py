@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 HUGE = 3_000_000
 LATE = 0.3
+OPENED = b'{"jsonrpc":"2.0","id":2,"result":'
+"""The answer to `session/new`, an ACP host's second request."""
 
 
 class Host(Protocol):
@@ -173,7 +175,7 @@ class AcpHost:
             for answer in _answers(self._plan.reply):
                 self._permit(asked, answer)
             return False
-        if b'"sessionId"' in line and not self._session and b'"result"' in line:
+        if not self._session and line.startswith(OPENED):
             self._session = json.loads(line)["result"]["sessionId"]
             waiting, self._waiting = self._waiting, []
             for kind, body in waiting:

@@ -47,8 +47,8 @@ def _has(*programs: str) -> bool:
 REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     "node": (lambda: _has("node") and _has("npm"), "node or npm not found"),
     "chromium": (
-        lambda: _has("chromium", "chromium-browser", "google-chrome") and _has("chromedriver"),
-        "chromium or chromedriver not found",
+        lambda: _has("chromium", "chromium-browser", "google-chrome"),
+        "chromium not found",
     ),
     "ray": (lambda: importlib.util.find_spec("ray") is not None, "ray not installed"),
     "wine": (lambda: _has("wine", "wine64"), "wine not found"),

@@ -8,7 +8,7 @@ from yume_shim.extensions.mcp.server import McpServices
 from yume_shim.extensions.mcp.servers import McpServers
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.ids import CountedIds
-from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+from yume_shim.system.orphan_watcher import OrphanWatcher
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from yume_shim.engine.stream_watch import StreamWatch
-from yume_shim.tools.edit_check import NEEDS
 from yume_shim.types.blocks import ToolCall
 
 TYPE_CHECKING = False
@@ -14,17 +13,20 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.ports import CallCheck, Cancel, Gate, StreamWatcher
 
+EDIT_FIELDS = ("file_path", "old_string")
+"""What is needed of an Edit call before its old text can be looked up. The check loads with the first of them."""
+
 
 class EditCheck:
     """Implements `types.ports.CallCheck` for Edit: reads the file once, if the gate lets the model read it unasked."""
 
-    needs: tuple[str, ...] = NEEDS
+    needs: tuple[str, ...] = EDIT_FIELDS
 
     def __init__(self, tools: BuiltinTools, gate: Gate) -> None:
         self._tools, self._gate = tools, gate
 
     def __call__(self, fields: Json, cancel: Cancel) -> str:
-        path, old = (fields.get(name) for name in NEEDS)
+        path, old = (fields.get(name) for name in EDIT_FIELDS)
         spec = self._tools.find("Read")
         if not isinstance(path, str) or not isinstance(old, str) or spec is None:
             return ""

@@ -7,9 +7,9 @@ import threading
 import time
 
 from yume_shim.disk.json_edit import file_mode, replace_file
+from yume_shim.system import try_lock
 from yume_shim.text.codec import dumps, loads
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.file_lock import try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import sys
 import threading
@@ -36,15 +35,15 @@ class ShimProcess:
     def __init__(self, flags: Sequence[str], cwd: str, env: Mapping[str, str]) -> None:
         import subprocess
 
-        self._process = subprocess.Popen(
+        from yume_shim.system.processes import start
+
+        self._process = start(  # in a group of its own: Ctrl-C is for the run, which stops its processes in order
             [*COMMAND, *flags],
             cwd=cwd or None,
             env=dict(env),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=os.name != "nt",  # Ctrl-C is for the run, which stops its processes in order
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         self._lines: queue.Queue[Json | None] = queue.Queue(QUEUED)
         self._stderr = ""

@@ -14,6 +14,7 @@ from yume_shim.cli.auth_command import add_auth
 from yume_shim.cli.batch_command import add_batch
 from yume_shim.cli.mcp_command import add_mcp
 from yume_shim.cli.models_command import add_models
+from yume_shim.cli.page_commands import add_pages, document_reader
 from yume_shim.cli.protocol_commands import add_protocol
 from yume_shim.cli.session_commands import add_sessions
 from yume_shim.config.build import build_settings
@@ -91,7 +92,7 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
         ("key", found),
         ("config file", settings.config_file + ("" if os.path.exists(settings.config_file) else " (does not exist)")),
         ("ripgrep", _which("rg") or "not found: Grep uses its built-in search"),
-        ("bash", _which("bash") or "not found: Bash runs commands with the system's shell"),
+        ("bash", _shell(settings)),
         *confinement_rows(full_probe(), settings.tools.claude_sandbox.enabled or bool(settings.tools.sandbox)),
     ]
     rows += _server_rows(settings)
@@ -135,9 +136,19 @@ def _catalog(settings: Settings) -> Catalog:
 
 
 def _which(name: str) -> str:
-    import shutil
+    from yume_shim.system.programs import find_program
 
-    return shutil.which(name) or ""
+    return find_program(name, os.environ.get("PATH", os.defpath), owned=(working_folder(),))
+
+
+def _shell(settings: Settings) -> str:
+    """The shell of the Bash tool."""
+    if os.name != "nt":
+        return _which("bash") or "not found: Bash runs commands with the system's shell"
+    from yume_shim.system.windows.shell import shell_of_settings
+
+    choice = shell_of_settings(settings)
+    return "; ".join((f"{choice.program} ({choice.source})" if choice.kind else "none", *choice.warnings))
 
 
 def _say(text: str) -> None:
@@ -148,7 +159,9 @@ def _complain(text: str) -> None:
     os.write(2, f"yume-shim: {redact(text)}\n".encode("utf-8", "replace"))
 
 
-add_sessions(_group, _settings, _say)
+_read_document = document_reader(_settings, _catalog)
+add_sessions(_group, _settings, _say, _read_document)
+add_pages(_group, _settings, _say, _read_document)
 add_models(_group, _settings, _say)
 add_auth(_group, _say)
 add_batch(_group)

@@ -216,4 +216,4 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("batch", "check-stream", "doctor", "mcp", "models", "schema", "sessions")
+SUBCOMMANDS = ("batch", "check-stream", "doctor", "mcp", "models", "replay", "schema", "sessions", "watch")

@@ -6,7 +6,7 @@ from yume_shim.cli.flags import FLAGS
 
 _HEAD = """\
 Usage: yume-shim [options] [prompt]
-       yume-shim acp | doctor | mcp | models | sessions
+       yume-shim acp | doctor | mcp | models | replay | sessions | watch
 
 Implements the Claude CLI's interface for any model. Without options it reads JSON lines from stdin and writes the flat
 dialect; with -p, a prompt or a Claude --output-format it behaves like the Claude CLI.

@@ -1,4 +1,4 @@
-"""`yume-shim sessions`: list, show, search, export and delete stored conversations."""
+"""`yume-shim sessions`: list, show, search, export, index and delete stored conversations."""
 
 from __future__ import annotations
 
@@ -6,21 +6,36 @@ import time
 
 import click
 
-from yume_shim.store import export, index
+from yume_shim.cli.page_output import (
+    as_json_text,
+    as_page,
+    as_text,
+    browser_page,
+    make_folder,
+    not_on_a_terminal,
+    pages_folder,
+    save,
+    show_in_browser,
+)
+from yume_shim.cli.session_finder import SessionFinder
+from yume_shim.store import export
 from yume_shim.store.changes import delete_session
-from yume_shim.store.layout import projects_dir
 from yume_shim.store.load import load
 from yume_shim.text.codec import dumps
 from yume_shim.types.errors import BadInvocation, StoreFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from yume_shim.pages.document import Document
     from yume_shim.store.index import Listed
     from yume_shim.types.settings import Settings
     from yume_shim.types.stored_session import StoredSession
+
+    ReadDocument = Callable[[str], Document]
+    """The document of a file."""
 
 SHOWN_PROMPT = 60
 DEFAULT_LIMIT = 50
@@ -29,42 +44,75 @@ AROUND = 60
 """Characters shown on each side of a match."""
 MAX_MATCHES = 5
 """Matches shown of one session."""
-MIN_PREFIX = 4
-"""How many characters of an id must be given."""
+NAMES = "its id, the start of its id, its title, or `last`"
 
 
-def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
-    """Add the commands to the group of all sub-commands."""
-    commands = _Sessions(settings, say)
+def add_sessions(
+    group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None], read: ReadDocument
+) -> None:
+    """Add the commands to the group of all sub-commands. `read` makes the document of a transcript."""
+    commands = _Sessions(settings, say, read)
     sessions = click.Group(
         "sessions",
-        help="Stored conversations: list (also without a sub-command), show, search, export, delete.",
+        help="Stored conversations: list (also without a sub-command), show, search, export, index, delete.",
         invoke_without_command=True,
         callback=commands.list_by_default,
     )
+    for name, callback, params, text in _commands(commands):
+        sessions.add_command(click.Command(name, callback=callback, params=list(params), help=text, short_help=text))
+    group.add_command(sessions)
+
+
+def _commands(commands: _Sessions) -> Iterator[tuple[str, Callable[..., None], Sequence[click.Parameter], str]]:
+    """(name, function, parameters, help) of each command."""
     everywhere = click.Option(
         ["--all", "everywhere"], is_flag=True, help="Sessions of every folder, not only this one."
     )
     as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
     session = click.Argument(["session"])
-    for name, callback, params, text in (
+    output = click.Option(["--output", "-o"], default="", help="File to write (default: standard output).")
+    opened = click.Option(["--open", "opened"], is_flag=True, help="Show the HTML page in the browser.")
+    limit = click.Option(["--limit"], type=int, default=DEFAULT_LIMIT, help="The most to list.")
+    yield from (
         (
             "list",
             commands.list_all,
-            [everywhere, as_json, click.Option(["--limit"], type=int, default=DEFAULT_LIMIT, help="The most to list.")],
+            [everywhere, as_json, limit],
             "List the sessions of this folder, newest first.",
         ),
-        ("show", commands.show, [session, as_json], "Show a session: its id, the start of its id, or its title."),
+        (
+            "show",
+            commands.show,
+            [session, as_json, opened, click.Option(["--full"], is_flag=True, help="Show whole results and thoughts.")],
+            f"Show a session in the terminal: {NAMES}.",
+        ),
         ("search", commands.search, [click.Argument(["text"]), everywhere, as_json], "Search the text of sessions."),
         (
             "export",
             commands.export,
             [
                 session,
-                click.Option(["--format", "kind"], type=click.Choice(["markdown", "html"]), default="markdown"),
-                click.Option(["--output", "-o"], default="", help="File to write (default: standard output)."),
+                click.Option(
+                    ["--format", "kind"],
+                    type=click.Choice(["markdown", "html", "json", "text"]),
+                    default=None,
+                    help="Default: by the name of the file, html with --open, else markdown.",
+                ),
+                output,
+                opened,
             ],
-            "Write a session as Markdown or HTML.",
+            "Write a session as Markdown, as one HTML page, as JSON or as text.",
+        ),
+        (
+            "index",
+            commands.index,
+            [
+                everywhere,
+                click.Option(["--output", "-o"], default="", help="Folder to write (default: ~/.yume/pages)."),
+                opened,
+                limit,
+            ],
+            "Write a page for each session and one that lists them.",
         ),
         (
             "delete",
@@ -72,22 +120,22 @@ def add_sessions(group: click.Group, settings: Callable[[], Settings], say: Call
             [session, click.Option(["--yes"], is_flag=True, help="Do not ask.")],
             "Delete a session and its other files.",
         ),
-    ):
-        sessions.add_command(click.Command(name, callback=callback, params=list(params), help=text, short_help=text))
-    group.add_command(sessions)
+    )
 
 
 class _Sessions:
-    def __init__(self, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Callable[[], Settings], say: Callable[[str], None], read: ReadDocument) -> None:
         self._settings = settings
         self._say = say
+        self._read = read
+        self._finder = SessionFinder(settings)
 
     def list_by_default(self) -> None:
         if click.get_current_context().invoked_subcommand is None:
             self.list_all(everywhere=False, as_json=False, limit=DEFAULT_LIMIT)
 
     def list_all(self, everywhere: bool, as_json: bool, limit: int) -> None:
-        found = self._listing(everywhere)[: max(limit, 0)]
+        found = self._finder.listing(everywhere)[: max(limit, 0)]
         if as_json:
             self._say_json([_facts(listed) for listed in found])
             return
@@ -95,11 +143,14 @@ class _Sessions:
             self._say("No sessions.\n")
         self._say("".join(_row(listed, everywhere) for listed in found))
 
-    def show(self, session: str, as_json: bool) -> None:
-        listed, stored = self._load(session)
-        if not as_json:
-            self._say(export.markdown(stored))
+    def show(self, session: str, as_json: bool, opened: bool, full: bool) -> None:
+        if opened:
+            self.export(session, "html", "", opened=True)
             return
+        if not as_json:
+            self._say(as_text(self._read(self._finder.find(session).path), self._settings().env, everything=full))
+            return
+        listed, stored = self._load(session)
         messages = [
             {"role": message.role, "origin": message.origin, "text": "\n".join(map(export.plain, message.blocks))}
             for message in stored.history
@@ -109,7 +160,7 @@ class _Sessions:
 
     def search(self, text: str, everywhere: bool, as_json: bool) -> None:
         hits: list[dict[str, Any]] = []
-        for listed in self._listing(everywhere):
+        for listed in self._finder.listing(everywhere):
             places = _places(listed.path, text)
             if places:
                 hits.append(_facts(listed) | {"found": places})
@@ -120,20 +171,40 @@ class _Sessions:
         elif not hits:
             self._say("Nothing found.\n")
 
-    def export(self, session: str, kind: str, output: str) -> None:
-        _, stored = self._load(session)
-        text = export.page(stored) if kind == "html" else export.markdown(stored)
-        if not output:
-            self._say(text)
-            return
-        try:
-            with open(output, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except OSError as error:
-            raise BadInvocation(f"{output} cannot be written: {error.strerror}") from None
+    def export(self, session: str, kind: str | None, output: str, opened: bool) -> None:
+        kind = kind or _kind_of_file(output) or ("html" if opened else "markdown")
+        env = self._settings().env
+        if kind == "markdown":
+            text = export.markdown(self._load(session)[1])
+        else:
+            document = self._read(self._finder.find(session).path)
+            if kind == "html":
+                text = as_page(document)
+            else:
+                text = (
+                    as_json_text(document) if kind == "json" else as_text(document, {"NO_COLOR": "1"}, everything=True)
+                )
+        if opened and kind == "html":
+            path = browser_page(self._finder.find(session).session_id, text, output, env)
+            self._say(f"{path}\n")
+            show_in_browser(path)
+        elif output:
+            save(output, text)
+        else:
+            self._say(not_on_a_terminal(text) if kind == "html" else text)
+
+    def index(self, everywhere: bool, output: str, opened: bool, limit: int) -> None:
+        from yume_shim.cli.session_index import write_index
+
+        folder = output or pages_folder(self._settings().env)
+        make_folder(folder)
+        path = write_index(self._finder.listing(everywhere)[: max(limit, 0)], folder, self._read, self._say)
+        self._say(f"{path}\n")
+        if opened:
+            show_in_browser(path)
 
     def delete(self, session: str, yes: bool) -> None:
-        listed = self._find(session)
+        listed = self._finder.find(session)
         if not yes and not click.confirm(f"Delete {listed.session_id} ({listed.shown[:SHOWN_PROMPT]})?", err=True):
             return
         try:
@@ -142,36 +213,8 @@ class _Sessions:
             raise BadInvocation(str(error)) from None
         self._say(f"Deleted {listed.session_id}.\n")
 
-    # ------------------------------------------------------------ finding
-
-    def _listing(self, everywhere: bool) -> list[Listed]:
-        settings = self._settings()
-        return index.listing(self._projects(), "" if everywhere else settings.cwd)
-
-    def _projects(self) -> str:
-        settings = self._settings()
-        return projects_dir(settings.env, settings.session.folder)
-
-    def _find(self, name: str) -> Listed:
-        """By id, by the start of an id, or by title; this folder's sessions first."""
-        projects = self._projects()
-        path = index.find(projects, name, self._settings().cwd)
-        listed = index.look(path) if path else None
-        if listed is not None:
-            return listed
-        everything = index.listing(projects)
-        named = [each for each in everything if each.title and each.title.casefold() == name.casefold()]
-        begins = [each for each in everything if len(name) >= MIN_PREFIX and each.session_id.startswith(name)]
-        found = named or begins
-        if not found:
-            raise BadInvocation(f"no session '{name}'")
-        if len(found) > 1:
-            several = ", ".join(each.session_id for each in found[:MAX_MATCHES])
-            raise BadInvocation(f"'{name}' matches more than one session: {several}")
-        return found[0]
-
     def _load(self, name: str) -> tuple[Listed, StoredSession]:
-        listed = self._find(name)
+        listed = self._finder.find(name)
         try:
             stored = load(listed.path)
         except StoreFailed as error:
@@ -182,6 +225,12 @@ class _Sessions:
 
     def _say_json(self, value: Any) -> None:
         self._say(dumps(value).decode("utf-8") + "\n")
+
+
+def _kind_of_file(output: str) -> str:
+    """The form that the ending of a file's name asks for."""
+    endings = {".html": "html", ".htm": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
+    return next((kind for ending, kind in endings.items() if output.lower().endswith(ending)), "")
 
 
 def _facts(listed: Listed) -> dict[str, Any]:

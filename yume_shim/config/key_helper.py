@@ -94,16 +94,18 @@ def ttl_seconds(env: Mapping[str, str]) -> float:
 def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: float, cancel: Cancel) -> bytes:
     import subprocess
 
+    from yume_shim.system.processes import start
+    from yume_shim.system.programs import NO_CURRENT_FOLDER
+
     try:
-        process = subprocess.Popen(
+        process = start(
             command,
             shell=True,  # as the Claude CLI does: the setting is a command line
             cwd=cwd or None,
-            env=dict(env),
+            env={**env, **NO_CURRENT_FOLDER},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
     except OSError as error:
         raise _failed(place, f"could not be started ({error.strerror})") from None
@@ -150,9 +152,11 @@ class _Reader(threading.Thread):
     def run(self) -> None:
         pipe = self._process.stdout
         assert pipe is not None
+        from yume_shim.system import await_input
+
         with pipe:
             while not self._stopped and len(self._output) <= OUTPUT_BYTES:
-                if _is_readable(pipe.fileno()):
+                if await_input(pipe.fileno(), LEFTOVER_SECONDS):
                     piece = os.read(pipe.fileno(), OUTPUT_BYTES)
                     if not piece:
                         return
@@ -167,30 +171,12 @@ class _Reader(threading.Thread):
         return bytes(self._output)
 
 
-def _is_readable(fd: int) -> bool:
-    """Would a read return at once? Windows cannot poll pipes: there the read blocks."""
-    if os.name != "posix":
-        return True
-    import select
-
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(LEFTOVER_SECONDS * 1000))
-
-
 def _end(process: Popen[bytes]) -> None:
     """Kill the command and its process group. Not after it was waited for: its id may belong to another process."""
-    import signal
+    from yume_shim.system.processes import end_group
 
-    if process.returncode is not None:
-        return
-    try:
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    except OSError:
-        pass  # already ended
+    if process.returncode is None:
+        end_group(process.pid)
 
 
 def _failed(place: str, what: str) -> BadInvocation:

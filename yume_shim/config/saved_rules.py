@@ -58,7 +58,9 @@ def save_rules(env: Mapping[str, str], cwd: str, scope: str, rules: tuple[str, .
             whole["user"] = kept
         else:
             whole["folders"] = {**_folders(whole), folder: kept}
-        _write(path, codec.dumps(whole) + b"\n")
+        from yume_shim.disk.json_edit import replace_file
+
+        replace_file(path, codec.dumps(whole) + b"\n", 0o600)
     finally:
         os.close(handle)
 
@@ -66,7 +68,7 @@ def save_rules(env: Mapping[str, str], cwd: str, scope: str, rules: tuple[str, .
 def _lock(handle: int) -> None:
     from time import sleep
 
-    from yume_shim.types.file_lock import try_lock
+    from yume_shim.system import try_lock
 
     for _ in range(LOCK_TRIES):
         if try_lock(handle):
@@ -80,14 +82,6 @@ def _read(path: str) -> dict[str, Any]:
     if not isinstance(whole, dict):
         raise ValueError("it is not a JSON object")
     return whole
-
-
-def _write(path: str, data: bytes) -> None:
-    fresh = f"{path}.new"
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-    with open(handle, "wb") as file:
-        file.write(data)
-    os.replace(fresh, path)
 
 
 def _folders(whole: Mapping[str, Any]) -> Mapping[str, Any]:

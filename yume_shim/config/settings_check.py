@@ -66,5 +66,5 @@ def unknown_words(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def line_of(raw: bytes, word: str) -> int:
     """The line of a file on which a word first occurs in quotes; 1 if it does not occur."""
-    at = raw.find(f'"{word}"'.encode())
+    at = raw.find(f'"{word}"'.encode("utf-8", "replace"))
     return raw.count(b"\n", 0, max(at, 0)) + 1

@@ -56,6 +56,8 @@ def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -
 
     try:
         return tomllib.loads(raw.decode("utf-8"))
+    except RecursionError:
+        raise BadInvocation(f"the config file {path} is not valid TOML: it is nested too deep") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInvocation(f"the config file {path} is not valid TOML: {error}") from None
 

@@ -80,15 +80,9 @@ def remember(cwd: str, env: Mapping[str, str], trusted: bool) -> None:
     answers[cwd] = trusted
     kept = dict(list(answers.items())[-MAX_RECORDED:])
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    part = f"{path}.{os.getpid()}"
-    try:
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(codec.dumps({"folders": kept}))
-        os.replace(part, path)
-    except OSError:
-        if os.path.exists(part):
-            os.remove(part)
-        raise
+    from yume_shim.disk.json_edit import replace_file
+
+    replace_file(path, codec.dumps({"folders": kept}), 0o600)
 
 
 def record_path(env: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ import sys
 import time
 
 from yume_shim.disk.bounded import is_absent, read_start
+from yume_shim.system import os_version
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -39,20 +40,12 @@ def facts(
     return Facts(
         cwd=cwd,
         platform=sys.platform,
-        os_version=_os_version(),
+        os_version=os_version(),
         shell=_shell(environ),
         is_git=git_dir is not None,
         branch=_branch(git_dir, warn) if git_dir is not None else "",
         date=time.strftime("%Y-%m-%d", time.localtime(now)),
     )
-
-
-def _os_version() -> str:
-    if sys.platform == "win32":
-        version = sys.getwindowsversion()
-        return f"Windows {version.major}.{version.minor}.{version.build}"
-    system = os.uname()
-    return f"{system.sysname} {system.release}"
 
 
 def _shell(environ: Mapping[str, str]) -> str:

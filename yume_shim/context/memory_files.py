@@ -11,7 +11,6 @@ import os
 import re
 
 from yume_shim.disk.bounded import is_absent, open_regular, read_handle
-from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.disk.resolve import resolve
 from yume_shim.types.memory import MemoryFile
 from yume_shim.types.token_estimate import by_characters
@@ -160,6 +159,8 @@ class MemoryReader:
 
 def _start_of(real: str, limit: int) -> bytes:
     """Checked first, then opened without following a link: it is the file that was found to be in the project."""
+    from yume_shim.disk.exact import NO_WAIT, open_exact
+
     os.close(open_regular(real))
     handle = open_exact(real, os.O_RDONLY | NO_WAIT)
     try:
@@ -175,6 +176,8 @@ def is_in(real: str, folder: str | None) -> bool:
 
 def may_be_file(path: str) -> bool:
     """A file, or something that a hostile project put in the place of one."""
+    if os.name == "nt" and resolve(path).flaw:  # a look at `\\\\server\\share` already sends the user's name there
+        return False
     return os.path.exists(path) and not os.path.isdir(path)
 
 

@@ -7,7 +7,7 @@ R2  All events of a turn lie between its `TurnStarted` and its one `TurnEnded`; 
 R3  Every answer follows a request: `RequestStarted` (once, however often it is retried), then `ResponseStarted`.
 R4  One block is open at a time, deltas and the end belong to the open one, indexes rise within a response.
 R5  A response ends once: `ResponseEnded` with no block open, or `ResponseDropped` (after `ResponseFailed` or without
-    it), which names the block that was open. A failure before anything was shown needs no drop.
+    it), which names the block that was open. A failure before `ResponseStarted` needs no drop.
 R6  A call starts after the end of the response that contains it, once, and at most `concurrency` calls run at a time.
     In a response that is being stopped, the finished calls are started and closed before the drop.
 R7  Every `ToolStarted` has exactly one `ToolFinished` before `TurnEnded`; progress, denial and questions about a call

@@ -12,6 +12,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.system import move_over, set_mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,12 +78,11 @@ def replace_file(path: str, data: bytes, mode: int) -> None:
         os.remove(part)  # left by a process that was killed and had our number
     try:
         with open(os.open(part, flags, 0o600), "wb") as file:
-            if os.name == "posix":
-                os.fchmod(file.fileno(), mode)
+            set_mode(file.fileno(), mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+        move_over(part, path)
     except BaseException:
         with suppress(OSError):
             os.remove(part)

@@ -329,7 +329,9 @@ class ModelClient:
         if attempt.visible():
             kept = self._cut(attempt)
         else:
-            self._drop(attempt, 0)
+            self._count_lost(attempt)
+            if attempt.started:  # a host that follows the stream has seen its start
+                self._emit(ResponseDropped(0, None, interrupted=False))
         self._retries += 1
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"

@@ -4,7 +4,6 @@ that does not read its end of the pipe must not stop a turn."""
 from __future__ import annotations
 
 import os
-import sys
 
 from yume_shim.host.descriptors import CLOSED, claim
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 STDERR = 2
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 MAX_LINE_BYTES = 4_000
-"""A pipe that `select` calls writable takes at least 4,096 bytes (PIPE_BUF) at once without waiting."""
+"""A pipe that has room takes so much at once without waiting (`system/posix`)."""
 MAX_FILE_LINE_BYTES = 256_000
 
 
@@ -50,11 +49,14 @@ class Log:
         if not shown and self._file == CLOSED:
             return
         text = "" if self._as_json else f"yume-shim[{self._provider}] {level} {self._clean(message)}"
-        if shown and _has_room(self._fd):
-            _put(self._fd, self._json(level, message, MAX_LINE_BYTES) if self._as_json else text, MAX_LINE_BYTES)
+        if shown:
+            from yume_shim.system import write_if_room
+
+            line = self._json(level, message, MAX_LINE_BYTES) if self._as_json else text
+            write_if_room(self._fd, _bytes(line, MAX_LINE_BYTES))
         if self._file != CLOSED:
             limit = MAX_FILE_LINE_BYTES
-            _put(self._file, self._json(level, message, limit) if self._as_json else f"{_now()} {text}", limit)
+            _put(self._file, _bytes(self._json(level, message, limit) if self._as_json else f"{_now()} {text}", limit))
 
     def _json(self, level: str, message: str, limit: int) -> str:
         """The message as one JSON object. One that is too long keeps its beginning and loses its fields."""
@@ -90,24 +92,16 @@ def _open_file(path: str) -> int:
         return CLOSED
 
 
-def _has_room(fd: int) -> bool:
-    """Would a short write succeed at once? On Windows `select` does not work for pipes: the write is tried."""
-    if sys.platform == "win32":
-        return True
-    import select
-
-    try:
-        return bool(select.select([], [fd], [], 0)[1])
-    except (OSError, ValueError):
-        return False
-
-
-def _put(fd: int, line: str, limit: int) -> None:
+def _bytes(line: str, limit: int) -> bytes:
     data = line.encode("utf-8", "replace")
     if len(data) >= limit:
         data = data[: limit - 4].decode("utf-8", "ignore").encode("utf-8") + "…".encode()
+    return data + b"\n"
+
+
+def _put(fd: int, data: bytes) -> None:
     try:
-        os.write(fd, data + b"\n")
+        os.write(fd, data)
     except OSError:
         pass
 

@@ -67,9 +67,9 @@ class LineReader:
             try:
                 return os.read(self._fd, READ_CHUNK)
             except BlockingIOError:
-                import select
+                from yume_shim.system import await_input
 
-                select.select([self._fd], [], [], WAIT_FOR_INPUT)
+                await_input(self._fd, WAIT_FOR_INPUT)
             except OSError:
                 return b""
 

@@ -50,8 +50,9 @@ class Signals:
 
         incoming, outgoing = os.pipe()
         self._outgoing = outgoing
-        if hasattr(os, "set_blocking"):  # Windows has it since 3.12 and does not need it here
-            os.set_blocking(outgoing, False)
+        set_blocking = getattr(os, "set_blocking", None)  # Windows has it since 3.12 and does not need it here
+        if set_blocking is not None:
+            set_blocking(outgoing, False)
         for name in NAMES:
             number = getattr(signal, name, None)
             # nohup starts programs with SIGHUP ignored, and means it.
@@ -59,8 +60,9 @@ class Signals:
                 continue
             signal.signal(number, _ignore)
             self._names[int(number)] = name
-        if hasattr(signal, "SIGPIPE"):
-            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        broken_pipe = getattr(signal, "SIGPIPE", None)
+        if broken_pipe is not None:
+            signal.signal(broken_pipe, signal.SIG_IGN)
         signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
         threading.Thread(target=self._listen, args=(incoming,), name="signals", daemon=True).start()
 

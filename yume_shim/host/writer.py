@@ -16,7 +16,6 @@ from yume_shim.text.clip import escape_separators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import select
     from collections.abc import Callable, Iterable
 
     from yume_shim.types.blocks import Json
@@ -48,7 +47,7 @@ class LineWriter:
         self._shrink = shrink
         self._on_gone = on_gone
         self._lock = threading.Lock()
-        self._poll: select.poll | None = None
+        self._room: Callable[[float], bool] | None = None
         self.gone = False
 
     def write(self, objects: Iterable[Json]) -> None:
@@ -65,17 +64,16 @@ class LineWriter:
     def has_room(self, seconds: float = 0.0) -> bool:
         """Does stdout take a line at once, or within this time? True where that cannot be found out, and once the host
         has gone."""
-        if self.gone or self._fd < 0 or os.name == "nt":
+        if self.gone or self._fd < 0:
             return True
-        poll = self._poll if not seconds else None  # one that waits is not shared with other threads
-        if poll is None:
-            import select
+        check = self._room if not seconds else None  # one that waits is not shared with other threads
+        if check is None:
+            from yume_shim.system import room_check
 
-            poll = select.poll()
-            poll.register(self._fd, select.POLLOUT)
+            check = room_check(self._fd)
             if not seconds:
-                self._poll = poll
-        return bool(poll.poll(seconds * 1000))
+                self._room = check
+        return check(seconds)
 
     def waits(self) -> bool:
         """Is a line being written? For longer than a moment that means that the host does not read."""
@@ -83,7 +81,7 @@ class LineWriter:
 
     def watch_reader(self) -> None:
         """From now on notice that the host no longer reads, also while nothing is written."""
-        from yume_shim.host.reader_watch import watch_reader
+        from yume_shim.system import watch_reader
 
         if self._fd < 0:  # stdout was closed from the start
             return
@@ -141,9 +139,9 @@ class LineWriter:
             try:
                 rest = rest[os.write(self._fd, rest) :]
             except BlockingIOError:
-                import select
+                from yume_shim.system import await_room
 
-                select.select([], [self._fd], [], WAIT_FOR_ROOM)
+                await_room(self._fd, WAIT_FOR_ROOM)
             except OSError:
                 return False
         return True

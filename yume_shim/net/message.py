@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_HEAD_BYTES = 65_536
 MAX_CHUNK_LINE = 4_096
+MAX_LENGTH_DIGITS = 18
 MAX_INFORMATIONAL = 10
 """1xx responses that may precede the final one."""
 MAX_INFLATED = 32 * 1024 * 1024
@@ -150,7 +151,7 @@ def _parse_head(data: bytes) -> Head:
     lines = data.decode("latin-1").replace("\r\n", "\n").split("\n")
     version, _, rest = lines[0].strip().partition(" ")
     number = rest[:3]
-    if not version.startswith("HTTP/") or not number.isdigit():
+    if not version.startswith("HTTP/") or not (number.isascii() and number.isdigit()):
         raise ProtocolError(f"the peer does not speak HTTP: {lines[0][:80]!r}", retryable=False)
     headers: dict[str, str] = {}
     name = ""
@@ -159,8 +160,8 @@ def _parse_head(data: bytes) -> Head:
             headers[name] += " " + line.strip()
             continue
         name, colon, text = line.partition(":")
-        name = name.strip().lower()
-        if not colon or not name:
+        name = name.strip().lower() if colon else ""
+        if not name:
             continue
         text = text.strip()
         headers[name] = f"{headers[name]}, {text}" if name in headers else text
@@ -311,4 +312,8 @@ def _length_rule(head: Head) -> _Chunked | _Counted | None:
     if head.status in (204, 304):
         return _Counted(0)
     length = head.headers.get("content-length", "").partition(",")[0].strip()
-    return _Counted(int(length)) if length.isdigit() else None
+    if not (length.isascii() and length.isdigit()):
+        return None
+    if len(length) > MAX_LENGTH_DIGITS:
+        raise ProtocolError(f"the answer's length has {len(length)} digits")
+    return _Counted(int(length))

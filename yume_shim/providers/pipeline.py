@@ -19,7 +19,7 @@ from yume_shim.providers.wire.failures import (
     failure_protocol,
 )
 from yume_shim.types.errors import Cancelled, ProviderFailed
-from yume_shim.types.events import BlockDelta, LimitsReported, Notice, ResponseEnded, ResponseFailed
+from yume_shim.types.events import BlockDelta, LimitsReported, Notice, ResponseEnded, ResponseFailed, ResponseStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.value import replace
 
@@ -146,7 +146,10 @@ class ApiProvider:
                     failed = ResponseFailed(event.failure, *exchange.reported(), lost)
                     break
                 begun = begun or not isinstance(event, (Notice, LimitsReported))
-                if isinstance(event, ResponseEnded):
+                if isinstance(event, ResponseStarted):
+                    event = _with_texts(event, "id", "model", "request_id")
+                elif isinstance(event, ResponseEnded):
+                    event = _with_texts(event, "stop_reason", "stop_sequence", "detail")
                     self._note(request, exchange, None, "")
                     self._preparer.succeeded(request)
                     yield from self._limits(exchange.headers)  # at the end: reading them delays no text
@@ -268,6 +271,12 @@ class ApiProvider:
         if self._tap and isinstance(exc, StatusFailed):
             self._tap("status", exc)
         return exc.failure if exc.failure.provider else replace(exc.failure, provider=self._name)
+
+
+def _with_texts(event: Any, *names: str) -> Any:
+    """The event with texts in these fields: decoders pass on what the provider sent."""
+    wrong = {name: item for name in names if not isinstance(item := getattr(event, name), str | None)}
+    return replace(event, **{name: str(item)[:BAD_FRAME_QUOTE] for name, item in wrong.items()}) if wrong else event
 
 
 def _ignore(request: Request, exchange: Exchange, failure: Failure | None, change: str) -> None:

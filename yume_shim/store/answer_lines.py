@@ -31,16 +31,25 @@ class AnswerLines:
         self._origin = self._requested_model = ""
         self._response: ResponseStarted | None = None
         self._message_id = ""
+        self._requested_at: float | None = None
+        self._first_ms = 0
         self._open: list[tuple[int | None, Json]] = []
         """(index of the block, line). A kept partial block has no index: it never becomes void."""
 
-    def request_started(self, event: RequestStarted) -> None:
+    def request_started(self, event: RequestStarted, at: float) -> None:
         """Answers from here on come from this model."""
         self._origin, self._requested_model = event.origin, event.model
+        self._requested_at = at
 
-    def response_started(self, event: ResponseStarted, uuid: str) -> None:
+    def requested(self, at: float) -> None:
+        """A request is sent (again) at this time."""
+        self._requested_at = at
+
+    def response_started(self, event: ResponseStarted, uuid: str, at: float) -> None:
         """A new answer. `uuid` is its message id if the provider gave none."""
         self._response, self._open = event, []
+        self._first_ms = round((at - self._requested_at) * 1000) if self._requested_at is not None else 0
+        self._requested_at = None
         self._message_id = event.id or uuid
 
     def add(self, index: int | None, block: AssistantBlock, line: Json) -> Json:
@@ -79,6 +88,8 @@ class AnswerLines:
             private["origin"] = self._origin
         if self.provider:
             private["provider"] = self.provider
+        if self._first_ms > 0:  # on the first line of the answer only
+            private["first_ms"], self._first_ms = self._first_ms, 0
         return private | private_fields(block)
 
     def settle(self, stop_reason: str | None, stop_sequence: str | None, usage: Usage) -> list[Json]:

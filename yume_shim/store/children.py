@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from yume_shim.types.events import SessionInfo
 
 MAX_METADATA = 65_536
+MAX_CHILDREN = 2_000
+"""Subagents of one session that are listed."""
 _AGENT_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -57,6 +59,23 @@ def load_child(transcript: str, agent_id: str) -> StoredChild | None:
         return None
     kind, description, call_id = (str(meta.get(name) or "") for name in ("agentType", "description", "toolUseId"))
     return StoredChild(kind, description, call_id, stored.history, stored.leaf)
+
+
+def child_files(transcript: str) -> list[tuple[str, Json, str]]:
+    """(agent id, metadata, path) of the subagents' transcripts of a session, oldest first; {} where there is none."""
+    folder = os.path.join(transcript.removesuffix(".jsonl"), "subagents")
+    found: list[tuple[float, str, Json, str]] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name.removeprefix("agent-").removesuffix(".jsonl")
+                if entry.name == f"agent-{name}.jsonl" and _AGENT_ID.fullmatch(name) and entry.is_file():
+                    meta = _read_metadata(entry.path.removesuffix(".jsonl") + ".meta.json") or {}
+                    found.append((entry.stat().st_mtime, name, meta, entry.path))
+    except OSError:
+        return []
+    found.sort(key=lambda each: each[:2])
+    return [(name, meta, path) for _, name, meta, path in found[:MAX_CHILDREN]]
 
 
 def _read_metadata(path: str) -> Json | None:

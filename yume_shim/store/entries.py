@@ -4,11 +4,12 @@ Every line is made as soon as its event is emitted, so that everything a host ha
 answer are made twice, first "open" and then "settled" (`answer_lines.py`).
 
 Readers need only `user` and `assistant`. The other lines are `last-prompt`, which session lists show, `cost-state`,
-from which a resumed session continues counting, and `system` for the boundary of a compaction.
+from which a resumed session continues counting, and `system` for the boundary of a compaction and for failed requests.
 
 Data that only this program reads is in the extra key `yume`: `origin` ("api/model"), `provider`, `opaque` (to be sent
 back to that API), `block` (a block that has no shape here), `broken` (raw arguments), `joined` (part of the same
-message as the prompt before).
+message as the prompt before), and times that took more than nothing: `first_ms` (to the start of an answer),
+`duration_ms` (of a call), `waited_ms` (for its approval).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from yume_shim.store.cost_state import cost_state_line
 from yume_shim.store.line_chain import LineChain
 from yume_shim.types.blocks import Text, ToolCall
 from yume_shim.types.events import (
+    ApprovalAsked,
     BlockEnded,
     Compacted,
     Interrupted,
@@ -30,6 +32,7 @@ from yume_shim.types.events import (
     ResponseDropped,
     ResponseEnded,
     ResponseStarted,
+    Retrying,
     SessionChanged,
     SessionReady,
     TitleChanged,
@@ -89,6 +92,8 @@ class Entries:
         self._parent_call_id: str | None = None
         self._call_lines: dict[str, str] = {}
         """Call id -> uuid of the line that holds the call."""
+        self._asked: dict[str, float] = {}
+        """Call id -> when the host was asked for approval."""
         self._last_prompt = ""
         self._prompted = False
         """The last line is a prompt of this turn: the next prompt joins it."""
@@ -139,9 +144,9 @@ class Entries:
             case ModeChanged(mode):
                 self._chain.info = self._chain.info and replace(self._chain.info, permission_mode=mode)
             case RequestStarted():
-                self._answer.request_started(event)
+                self._answer.request_started(event, tagged.at)
             case ResponseStarted():
-                self._answer.response_started(event, tagged.uuid)
+                self._answer.response_started(event, tagged.uuid, tagged.at)
             case BlockEnded():
                 return self._block(event.index, event.block, tagged)
             case PartialKept():
@@ -153,6 +158,10 @@ class Entries:
                 return self._settle(None, None, event.usage)
             case Compacted():
                 return self._compacted(event, tagged)
+            case Retrying():
+                return self._retrying(event, tagged)
+            case ApprovalAsked():
+                self._asked[event.call.id] = tagged.at
             case TitleChanged():
                 self._waiting_title = event.title
                 return self._title() if self._chain.leaf is not None else []
@@ -207,6 +216,9 @@ class Entries:
                 line = self._user([result_block(event.result)], tagged)
                 if event.structured is not None:
                     line["toolUseResult"] = event.structured
+                times = self._times(event, tagged.at)
+                if times:
+                    line["yume"] = times
                 source = self._call_lines.pop(event.call.id, None)
                 if source is not None:
                     line["sourceToolAssistantUUID"] = source
@@ -215,6 +227,25 @@ class Entries:
                 return self._failed(event.failure, tagged)
             case _:
                 return None
+
+    def _times(self, event: ToolFinished, at: float) -> Json:
+        """How long a call took and how long it waited for approval: a page of the session shows them."""
+        asked = self._asked.pop(event.call.id, None)
+        waited = round((at - asked) * 1000) - event.duration_ms if asked is not None else 0
+        found = {"duration_ms": event.duration_ms, "waited_ms": waited}
+        return {name: spent for name, spent in found.items() if spent > 0}
+
+    def _retrying(self, event: Retrying, tagged: Tagged) -> list[Entry]:
+        """A line beside the conversation."""
+        from yume_shim.store.retry_lines import retry_line
+
+        self._answer.requested(tagged.at + event.wait_ms / 1000)
+        leaf, prompted = self._chain.leaf, self._prompted
+        if leaf is None:  # a transcript begins with a conversation
+            return []
+        line = retry_line(event, self._line("system", tagged.uuid, tagged.at))
+        self._chain.leaf, self._prompted = leaf, prompted
+        return [Entry(line)]
 
     def _prompt(self, event: PromptTaken, tagged: Tagged) -> Json:
         content = _stored(event)

@@ -35,8 +35,12 @@ def add_error(path: str, record: Json) -> None:
     if len(data) > MAX_RECORD_BYTES:
         return
     os.makedirs(os.path.dirname(path), FOLDER_MODE, exist_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, FILE_MODE)
     try:
+        size = os.lseek(handle, 0, os.SEEK_END)
+        if size:  # a killed process, or a full disk, may have left half a line
+            os.lseek(handle, size - 1, os.SEEK_SET)
+            data = data if os.read(handle, 1) == b"\n" else b"\n" + data
         os.write(handle, data + b"\n")
     finally:
         os.close(handle)
@@ -66,4 +70,6 @@ def _replace(path: str, data: bytes) -> None:
         os.write(handle, data)
     finally:
         os.close(handle)
-    os.replace(fresh, path)
+    from yume_shim.system import move_over
+
+    move_over(fresh, path)

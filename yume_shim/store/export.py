@@ -1,4 +1,4 @@
-"""Exports a conversation for people to read: as Markdown, or as one HTML page without scripts. Pure."""
+"""Exports a conversation as Markdown. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,6 @@ if TYPE_CHECKING:
 
 MAX_RESULT = 20_000
 """Characters of a tool result that are shown; the transcript has all of them."""
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}"
-    "pre{background:#f4f4f4;padding:.6rem;overflow-x:auto;white-space:pre-wrap}"
-    "h2{font-size:1rem;margin:1.5rem 0 .3rem;color:#555}details{margin:.5rem 0}"
-    "@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#242424}h2{color:#aaa}}"
-)
 
 
 def heading(session: StoredSession) -> str:
@@ -60,40 +54,6 @@ def _fenced(text: str, kind: str = "") -> str:
     while fence in text:
         fence += "`"
     return f"{fence}{kind}\n{text}\n{fence}\n"
-
-
-def page(session: StoredSession) -> str:
-    """The whole conversation as one HTML page."""
-    title = _escaped(heading(session))
-    body = [f"<h1>{title}</h1>", f"<p>Session <code>{_escaped(session.session_id)}</code></p>"]
-    for message in session.history:
-        shown = [piece for block in message.blocks if (piece := _html(block))]
-        if shown:
-            speaker = "Tool" if _only_results(message.blocks) else _speaker(message.role, message.origin)
-            body += [f"<h2>{_escaped(speaker)}</h2>", *shown]
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(body) + "\n</body></html>\n"
-
-
-def _html(block: Block) -> str:
-    match block:
-        case Text():
-            return f"<pre>{_escaped(block.text)}</pre>" if block.text.strip() else ""
-        case Thinking():
-            text = _escaped(block.text)
-            return f"<details><summary>Thinking</summary><pre>{text}</pre></details>" if block.text.strip() else ""
-        case ToolCall():
-            return f"<p><b>{_escaped(block.name)}</b></p><pre>{_escaped(_arguments(block))}</pre>"
-        case ToolResult():
-            title = "Error" if block.is_error else "Result"
-            text = _escaped(_result_text(block))
-            return f"<details><summary>{title}</summary><pre>{text}</pre></details>"
-        case Image() | Document() | Other():
-            return f"<p><i>[{_escaped(_named(block))}]</i></p>"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def plain(block: Block) -> str:

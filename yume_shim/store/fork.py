@@ -47,7 +47,7 @@ class Fork:
                 came_from = {"sessionId": stored.session_id, "messageUuid": old}
                 line |= {"uuid": uuid, "parentUuid": parent, "sessionId": self._session_id, "forkedFrom": came_from}
                 source = line.get("sourceToolAssistantUUID")
-                if source in names:
+                if isinstance(source, str) and source in names:
                     line["sourceToolAssistantUUID"] = names[source]
                 parent = uuid
                 yield line

@@ -96,6 +96,14 @@ def listing(projects: str, cwd: str = "") -> list[Listed]:
     return [listed for listed in found if _is_of(listed, real)] if real else found
 
 
+def recent(projects: str, count: int, cwd: str = "") -> list[tuple[str, float, int]]:
+    """(path, time, size) of the files that were written last, without looking into them."""
+    folders = [project_key(os.path.realpath(cwd))] if cwd else _folders(projects)
+    files = [entry for folder in folders for entry in _scan(os.path.join(projects, folder))]
+    files.sort(key=lambda entry: entry[1], reverse=True)
+    return files[:count]
+
+
 def _is_of(listed: Listed, folder: str) -> bool:
     """Does the session belong to this folder? `a/b-c`, `a/b/c` and `a.b.c` have the same project name: the folder that
     the file itself names decides."""

@@ -10,9 +10,9 @@ import os
 import time
 
 from yume_shim.store.layout import FILE_MODE
+from yume_shim.system import try_lock
 from yume_shim.text.codec import dumps, loads
 from yume_shim.types.errors import StoreFailed
-from yume_shim.types.file_lock import try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

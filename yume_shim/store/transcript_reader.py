@@ -112,6 +112,8 @@ class TranscriptReader:
 
     def _add(self, line: Json) -> None:
         kind, uuid, parent = line.get("type"), line.get("uuid"), line.get("parentUuid")
+        if not isinstance(kind, str):
+            return
         if not isinstance(uuid, str) or (line.get("isSidechain") and not self._child):
             if kind in _TITLES:
                 self._title(line)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MAX_READ = 256 * 1024
 """Characters of an object that are read; a longer one is given up."""
+MAX_PLAIN = 100
+"""Characters of a number or word; each piece looks through it again."""
 _STRING_STOP = re.compile(r'["\\]')
 _PLAIN_END = re.compile(r"[,}\s]")
 
@@ -82,6 +84,7 @@ class FieldReader:
             return False
         end = _PLAIN_END.search(self._raw, self._at)
         if end is None:
+            self.done = len(self._raw) - self._at > MAX_PLAIN
             return False
         self._keep(self._raw[self._at : end.start()])
         self._at, self._state = end.start(), ","

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from yume_shim.tools.dispatch.session_state import ToolState
     from yume_shim.types.ports import Cancel
 
-NEEDS = ("file_path", "old_string")
 MAX_CHECKED = 4 << 20
 """Bytes of a file that is checked; a larger one is left to the call itself."""
 

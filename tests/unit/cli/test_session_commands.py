@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,12 +14,11 @@ from yume_shim.store.layout import session_path
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.helpers.child import Ended
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the transcripts hold POSIX paths")
 
+GOLDENS = Path(__file__).parents[3] / "golden" / "sessions"
 ONE = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
 TWO = "aaaabbbb-bbbb-4ccc-8ddd-eeeeeeeeeeee"
 CALL = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a.txt"}}
@@ -49,8 +49,6 @@ class Home:
         self.two = self._store(TWO, self.other, question("1", "Somewhere else"))
 
     def _store(self, session: str, cwd: Path, *lines: dict[str, Any]) -> Path:
-        from pathlib import Path
-
         path = Path(session_path(str(self.home / ".claude" / "projects"), str(cwd), session))
         path.parent.mkdir(parents=True)
         path.write_bytes(save(*(line | {"cwd": str(cwd)} for line in chain(*lines))))
@@ -137,7 +135,29 @@ It says **alpha**.
 
 @pytest.mark.parametrize("name", [ONE, ONE[:6], "greek LETTERS"])
 def test_show_finds_a_session_by_any_name(home: Home, name: str) -> None:
-    assert home.said("show", name) == MARKDOWN.format(id=ONE, cwd=home.cwd)
+    assert home.said("export", name) == MARKDOWN.format(id=ONE, cwd=home.cwd)
+
+
+SHOWN = """\
+Greek letters
+session {id} · {cwd} · claude-x · 2026-01-02 03:04 UTC
+
+── #1 · 03:04:05 ──
+› What does a.txt say?
+~ Look. …
+Let me see.
+✗ Read a.txt · 1 line
+  alpha ``` <b>
+
+── #2 · 03:04:05 ──
+› [image image/png no image, 1 bytes]
+It says **alpha**.
+"""
+
+
+@pytest.mark.parametrize("name", [ONE, "last"])
+def test_show_in_the_terminal(home: Home, name: str) -> None:
+    assert home.said("show", name) == SHOWN.format(id=ONE, cwd=home.cwd)
 
 
 def test_show_as_json(home: Home) -> None:
@@ -162,13 +182,56 @@ def test_search(home: Home) -> None:
 
 def test_export(home: Home, tmp_path: Path) -> None:
     target = tmp_path / "page.html"
-    assert home.said("export", ONE, "--format", "html", "-o", str(target)) == ""
+    assert home.said("export", ONE, "-o", str(target)) == ""
     page = target.read_text("utf-8")
     assert "<title>Greek letters</title>" in page
-    assert "<pre>alpha ``` &lt;b&gt;</pre>" in page
-    assert "<script" not in page
-    assert home.said("export", ONE) == home.said("show", ONE)
+    assert "alpha ``` &lt;b&gt;" in page
+    assert target.stat().st_mode & 0o077 == 0
+    assert home.said("export", ONE, "--format", "html") == page
+    assert codec.loads(home.said("export", ONE, "--format", "json"))["title"] == "Greek letters"
+    assert home.said("export", ONE, "--format", "text").startswith("Greek letters\nsession ")
     assert home.run("export", ONE, "-o", str(tmp_path / "no" / "where")).code == 2
+
+
+def test_open_writes_a_page_and_starts_the_browser(home: Home, tmp_path: Path) -> None:
+    shown, program = tmp_path / "shown", tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\nprintf %s "$1" > {shown}\n')
+    program.chmod(0o755)
+    env = child.clean_environment(home.home, BROWSER=str(program))
+    ended = child.run(["sessions", "show", "last", "--open"], [], cwd=home.cwd, env=env)
+    page = home.home / ".yume" / "pages" / f"{ONE}.html"
+    assert (ended.code, ended.stdout.decode()) == (0, f"{page}\n")
+    assert shown.read_text() == page.as_uri()
+    assert "<title>Greek letters</title>" in page.read_text("utf-8")
+
+
+def test_an_index_of_all_sessions(home: Home, tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    assert home.said("index", "--all", "-o", str(folder)) == f"{folder}/index.html\n"
+    assert sorted(path.name for path in folder.iterdir()) == [f"{ONE}.html", f"{TWO}.html", "index.html"]
+    page = (folder / "index.html").read_text("utf-8")
+    assert f'<a href="{ONE}.html">Greek letters</a>' in page
+    assert f'<a href="{TWO}.html">Somewhere else</a>' in page
+
+
+def test_replay_shows_files_sessions_and_goldens(home: Home, tmp_path: Path) -> None:
+    def replay(*words: str) -> str:
+        ended = child.run(["replay", *words], [], cwd=home.cwd, env=child.clean_environment(home.home))
+        assert (ended.code, ended.stderr) == (0, b"")
+        return ended.stdout.decode()
+
+    shown = SHOWN.format(id=ONE, cwd=home.cwd)
+    assert replay(str(home.one)) == replay("greek letters") == shown
+    golden = GOLDENS / "overloaded-retries-with-backoff"
+    stream = replay(str(golden / "expected" / "flat.jsonl"))
+    assert "› Hello?\n[Request failed, attempt 1 of 3 (waits 1.0 s)]\n  529 Overloaded\n" in stream
+    assert "› Hello?\n" in replay(str(golden))
+    assert codec.loads(replay(str(golden), "--json"))["source"] == "transcript"
+    assert replay(ONE, "--html").startswith("<!doctype html>")
+    assert replay(ONE, "-o", str(tmp_path / "x.html")) == ""
+    for bad in ("nobody", str(tmp_path), str(tmp_path / "no.jsonl"), __file__):
+        ended = child.run(["replay", bad], [], cwd=home.cwd, env=child.clean_environment(home.home))
+        assert (ended.code, ended.stdout, ended.stderr.count(b"\n")) == (2, b"", 1)
 
 
 def test_delete(home: Home) -> None:

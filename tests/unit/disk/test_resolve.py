@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from yume_shim.disk.exact import open_exact, open_folder, stat_exact
+from yume_shim.disk.exact import open_exact, stat_exact
 from yume_shim.disk.resolve import absolute, resolve
+from yume_shim.system.folders import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,8 +125,8 @@ def test_exact_opening_opens_what_was_resolved(base: Path) -> None:
 
 
 def test_folders_are_made_inside_verified_ones(base: Path) -> None:
-    os.close(open_folder(f"{base}/n1/n2", make=True))
+    Folder(f"{base}/n1/n2").close()
     assert (base / "n1" / "n2").is_dir()
     with pytest.raises(OSError, match=r"."):
-        open_folder(f"{base}/link/n1", make=True)
+        Folder(f"{base}/link/n1")
     assert not (base / "real" / "n1").exists()

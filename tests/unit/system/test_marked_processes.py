@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from yume_shim.system.marked_processes import end_marked, marked
+from yume_shim.system.linux.marked_processes import end_marked, marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -7,8 +7,8 @@ import threading
 from itertools import count
 
 from yume_shim.extensions.hooks.answers import HookRun, async_seconds, is_async
-from yume_shim.system.marked_processes import end_marked, marked
-from yume_shim.system.process_groups import end_group
+from yume_shim.system.processes import end_group, end_marked, group_alive, marked, start
+from yume_shim.system.programs import NO_CURRENT_FOLDER, absolute_argv, find_program
 from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
@@ -72,16 +72,14 @@ class HookCommands:
         if why:
             return HookRun(hook, failed=why)
         try:
-            process = subprocess.Popen(
+            process = start(
                 argv,
                 shell=isinstance(argv, str),
                 cwd=self._cwd,
-                env=marked({**self._env, **env}, MARK, mark),
+                env=marked({**self._env, **env, **NO_CURRENT_FOLDER}, MARK, mark),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=os.name != "nt",
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except (OSError, ValueError) as error:
             return HookRun(hook, failed=f"it cannot be started: {error}")
@@ -125,7 +123,7 @@ class HookCommands:
             return HookRun(hook, None, out.text(), err.text(), timed_out=True, failed="it timed out", cut=out.cut)
         out.join(DRAIN_S)
         err.join(DRAIN_S)
-        if not self._alive(process.pid):
+        if not group_alive(process.pid):
             self._forget(process.pid)
         return HookRun(hook, process.returncode, out.text(), err.text(), cut=out.cut)
 
@@ -185,10 +183,7 @@ class HookCommands:
             self._watcher.remove(group)
 
     def _kill(self, process: Popen[bytes]) -> None:
-        if os.name == "nt":
-            process.kill()
-        else:
-            end_group(process.pid)
+        end_group(process.pid)
         from subprocess import TimeoutExpired
 
         try:
@@ -196,16 +191,6 @@ class HookCommands:
         except TimeoutExpired:  # it cannot be killed (a dead file system): it is left to the watcher
             return
         self._forget(process.pid)
-
-    @staticmethod
-    def _alive(group: int) -> bool:
-        if os.name == "nt":
-            return False
-        try:
-            os.killpg(group, 0)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
 
 
 class _Stream:
@@ -254,10 +239,11 @@ def _feed(stdin: IO[bytes] | None, given: bytes) -> None:
 def _argv(hook: Hook, env: Mapping[str, str]) -> tuple[str | list[str], str]:
     """(a command for the system's shell, or a program with its arguments; why it cannot be started)."""
     if hook.args is not None:
-        return [hook.command, *hook.args], ""
+        try:
+            return absolute_argv([hook.command, *hook.args], env), ""
+        except FileNotFoundError as error:
+            return [], f"it cannot be started: {error}"
     if hook.shell != "powershell":
         return hook.command, ""
-    import shutil
-
-    found = next((path for name in ("pwsh", "powershell") if (path := shutil.which(name, path=env.get("PATH")))), "")
+    found = next((full for name in ("pwsh", "powershell") if (full := find_program(name, env.get("PATH", "")))), "")
     return [found, "-NoProfile", "-Command", hook.command], "" if found else "no PowerShell is installed for it"

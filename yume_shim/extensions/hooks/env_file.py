@@ -48,17 +48,16 @@ class EnvFile:
     def _read(self, log: Callable[[str, str], None]) -> dict[str, str]:
         import subprocess
 
-        from yume_shim.system.process_groups import end_group
+        from yume_shim.system.processes import end_group, start
 
         argv = ["/bin/sh", "-c", _SCRIPT, "sh", self.path]
-        process = subprocess.Popen(
+        process = start(
             argv,
             env=dict(self._env),
             cwd=self._cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
         try:
             printed, _ = process.communicate(timeout=READ_SECONDS)

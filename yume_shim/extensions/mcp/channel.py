@@ -30,7 +30,7 @@ if TYPE_CHECKING:
             ...
 
     class ProcessWatcher(Protocol):
-        """Ends process groups that outlive this program (tools/shell/orphan_watcher.py)."""
+        """Ends process groups that outlive this program (system/orphan_watcher.py)."""
 
         def pipe(self) -> int: ...
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from yume_shim.extensions.mcp.errors import McpError
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from subprocess import Popen
-
     from yume_shim.extensions.mcp.server import McpServices
     from yume_shim.types.settings import McpServer
 
@@ -24,9 +20,17 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
     import subprocess
     import threading
 
-    env = {**services.env, "CLAUDE_CODE_MCP_SERVER_NAME": config.name, "CLAUDE_CODE_MCP_SERVER_URL": config.url}
+    from yume_shim.system.processes import end_group, start
+    from yume_shim.system.programs import NO_CURRENT_FOLDER
+
+    env = {
+        **services.env,
+        **NO_CURRENT_FOLDER,
+        "CLAUDE_CODE_MCP_SERVER_NAME": config.name,
+        "CLAUDE_CODE_MCP_SERVER_URL": config.url,
+    }
     try:
-        process = subprocess.Popen(
+        process = start(
             config.headers_helper,
             shell=True,
             cwd=services.cwd,
@@ -34,7 +38,6 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=os.name != "nt",
         )
     except (OSError, ValueError) as error:
         raise McpError(f"headersHelper cannot be started: {error}") from None
@@ -55,7 +58,8 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
         except subprocess.TimeoutExpired:
             pass
     if code is None:
-        _end(process)
+        end_group(process.pid)
+        process.wait()
     if reader.is_alive() or (code is None and len(printed[0]) <= MAX_OUTPUT):
         raise McpError(f"headersHelper did not end within {HELPER_S:g} s")
     return _headers(printed[0], code or 0)
@@ -68,17 +72,3 @@ def _headers(printed: bytes, code: int) -> dict[str, str]:
     if found is None:
         raise McpError(f"headersHelper must print a JSON object of headers (exit code {code})")
     return {str(name): str(text) for name, text in found.items()}
-
-
-def _end(process: Popen[bytes]) -> None:
-    """End the command and what it started: it has a group of its own."""
-    import signal
-
-    try:
-        if os.name == "nt":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
-    process.wait()

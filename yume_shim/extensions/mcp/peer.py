@@ -230,7 +230,7 @@ class Peer:
 def _outcome(message: Json) -> Reply:
     error = message.get("error")
     if isinstance(error, dict):
-        code, text = error.get("code"), str(error.get("message", "unknown error"))
+        code, text = error.get("code"), str(error.get("message") or "unknown error")
         return "error", RpcError(code if isinstance(code, int) else 0, text[:MAX_ERROR])
     if error is not None:
         return "error", RpcError(0, str(error)[:MAX_ERROR])

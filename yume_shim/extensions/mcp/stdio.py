@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 
 from yume_shim.extensions.mcp.broken_answers import broken_answer
 from yume_shim.extensions.mcp.errors import CLOSED, ENDED, ServerGone
+from yume_shim.system.processes import await_exit, end_group, signal_group, start
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
@@ -35,7 +35,6 @@ MAX_BAD_LINES = 50
 READ_BYTES = 64 * 1024
 STDIN_GRACE_S = 0.3
 TERM_GRACE_S = 0.5
-EXIT_POLL_S = 0.005
 """How long a server may take to end: after its stdin was closed, and after SIGTERM."""
 
 
@@ -55,19 +54,19 @@ class StdioChannel:
         import subprocess
         from queue import Queue
 
+        from yume_shim.system.programs import absolute_argv
+
         self._log, self._take, self._gone, self._watcher = log, take, gone, watcher
         if watcher is not None:
             watcher.pipe()  # starts it: from here on our own death ends the server too
-        self._process: Popen[bytes] = subprocess.Popen(
-            argv,
+        self._process: Popen[bytes] = start(
+            absolute_argv(argv, env),
             cwd=cwd,
             env=dict(env),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            start_new_session=os.name != "nt",
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         if watcher is not None:
             watcher.add(self._process.pid)
@@ -188,11 +187,8 @@ class StdioChannel:
     def _end(self) -> None:
         """Its stdout is closed: it cannot answer any more, so it is ended, whatever it still does."""
         process = self._process
-        if os.name == "nt":
-            process.kill()
-        else:
-            self._await_exit()
-            self._signal_group("SIGKILL")  # before it is reaped: until then nothing else can have its number
+        await_exit(process, STDIN_GRACE_S)
+        end_group(process.pid)  # before it is reaped: until then nothing else can have its number
         process.wait()
         if self._watcher is not None:
             self._watcher.remove(process.pid)
@@ -200,23 +196,6 @@ class StdioChannel:
         self._ended.set()
         self._gone(self._why or CLOSED)
 
-    def _await_exit(self) -> None:
-        """Let it end by itself for a moment, without reaping it."""
-        deadline = time.monotonic() + STDIN_GRACE_S
-        while time.monotonic() < deadline:
-            if os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-                return
-            time.sleep(EXIT_POLL_S)
-
     def _signal_group(self, name: str) -> None:
-        import signal
-
-        if self._ended.is_set():
-            return  # reaped: its number may belong to another group by now
-        try:
-            if os.name == "nt":
-                self._process.kill()
-            else:
-                os.killpg(self._process.pid, getattr(signal, name))
-        except (ProcessLookupError, PermissionError):
-            pass
+        if not self._ended.is_set():  # else reaped: its number may belong to another group by now
+            signal_group(self._process.pid, name)

@@ -17,9 +17,9 @@ from yume_shim.net.errors import NetError
 from yume_shim.net.message import Body, is_sendable, read_final_head, request_head
 from yume_shim.net.route import open_route
 from yume_shim.net.url import parse_url
+from yume_shim.system import try_lock
 from yume_shim.text import codec
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.file_lock import try_lock
 from yume_shim.types.folders import yume_folder
 
 TYPE_CHECKING = False

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_WIRE_BYTES = 64 * 1024 * 1024
 """Bytes of the largest wire file that is read."""
+MAX_SLEEP_MS = 86_400_000
 HOLD_SLICE = 3_600.0
 """Seconds of one wait under `!hold`; a cancel ends it at once."""
 
@@ -55,7 +56,7 @@ def read_cassette(directory: str) -> ModelSpec:
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:
         raise BadInvocation(f"cannot read {path!r}: {exc}") from None
     api, model = table.get("api"), table.get("model", "replay")
     if not isinstance(api, str) or not isinstance(model, str):
@@ -124,6 +125,9 @@ class CassetteTransport:
 def open_frames(frames: list[Json], cancel: Cancel, provider: str) -> CassetteStream:
     """A response from wire lines; a `!status` raises, as in a transport."""
     headers: Mapping[str, str] = {}
+    for number, frame in enumerate(frames, 1):
+        if flaw := _flaw(frame):
+            raise ProviderFailed(failure_config(provider, f"frame {number} of the cassette: {flaw}"))
     if frames and "!status" in frames[0]:
         first = frames[0]
         body: Any = first.get("body", "")
@@ -161,6 +165,21 @@ class CassetteStream:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _flaw(frame: Json) -> str:
+    """What is wrong with the instructions in a frame; "" if nothing is."""
+    if "!status" in frame and type(frame["!status"]) is not int:
+        return "`!status` must be a whole number"
+    if "!whole" in frame and not isinstance(frame["!whole"], dict):
+        return "`!whole` must be an object"
+    pause = frame.get("!sleep_ms", 0)
+    if isinstance(pause, bool) or not isinstance(pause, int | float) or not 0 <= pause <= MAX_SLEEP_MS:
+        return f"`!sleep_ms` must be a number up to {MAX_SLEEP_MS:,}"
+    for headers in (frame.get("!headers", {}), frame.get("headers", {}) if "!status" in frame else {}):
+        if not isinstance(headers, dict) or not all(isinstance(text, str) for text in headers.values()):
+            return "headers must be an object of texts"
+    return ""
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

@@ -12,8 +12,8 @@ import os
 import time
 from contextlib import contextmanager, suppress
 
+from yume_shim.system import move_over, try_lock
 from yume_shim.text import codec
-from yume_shim.types.file_lock import try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FactFile:
                 change(facts)
                 with open(part, "wb") as file:
                     file.write(codec.dumps(_bounded(facts)))
-                os.replace(part, self._path)
+                move_over(part, self._path)
         except OSError as error:
             self._log("debug", f"facts are not kept: {error}")
             with suppress(OSError):

@@ -74,12 +74,11 @@ class FrameParser:
 
     def _first_bytes(self, data: bytes) -> list[Json]:
         self._hold(data)
-        start = self._join_held()
-        if len(start) < len(BOM_UTF8) and BOM_UTF8.startswith(start):
-            self._hold(start)
-            return []
-        text = start.removeprefix(BOM_UTF8).lstrip()
-        if not text:
+        text = self._join_held().lstrip()
+        while text.startswith(BOM_UTF8):
+            text = text[len(BOM_UTF8) :].lstrip()
+        if BOM_UTF8.startswith(text):  # nothing, or a part of the mark
+            self._hold(text)
             return []
         match text[:1]:
             case b"{":

@@ -26,7 +26,7 @@ _MESSAGES = frozenset(
     )
 )
 _SHAPES: Mapping[str, Callable[[Json], bool]] = {
-    "anthropic-messages": lambda frame: frame.get("type") in _MESSAGES,
+    "anthropic-messages": lambda frame: str(frame.get("type")) in _MESSAGES,
     "openai-responses": lambda frame: (
         str(frame.get("type", "")).startswith("response.") or frame.get("object") == "response"
     ),

@@ -90,6 +90,8 @@ class Assembler:
             text = slot.joiner.feed(text)
         if not text:
             return []
+        if not isinstance(text, str):
+            raise TypeError("a piece of the answer is not text")
         self._size += len(text)
         if self._size > MAX_CONTENT:
             raise ProviderFailed(failure_too_large(f"more than {MAX_CONTENT:,} characters"))

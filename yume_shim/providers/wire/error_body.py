@@ -31,8 +31,8 @@ MAX_WAIT_MS = 30 * 24 * 3_600_000
 _WAIT_HEADERS = (("retry-after-ms", 1.0), ("x-ms-retry-after-ms", 1.0), ("retry-after", 1_000.0))
 _DURATION_UNITS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 # Gemini: "Please retry in 48.939935699s."; OpenAI: "Please try again in 20ms", "… in 6m0s".
-_WAIT_TEXT = re.compile(r"(?:retry|try again) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)", re.IGNORECASE)
-_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_WAIT_TEXT = re.compile(r"(?:retry|try again) in ((?:\d{1,18}(?:\.\d{1,18})?(?:ms|s|m|h))+)", re.IGNORECASE)
+_DURATION_PART = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)(ms|s|m|h)")
 
 _REQUEST_IDS = (
     "request-id",  # Anthropic
@@ -256,7 +256,7 @@ def _whole(item: Any) -> int | None:
     """An integer, also if it came as text."""
     if isinstance(item, str) and item.isdecimal() and len(item) <= MAX_DIGITS:
         return int(item)
-    return item if isinstance(item, int) else None
+    return item if type(item) is int else None
 
 
 def _wait_in_text(text: str) -> int | None:

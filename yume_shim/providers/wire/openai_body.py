@@ -40,6 +40,6 @@ def count(fields: Any, *names: str) -> int:
     """The first of these token counts that is present."""
     if isinstance(fields, dict):
         for name in names:
-            if isinstance(found := fields.get(name), int):
+            if type(found := fields.get(name)) is int:
                 return found
     return 0

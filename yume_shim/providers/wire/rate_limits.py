@@ -30,7 +30,7 @@ MAX_FIGURE = 10**12
 MILLISECONDS_FROM = 10**11
 """A larger time since 1970 is in milliseconds."""
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)(ms|s|m|h|d)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _CLAIMS = {"5h": "five_hour", "7d": "seven_day", "7d_opus": "seven_day_opus", "7d_sonnet": "seven_day_sonnet"}
 """Windows of Anthropic's subscriptions: name in headers -> name in lines."""

@@ -13,8 +13,9 @@ import os
 import stat
 import time
 
-from yume_shim.disk.exact import BINARY, NO_FOLLOW, NO_WAIT, WINDOWS, open_folder, stat_exact
+from yume_shim.disk.exact import NO_WAIT, stat_exact
 from yume_shim.disk.resolve import resolve
+from yume_shim.system.folders import Folder
 from yume_shim.tools.files.text_files import moved, os_failure, real_path
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.value import value
@@ -61,7 +62,7 @@ def write_file(target: Target, data: bytes, shown: str) -> os.stat_result:
     content: whoever made them may have put a file of another folder there. Returns the facts of the new file."""
     path, name = os.path.split(target.path)
     try:
-        folder = _Folder(path)
+        folder = Folder(path)
     except OSError as error:
         if resolve(path).real != path:
             raise moved(shown) from None
@@ -70,7 +71,7 @@ def write_file(target: Target, data: bytes, shown: str) -> os.stat_result:
         try:
             return _replace(folder, name, data, target.facts)
         except PermissionError:
-            if target.facts is None or target.facts.st_nlink > 1:
+            if target.facts is None or target.facts.st_nlink > 1 or not folder.may_write_in_place:
                 raise
             return _write_in_place(folder, name, data)  # the folder is read-only, the file perhaps not
     except OSError as error:
@@ -82,64 +83,11 @@ def write_file(target: Target, data: bytes, shown: str) -> os.stat_result:
 def remove_file(real: str) -> None:
     """Remove the file at a resolved path, if it is there. Raises OSError, also if a folder on the way is a link."""
     path, name = os.path.split(real)
-    folder = _Folder(path, make=False)
+    folder = Folder(path, make=False)
     try:
         folder.remove(name)
     finally:
         folder.close()
-
-
-class _Folder:
-    """An open folder that was reached without links, and the operations inside it. Windows cannot open folders: there
-    it is just a path."""
-
-    def __init__(self, path: str, *, make: bool = True) -> None:
-        self.path = path
-        if WINDOWS:
-            if make:
-                os.makedirs(path, exist_ok=True)
-            if os.path.realpath(path) != path:
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        self._handle = -1 if WINDOWS else open_folder(path, make=make)
-
-    def open(self, name: str, flags: int, mode: int = 0o666) -> int:
-        flags |= NO_FOLLOW | BINARY
-        if WINDOWS:
-            return os.open(os.path.join(self.path, name), flags, mode)
-        return os.open(name, flags, mode, dir_fd=self._handle)
-
-    def rename(self, old: str, new: str) -> None:
-        if WINDOWS:
-            os.replace(os.path.join(self.path, old), os.path.join(self.path, new))
-        else:
-            os.replace(old, new, src_dir_fd=self._handle, dst_dir_fd=self._handle)
-
-    def remove(self, name: str) -> None:
-        if WINDOWS:
-            os.unlink(os.path.join(self.path, name))
-        else:
-            os.unlink(name, dir_fd=self._handle)
-
-    def has(self, name: str, handle: int) -> bool:
-        """Is this open file still the one with that name?"""
-        if WINDOWS:
-            return True
-        try:
-            return os.path.samestat(os.stat(name, dir_fd=self._handle, follow_symlinks=False), os.fstat(handle))
-        except FileNotFoundError:
-            return False
-
-    def sync(self) -> None:
-        """Make the rename durable."""
-        if not WINDOWS:
-            try:
-                os.fsync(self._handle)
-            except OSError:
-                pass  # some file systems cannot sync folders
-
-    def close(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
 
 
 def temporary_name(name: str) -> str:
@@ -152,107 +100,41 @@ def temporary_name(name: str) -> str:
     return f".{os.fsdecode(kept)}{ENDING}"
 
 
-def _replace(folder: _Folder, name: str, data: bytes, facts: os.stat_result | None) -> os.stat_result:
+def _replace(folder: Folder, name: str, data: bytes, facts: os.stat_result | None) -> os.stat_result:
     temporary = temporary_name(name)
     # Until it has its final mode no other user may read it: it may hold a secret.
     handle = _claim(folder, temporary, 0o666 if facts is None else 0o600)
     try:
-        try:
-            _write_all(handle, data)
-            if facts is not None:
-                _keep_owner_and_mode(handle, facts)
-            os.fsync(handle)
-            written = os.fstat(handle)
-            if WINDOWS:  # where an open file cannot be renamed; elsewhere the lock is held until it has its new name
-                os.close(handle)
-                handle = -1
-            folder.rename(temporary, name)
-        except BaseException:
-            if handle >= 0 and WINDOWS:
-                os.close(handle)
-                handle = -1
-            folder.remove(temporary)
-            raise
-    finally:
-        if handle >= 0:
-            os.close(handle)
+        _write_all(handle, data)
+        if facts is not None:
+            folder.keep_owner_and_mode(handle, facts)
+        os.fsync(handle)
+        written = os.fstat(handle)
+    except BaseException:
+        folder.discard(handle, temporary)
+        raise
+    folder.rename_open(handle, temporary, name)
     folder.sync()
     return written
 
 
-def _claim(folder: _Folder, temporary: str, mode: int) -> int:
+def _claim(folder: Folder, temporary: str, mode: int) -> int:
     """Create the temporary file and lock it. Removes an abandoned one; waits for a running writer."""
     deadline = time.monotonic() + CLAIM_S
     while True:
         try:
-            handle = folder.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            handle = folder.create_locked(temporary, mode)
         except FileExistsError:
-            if not _remove_abandoned(folder, temporary):
+            if not folder.remove_abandoned(temporary):
                 if time.monotonic() > deadline:
                     raise OSError(errno.EBUSY, "another program is writing this file") from None
                 time.sleep(CLAIM_STEP_S)
             continue
-        if _lock(handle) and folder.has(temporary, handle):
+        if handle is not None:  # else another writer took it for abandoned before it was locked
             return handle
-        os.close(handle)  # another writer took it for abandoned before it was locked
 
 
-def _remove_abandoned(folder: _Folder, temporary: str) -> bool:
-    """True if the file is gone. A locked file belongs to a running writer. Anything but a regular file is not ours,
-    and is removed."""
-    if WINDOWS:
-        try:
-            folder.remove(temporary)  # refused while another process has it open
-        except PermissionError:
-            return False
-        return True
-    try:
-        handle = folder.open(temporary, os.O_RDONLY | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return True
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):
-            folder.remove(temporary)
-            return True
-        raise
-    try:
-        if not _lock(handle):
-            return False
-        if folder.has(temporary, handle):
-            folder.remove(temporary)
-        return True
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int) -> bool:
-    """Try to lock the file; True on success. The system releases the lock when the process ends, however it ends."""
-    if WINDOWS:
-        return True
-    from fcntl import LOCK_EX, LOCK_NB, flock
-
-    try:
-        flock(handle, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
-
-
-def _keep_owner_and_mode(handle: int, facts: os.stat_result) -> None:
-    if WINDOWS:  # it keeps neither
-        return
-    now = os.fstat(handle)
-    if (now.st_uid, now.st_gid) != (facts.st_uid, facts.st_gid):
-        try:
-            os.fchown(handle, facts.st_uid, facts.st_gid)
-        except PermissionError:
-            pass  # only root may give files away; the content matters more
-    os.fchmod(handle, stat.S_IMODE(facts.st_mode))
-
-
-def _write_in_place(folder: _Folder, name: str, data: bytes) -> os.stat_result:
+def _write_in_place(folder: Folder, name: str, data: bytes) -> os.stat_result:
     handle = folder.open(name, os.O_WRONLY | NO_WAIT)
     try:
         facts = os.fstat(handle)

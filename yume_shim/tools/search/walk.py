@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from yume_shim.disk.exact import WINDOWS, open_folder
+from yume_shim.disk.resolve import is_link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,33 +44,23 @@ class Budget:
 
 def scan(folder: str) -> Iterator[os.DirEntry[str]]:
     """What is in the folder at a resolved path; nothing if it cannot be read, or if it was replaced by a link."""
-    if WINDOWS:
-        if os.path.realpath(folder) == folder:
-            yield from _entries(folder)
-        return
-    try:
-        handle = open_folder(folder)
-    except OSError:
-        return
-    try:
-        yield from _entries(handle)
-    finally:
-        os.close(handle)
+    from yume_shim.system.folders import list_exact
 
-
-def _entries(folder: str | int) -> Iterator[os.DirEntry[str]]:
-    try:
-        found = os.scandir(folder)
-    except OSError:
-        return
-    with found:
-        yield from found
+    entries = list_exact(folder)
+    while True:
+        try:
+            entry = next(entries, None)
+        except OSError:
+            return
+        if entry is None:
+            return
+        yield entry
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
     """A real folder, not a link to one."""
     try:
-        return entry.is_dir(follow_symlinks=False)
+        return entry.is_dir(follow_symlinks=False) and not (os.name == "nt" and is_link(entry))
     except OSError:
         return False
 

@@ -65,13 +65,14 @@ class NamespaceEnd:
 
     def wait(self) -> None:
         """After the end of bubblewrap. At most once."""
+        from yume_shim.system.linux.marked_processes import is_running
         from yume_shim.text import codec
 
         with open(self._reader, "rb") as file:
             found = codec.loads_object(file.read(MAX_INFO))
         first = found.get("child-pid") if found is not None else None
         deadline = time.monotonic() + NAMESPACE_END_S
-        while isinstance(first, int) and _is_running(first) and time.monotonic() < deadline:
+        while isinstance(first, int) and is_running(first) and time.monotonic() < deadline:
             time.sleep(NAMESPACE_POLL_S)
 
     def close(self) -> None:
@@ -103,7 +104,8 @@ class Launch:
     def wrapped(self, argv: list[str], cwd: str) -> list[str] | None:
         """The argv of the program that confines the command; None if the starting thread does."""
         if self._means == "bubblewrap":
-            from yume_shim.tools.shell.bubblewrap import View, bwrap_argv
+            from yume_shim.system import is_root
+            from yume_shim.system.linux.bubblewrap import View, bwrap_argv
 
             view = self._confinement
             self._end = NamespaceEnd()
@@ -117,11 +119,11 @@ class Launch:
                 light=True,
                 filter_handle=self.handles[0],
                 info_handle=self.handles[1],
-                root=os.geteuid() == 0,
+                root=is_root(),
             )
             return bwrap_argv(self._able.bubblewrap or "", argv, cwd, seen)
         if self._means == "seatbelt":
-            from yume_shim.tools.shell.seatbelt import Profile, profile_text
+            from yume_shim.system.macos.seatbelt import Profile, profile_text
 
             changes = (*self._confinement.folders, *self._confinement.trees)
             profile = Profile(
@@ -147,7 +149,7 @@ class Launch:
                 os.close(handle)
 
     def _restrict(self) -> None:
-        from yume_shim.tools.shell import kernel
+        from yume_shim.system.linux import kernel
 
         abi = self._able.landlock
         changes = kernel.change_rights(abi)
@@ -220,15 +222,6 @@ def move_away(planted: list[str], folder: str) -> str:
     return place
 
 
-def _is_running(pid: int) -> bool:
-    """False once a process has ended, even if no one has taken note of its end (a zombie)."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except (OSError, IndexError):
-        return False
-
-
 def _pipe_with(data: bytes) -> int:
     """The read end of a pipe that holds `data` (less than a pipe takes)."""
     reader, writer = os.pipe()
@@ -239,8 +232,8 @@ def _pipe_with(data: bytes) -> int:
 
 def sandbox_filter(*, unix: bool) -> int:
     """A pipe that holds the filter of a sandbox with a network of its own: `unix` allows sockets of daemons."""
-    from yume_shim.tools.shell.kernel import machine
-    from yume_shim.tools.shell.seccomp_filter import AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, Closed, build
+    from yume_shim.system.linux.kernel import machine
+    from yume_shim.system.linux.seccomp_filter import AF_INET, AF_INET6, AF_NETLINK, AF_UNIX, Closed, build
 
     known = machine()
     if known is None:
@@ -251,8 +244,8 @@ def sandbox_filter(*, unix: bool) -> int:
 
 def _filter(*, metadata: bool, truncation: bool) -> bytes:
     """The seccomp filter for this machine; every build of the same one is kept."""
-    from yume_shim.tools.shell.kernel import machine
-    from yume_shim.tools.shell.seccomp_filter import Closed, build
+    from yume_shim.system.linux.kernel import machine
+    from yume_shim.system.linux.seccomp_filter import Closed, build
 
     known = machine()
     if known is None:
@@ -272,7 +265,7 @@ def landlock_works() -> tuple[int, bool]:
     filters: list[bool] = []
 
     def trial() -> None:
-        from yume_shim.tools.shell import kernel
+        from yume_shim.system.linux import kernel
 
         try:
             abi = kernel.landlock_abi()

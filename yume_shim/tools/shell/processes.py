@@ -11,6 +11,8 @@ import os
 import threading
 import time
 
+from yume_shim.system import await_input, processes, set_polled
+from yume_shim.system.programs import find_program as find_program
 from yume_shim.tools.shell.sink import PIPE_READ
 from yume_shim.types.value import value
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Protocol
 
+    from yume_shim.system.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.launches import Launch
-    from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
     from yume_shim.tools.shell.sandbox import SandboxLaunch
     from yume_shim.types.ports import Cancel
 
@@ -76,31 +78,32 @@ class ProcessGroup:
 
     def __init__(
         self,
-        argv: list[str],
+        argv: list[str] | str,
         cwd: str,
         env: Mapping[str, str],
         sink: OutputSink,
         watcher: OrphanWatcher,
         registers: bool = False,
         launch: Launch | SandboxLaunch | None = None,
+        script: str = "",
     ) -> None:
-        """`launch` confines the process. Raises OSError if it cannot be started, or not be confined."""
+        """`argv` as a text is a command line of Windows. `launch` confines the process. `script`: the file with the
+        command, which is removed when the process has ended. Raises OSError if it cannot be started, or not be
+        confined."""
         import subprocess
 
         watcher_pipe = watcher.pipe()
         reader, writer = os.pipe()
 
         def start() -> Popen[bytes]:
-            return subprocess.Popen(
+            return processes.start(
                 argv,
                 cwd=cwd,
                 env=watcher.marked(env),
                 stdin=watcher_pipe if registers and watcher_pipe >= 0 else subprocess.DEVNULL,
                 stdout=writer,
                 stderr=subprocess.STDOUT,
-                start_new_session=not WINDOWS,
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-                pass_fds=launch.handles if launch is not None else (),
+                handles=launch.handles if launch is not None else (),
             )
 
         try:
@@ -112,6 +115,7 @@ class ProcessGroup:
             os.close(writer)
         self._watcher = watcher
         self._launch = launch
+        self._script = script
         self.note = ""
         """What the confinement reports when the process has ended."""
         watcher.add(self.process.pid)
@@ -124,14 +128,14 @@ class ProcessGroup:
         self._reader = reader
         self._taking = threading.Lock()
         """Held from a read of the pipe until the sink has what was read."""
-        if not WINDOWS:
-            os.set_blocking(reader, False)
+        self._polls = set_polled(reader)
+        """Can the pipe be looked at without waiting?"""
         threading.Thread(target=self._pump, daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _pump(self) -> None:
         try:
-            while _wait_readable(self._reader) and self._take():
+            while await_input(self._reader) and self._take():
                 pass
         except OSError:
             pass
@@ -144,6 +148,10 @@ class ProcessGroup:
 
     def _take(self) -> bool:
         """Give the sink what is in the pipe; False at the pipe's end."""
+        if not self._polls:  # the read waits: nobody may wait for it
+            data = os.read(self._reader, PIPE_READ)
+            self.sink.feed(data)
+            return bool(data)
         with self._taking:
             try:
                 data = os.read(self._reader, PIPE_READ)
@@ -157,7 +165,7 @@ class ProcessGroup:
         """The process has ended: wait until its pipe is closed, at most `seconds` (children may keep it open), and see
         to it that the sink has all that was printed until now. On a busy machine the thread that reads may not have run
         yet: then what is in the pipe is read here."""
-        if self.silent.wait(seconds) or WINDOWS or not self._taking.acquire(timeout=REAP_S):
+        if self.silent.wait(seconds) or not self._polls or not self._taking.acquire(timeout=REAP_S):
             return
         try:
             if self._reader >= 0:
@@ -171,6 +179,11 @@ class ProcessGroup:
         self.process.wait()
         if self._launch is not None:
             self.note = self._launch.finish()
+        if self._script:
+            try:
+                os.unlink(self._script)
+            except OSError:
+                pass  # a child of the command still reads it
         self.remove_if_gone()
         self.ended.set()
         self._wake.set()
@@ -197,25 +210,11 @@ class ProcessGroup:
 
     def signal_group(self, name: str) -> None:
         """Send a signal to every process of the group that is still there."""
-        if WINDOWS:
-            _kill_tree_on_windows(self.process.pid)
-            return
-        import signal
-
-        try:
-            os.killpg(self.process.pid, getattr(signal, name))
-        except (ProcessLookupError, PermissionError):
-            pass
+        processes.signal_group(self.process.pid, name)
 
     def group_alive(self) -> bool:
         """Is any process of the group still there?"""
-        if WINDOWS:
-            return not self.ended.is_set()
-        try:
-            os.killpg(self.process.pid, 0)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
+        return processes.group_alive(self.process.pid)
 
 
 def await_groups(groups: list[ProcessGroup], seconds: float) -> None:
@@ -224,23 +223,6 @@ def await_groups(groups: list[ProcessGroup], seconds: float) -> None:
     for running in groups:
         running.ended.wait(max(0.0, deadline - time.monotonic()))
         running.silent.wait(max(0.0, deadline - time.monotonic()))
-
-
-def _wait_readable(reader: int) -> bool:
-    """Wait until a pipe has something to read, or its end."""
-    if not WINDOWS:  # where a pipe can only be read, and the read waits
-        import select
-
-        poll = select.poll()
-        poll.register(reader, select.POLLIN)
-        poll.poll()
-    return True
-
-
-def _kill_tree_on_windows(pid: int) -> None:
-    import subprocess
-
-    subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
 
 
 def run_to_end(running: ProcessGroup, seconds: float, cancel: Cancel) -> Ended:
@@ -270,15 +252,3 @@ def exit_code(running: ProcessGroup) -> int:
     """As a shell reports it: 128 plus the signal's number for a process that a signal ended."""
     code = running.process.returncode if running.process.returncode is not None else -9
     return 128 - code if code < 0 else code
-
-
-# ---------------------------------------------------------------- programs
-
-
-def find_program(name: str, path: str, ending: str = "") -> str:
-    """The program on a PATH, "" if it is not there. (`shutil.which` without the cost of its import.)"""
-    for folder in path.split(os.pathsep):
-        full = os.path.join(folder, name + ending)
-        if folder and os.path.isfile(full) and os.access(full, os.X_OK):
-            return full
-    return ""

@@ -12,7 +12,8 @@ import os
 import sys
 import threading
 
-from yume_shim.tools.shell.bubblewrap import View, bwrap_argv
+from yume_shim.system import is_root
+from yume_shim.system.linux.bubblewrap import View, bwrap_argv
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.protected_names import PROTECTED, sandbox_names
 from yume_shim.types.settings import SANDBOXES
@@ -142,7 +143,7 @@ class SandboxLaunch:
         self._listener_from = None if sandbox.proxy is None else sandbox.proxy.channel()
 
     def wrapped(self, argv: list[str], cwd: str) -> list[str]:
-        from yume_shim.tools.shell.kernel import machine
+        from yume_shim.system.linux.kernel import machine
         from yume_shim.tools.shell.launches import NamespaceEnd, sandbox_filter
 
         sandbox, given = self._sandbox, self._sandbox.settings
@@ -166,7 +167,7 @@ class SandboxLaunch:
             network=sandbox.network,
             filter_handle=filter_handle,
             info_handle=self._end.writer,
-            root=os.geteuid() == 0,
+            root=is_root(),
         )
         if self._listener_from is not None:
             argv = self._listener_from.argv(argv)
@@ -215,7 +216,7 @@ def open_sandbox(
         raise ToolFailed(f"Nothing was run: unknown sandbox '{mode}' (one of {', '.join(SANDBOXES)}).")
     if not sys.platform.startswith("linux"):
         raise ToolFailed("Nothing was run: the sandbox that the settings ask for exists on Linux only.")
-    program = find_program("bwrap", os.pathsep.join((places, env.get("PATH", os.defpath))))
+    program = find_program("bwrap", os.pathsep.join((places, env.get("PATH", os.defpath))), owned=roots)
     if not program:
         raise ToolFailed(
             "Nothing was run: the settings ask for a sandbox, and its program `bwrap` is not installed. "

@@ -174,7 +174,8 @@ class Wall:
         """The temporary folder of confined commands: the only place that a reading command can write."""
         with self._lock:
             if not self._folder or not os.path.isdir(self._folder):
-                base = os.path.realpath(os.environ.get("TMPDIR") or "/tmp")
+                given = os.environ.get("TEMP") or "C:\\" if os.name == "nt" else os.environ.get("TMPDIR") or "/tmp"
+                base = os.path.realpath(given)
                 folder = os.path.join(base, f"yume-confined-{os.urandom(8).hex()}")
                 os.mkdir(folder, 0o700)
                 self._folder = folder
@@ -216,7 +217,7 @@ def on_own_thread(restrict: Callable[[], None], spawn: Callable[[], Popen[bytes]
 def probe() -> Abilities:
     """Try what works here: by doing it, because containers forbid some of it."""
     if sys.platform == "darwin":
-        from yume_shim.tools.shell.seatbelt import Profile, profile_text
+        from yume_shim.system.macos.seatbelt import Profile, profile_text
 
         return Abilities(seatbelt=SEATBELT if _runs([SEATBELT, "-p", profile_text(Profile()), "/usr/bin/true"]) else "")
     if not sys.platform.startswith("linux"):
@@ -255,11 +256,12 @@ def working_bubblewrap() -> str:
     """The path of a bubblewrap that works here; "" if there is none (not on Linux either)."""
     if not sys.platform.startswith("linux"):
         return ""
-    from yume_shim.tools.shell.bubblewrap import View, bwrap_argv
+    from yume_shim.system import is_root
+    from yume_shim.system.linux.bubblewrap import View, bwrap_argv
     from yume_shim.tools.shell.processes import find_program
 
     program = find_program("bwrap", SYSTEM_PLACES)
-    return program if program and _runs(bwrap_argv(program, ["/bin/true"], "/", View(root=os.geteuid() == 0))) else ""
+    return program if program and _runs(bwrap_argv(program, ["/bin/true"], "/", View(root=is_root()))) else ""
 
 
 PROBE_S = 5.0

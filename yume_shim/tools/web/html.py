@@ -70,17 +70,17 @@ def _by_worker(markup: str, cancel: Cancel) -> tuple[str, str] | None:
     """What the process made of the page; None if it failed or its time was up."""
     import subprocess
 
+    from yume_shim.system.processes import start
+
     argv = [sys.executable, "-I", "-S", "-W", "ignore", "-c", _BOOT, *(path for path in sys.path if path)]
     env = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # and no secrets
     try:
-        process = subprocess.Popen(
+        process = start(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=env,
-            start_new_session=os.name != "nt",  # Ctrl-C in a terminal is for the program
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError:
         return None

@@ -47,9 +47,10 @@ PROCESSOR_SECONDS = 30
 
 def main() -> int:
     """Convert one page."""
+    from yume_shim.system import limit_memory
     from yume_shim.text.codec import dumps
 
-    _limit_resources()
+    limit_memory(MEMORY, PROCESSOR_SECONDS)
     title, text = to_markdown(sys.stdin.buffer.read().decode("utf-8", "replace"))
     with open(1, "wb", closefd=False) as output:
         output.write(dumps({"title": title, "text": text}))
@@ -105,15 +106,3 @@ def _converter() -> Any:
         table_infer_header=True,
         strip_pre=None,
     )
-
-
-def _limit_resources() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's time limit is the only one
-        return
-    for which, limit in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, PROCESSOR_SECONDS)):
-        try:
-            resource.setrlimit(which, (limit, limit))
-        except (OSError, ValueError):  # a lower limit is set already
-            pass

@@ -19,7 +19,7 @@ from yume_shim.extensions.hooks.session_hooks import SessionHooks
 from yume_shim.extensions.hooks.specs import Hook
 from yume_shim.host.host_requests import HostRequests
 from yume_shim.host.ids import CountedIds
-from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
+from yume_shim.system.orphan_watcher import OrphanWatcher
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.calls import ModelSwitch, PreparedCall
 from yume_shim.types.errors import Cancelled, Failure, ToolFailed

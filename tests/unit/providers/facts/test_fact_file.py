@@ -14,7 +14,7 @@ from tests.helpers.fakes import FakeClock
 from tests.helpers.wire_cases import no_log
 from yume_shim.providers.facts import fact_file
 from yume_shim.providers.facts.fact_file import MAX_AGE_SECONDS, MAX_FACT_BYTES, MAX_KINDS, MAX_SUBJECTS, FactFile
-from yume_shim.types.file_lock import try_lock
+from yume_shim.system import try_lock
 
 if TYPE_CHECKING:
     from pathlib import Path

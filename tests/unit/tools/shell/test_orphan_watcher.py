@@ -12,8 +12,8 @@ import pytest
 
 from tests.helpers.timing import PATIENCE, SOON, soon, wait_until
 from tests.helpers.tool_cases import ROOT, call, toolbox
+from yume_shim.system.orphan_watcher import OrphanWatcher
 from yume_shim.tools.dispatch.session_state import ToolState
-from yume_shim.tools.shell.orphan_watcher import OrphanWatcher
 
 if not Path("/proc/self/stat").exists():
     pytest.skip("what runs is read from /proc", allow_module_level=True)

@@ -14,7 +14,7 @@ from tests.helpers.fakes import cancel
 from tests.helpers.timing import SOON, set_when, soon, wait_until
 from tests.helpers.tool_cases import call, toolbox
 from yume_shim.engine.toolbox import Toolbox
-from yume_shim.tools.shell.bubblewrap import View, bwrap_argv
+from yume_shim.system.linux.bubblewrap import View, bwrap_argv
 from yume_shim.tools.shell.sandbox import open_sandbox
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.confinement import Confinement

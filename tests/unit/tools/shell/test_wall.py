@@ -16,9 +16,9 @@ import pytest
 from tests.helpers.hostile_world import hostile_world
 from tests.helpers.timing import SOON
 from tests.helpers.tool_cases import toolbox
+from yume_shim.system.linux.seccomp_filter import AF_INET, MACHINES, METADATA, NEVER, Closed, build
+from yume_shim.system.macos.seatbelt import Profile, profile_text
 from yume_shim.tools.shell.file_grants import MAX_GRANTS, TooMany, kept_below, opened_apart, readable_around
-from yume_shim.tools.shell.seatbelt import Profile, profile_text
-from yume_shim.tools.shell.seccomp_filter import AF_INET, MACHINES, METADATA, NEVER, Closed, build
 from yume_shim.tools.shell.unasked_environment import GIT_SETTINGS, is_secret, unasked_environment
 from yume_shim.tools.shell.wall import Abilities, Wall, confinement_rows
 from yume_shim.types.confinement import Confinement

@@ -235,7 +235,7 @@ def map_usage(usage: Json) -> Usage:
 def _count(fields: Any, name: str) -> int:
     """A token count, 0 if it is missing or not a number: proxies put anything there."""
     found = fields.get(name) if isinstance(fields, dict) else None
-    return found if isinstance(found, int) else 0
+    return found if type(found) is int else 0
 
 
 def whole_frames(body: Json) -> list[Json]:

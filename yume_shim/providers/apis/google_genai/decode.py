@@ -274,7 +274,7 @@ def map_usage(usage: Json) -> Usage:
 
 def _count(usage: Json, name: str) -> int:
     number = usage.get(name)
-    return number if isinstance(number, int) else 0
+    return number if type(number) is int else 0
 
 
 # ---------------------------------------------------------------- JSON from outside

@@ -32,7 +32,9 @@ def main() -> int:
     """Do jobs until stdin ends."""
     import faulthandler
 
-    _limit_memory()
+    from yume_shim.system import limit_memory
+
+    limit_memory(MAX_MEMORY)
     jobs = open(STDIN, "rb", closefd=False)  # noqa: SIM115
     replies = open(os.dup(STDOUT), "wb")  # noqa: SIM115
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -79,18 +81,6 @@ def _page_count(job: Json, data: bytes) -> tuple[Json, bytes]:
     from yume_shim.providers.fitting.media.pdf_text import page_count
 
     return {"pages": page_count(data)}, b""
-
-
-def _limit_memory() -> None:
-    """Where the system has such limits. A core dump would contain the user's file."""
-    try:
-        import resource
-
-        for limit, most in ((resource.RLIMIT_AS, MAX_MEMORY), (resource.RLIMIT_CORE, 0)):
-            _, hard = resource.getrlimit(limit)
-            resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
-    except (ImportError, AttributeError, OSError, ValueError):
-        pass
 
 
 JOBS: dict[str, Job] = {"convert_image": _convert_image, "pdf_text": _pdf_text, "page_count": _page_count}

@@ -105,20 +105,20 @@ class WorkerProcess:
     def _started(self) -> Popen[bytes]:
         import subprocess
 
+        from yume_shim.system.processes import start
+
         with self._lock:  # a process that starts while `end` is called would never be killed
             if self._ended:
                 raise EOFError
             self._busy = True
             if self._process is None:
                 paths = [path for path in sys.path if path]
-                self._process = subprocess.Popen(
+                self._process = start(
                     [sys.executable, "-I", "-S", "-W", "ignore", "-c", self._boot, *paths],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                     env={name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
-                    start_new_session=os.name != "nt",  # Ctrl-C in a terminal is for the program
-                    creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                 )
             return self._process
 

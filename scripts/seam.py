@@ -1,0 +1,101 @@
+"""Finds what not every system has, outside the rooms of the systems: `check.py` runs it over the program.
+
+Modules such as `fcntl`, functions such as `os.killpg`, signals such as SIGKILL, arguments such as `pass_fds`, and
+paths such as `/dev/null` belong into `system/posix`, `linux`, `macos` or `windows`. `getattr(os, "O_BINARY", 0)` works
+everywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+
+ROOMS = ("system/posix/", "system/linux/", "system/macos/", "system/windows/")
+_MODULES = "fcntl resource pwd grp termios tty pty posix syslog select _posixsubprocess ctypes msvcrt winreg _winapi nt"
+MODULES = frozenset(_MODULES.split())
+_FAMILIES = ("CLD_", "EFD_", "F_", "MFD_", "POSIX_", "P_", "RTLD_", "SCHED_", "SPLICE_", "ST_", "XATTR_", "sched_")
+"""Names of `os` that begin so."""
+_OS = (
+    "add_dll_directory chflags chown chroot confstr confstr_names copy_file_range ctermid environb eventfd "
+    "eventfd_read eventfd_write fchdir fchmod fchown fdatasync fork forkpty fpathconf fstatvfs fwalk get_blocking "
+    "get_handle_inheritable getegid getenvb geteuid getgid getgrouplist getgroups getloadavg getpgid getpgrp "
+    "getpriority getrandom getresgid getresuid getsid getuid getxattr initgroups kill killpg lchmod lchown "
+    "listxattr lockf login_tty major makedev memfd_create minor mkfifo mknod nice openpty pathconf pathconf_names "
+    "pidfd_open pipe2 plock posix_fadvise posix_fallocate posix_spawn posix_spawnp pread preadv pwrite pwritev "
+    "readv register_at_fork removexattr sendfile set_blocking set_handle_inheritable setegid seteuid setgid "
+    "setgroups setns setpgid setpgrp setpriority setregid setresgid setresuid setreuid setsid setuid setxattr "
+    "spawnlp spawnlpe spawnvp spawnvpe splice startfile statvfs sync sysconf sysconf_names tcgetpgrp tcsetpgrp "
+    "ttyname uname unshare wait wait3 wait4 waitid waitid_result writev WCONTINUED WCOREDUMP WEXITED WEXITSTATUS "
+    "WIFCONTINUED WIFEXITED WIFSIGNALED WIFSTOPPED WNOHANG WNOWAIT WSTOPPED WSTOPSIG WTERMSIG WUNTRACED O_ACCMODE "
+    "O_ASYNC O_BINARY O_CLOEXEC O_DIRECT O_DIRECTORY O_DSYNC O_FSYNC O_LARGEFILE O_NDELAY O_NOATIME O_NOCTTY "
+    "O_NOFOLLOW O_NOINHERIT O_NONBLOCK O_PATH O_RANDOM O_RSYNC O_SEQUENTIAL O_SHORT_LIVED O_SYNC O_TEMPORARY "
+    "O_TEXT O_TMPFILE "
+)
+_SIGNALS = (
+    "CTRL_BREAK_EVENT CTRL_C_EVENT ITIMER_PROF ITIMER_REAL ITIMER_VIRTUAL SIGALRM SIGBREAK SIGBUS SIGCHLD SIGCLD "
+    "SIGCONT SIGHUP SIGIO SIGIOT SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMIN SIGSTKFLT "
+    "SIGSTOP SIGSYS SIGTRAP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ "
+    "alarm getitimer pause pidfd_send_signal pthread_kill pthread_sigmask setitimer siginterrupt sigpending "
+    "sigtimedwait sigwait sigwaitinfo "
+)
+_SUBPROCESS = "CREATE_NO_WINDOW CREATE_NEW_PROCESS_GROUP CREATE_NEW_CONSOLE DETACHED_PROCESS STARTUPINFO"
+NAMES = {
+    "os": frozenset(_OS.split()),
+    "signal": frozenset(_SIGNALS.split()),
+    "subprocess": frozenset(_SUBPROCESS.split()),
+    "socket": frozenset(("AF_UNIX",)),
+    "time": frozenset(("tzset", "clock_gettime")),
+}
+_ARGUMENTS = "start_new_session preexec_fn pass_fds process_group creationflags startupinfo"
+ARGUMENTS = frozenset((*_ARGUMENTS.split(), "dir_fd", "src_dir_fd", "dst_dir_fd"))
+_PATH = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
+TEXTS = {
+    "disk/bounded.py": "what a shell puts into our arguments; other systems have no such file",
+    "disk/wsl.py": "only WSL has it",
+    "gate/windows_words.py": "words of bash",
+    "gate/command_calls.py": "words of bash",
+    "gate/name_changes.py": "words of bash",
+    "gate/read_only.py": "words of bash",
+    "tools/shell/launches.py": "rules for the confinement of Linux and macOS",
+    "tools/shell/shell_session.py": "words of bash",
+    "tools/shell/unasked_environment.py": "git knows it on every system",
+}
+"""Files that may name such paths, and why."""
+
+
+def foreign_calls(package: str) -> Iterator[str]:
+    """`file:line: what` for each use outside the rooms."""
+    for place, folders, files in os.walk(package):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(files):
+            path = os.path.join(place, name)
+            inside = os.path.relpath(path, package).replace(os.sep, "/")
+            if name.endswith(".py") and not inside.startswith(ROOMS):
+                with open(path, encoding="utf-8") as file:
+                    yield from (f"{inside}:{found}" for found in uses(file.read(), texts=inside not in TEXTS))
+
+
+def uses(text: str, *, texts: bool = True) -> Iterator[str]:
+    """`line: what` for each use in a module. `texts`: also of paths."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    if alias.name.split(".")[0] in MODULES:
+                        yield f"{node.lineno}: import {alias.name}"
+            case ast.ImportFrom(module=str(module), names=names):
+                for alias in names:
+                    if module.split(".")[0] in MODULES or _is_foreign(module, alias.name):
+                        yield f"{node.lineno}: from {module} import {alias.name}"
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if _is_foreign(module, name):
+                yield f"{node.lineno}: {module}.{name}"
+            case ast.Call(keywords=keywords):
+                yield from (f"{node.lineno}: {key.arg}=" for key in keywords if key.arg in ARGUMENTS)
+            case ast.Constant(value=str(value)) if texts and _PATH.match(value):
+                yield f"{node.lineno}: {value!r}"
+
+
+def _is_foreign(module: str, name: str) -> bool:
+    return name in NAMES.get(module, ()) or (module == "os" and name.startswith(_FAMILIES))

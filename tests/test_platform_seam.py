@@ -1,0 +1,105 @@
+"""What not every system has is used in the rooms of the systems only: the program can be imported without all of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import seam
+
+import yume_shim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(yume_shim.__file__).parent
+NOT_IMPORTED = ("__main__.py", "types/ports.py")
+"""It would run the program; it is for type checkers only."""
+WITHOUT = """
+import click, importlib, os, select, signal, subprocess, sys
+modules, os_names, signal_names, families, names = {given!r}
+for name in os_names:
+    if hasattr(os, name):
+        delattr(os, name)
+for name in [name for name in dir(os) if name.startswith(families)]:
+    delattr(os, name)
+for name in signal_names:
+    if hasattr(signal, name):
+        delattr(signal, name)
+for name in modules:
+    sys.modules[name] = None
+sys.platform = {platform!r}
+for name in names:
+    importlib.import_module(name)
+print(len(names), "system rooms:", *sorted(n.removeprefix("yume_shim.system.") for n in sys.modules if n in {rooms!r}))
+"""
+"""What needs them and is not ours, such as `subprocess` and `click`, is loaded before they go."""
+
+
+def modules(*, with_rooms: bool) -> Iterator[str]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inside = path.relative_to(PACKAGE).as_posix()
+        if inside not in NOT_IMPORTED and (with_rooms or not inside.startswith(seam.ROOMS)):
+            yield ".".join(("yume_shim", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def imported(names: list[str], platform: str) -> str:
+    """Import the modules in a process that has nothing which only some systems have."""
+    kept = {"ctypes", "posix", "nt"}  # Python itself, and packages such as click, use them
+    given = (sorted(seam.MODULES - kept), sorted(seam.NAMES["os"]), sorted(seam.NAMES["signal"]), seam._FAMILIES, names)
+    rooms = {f"yume_shim.system.{name}" for name in ("posix", "windows")}
+    code = WITHOUT.format(given=given, platform=platform, rooms=rooms)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_every_module_can_be_imported_without_what_not_every_system_has() -> None:
+    names = list(modules(with_rooms=True))
+    assert imported(names, sys.platform).startswith(f"{len(names)} ")
+
+
+def test_windows_loads_its_own_room_only() -> None:
+    names = list(modules(with_rooms=False))
+    assert imported(names, "win32") == f"{len(names)} system rooms: windows"
+
+
+def test_nothing_of_one_system_is_used_outside_its_room() -> None:
+    assert list(seam.foreign_calls(str(PACKAGE))) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import fcntl", ["1: import fcntl"]),
+        ("def f():\n    from resource import RLIMIT_AS", ["2: from resource import RLIMIT_AS"]),
+        ("from os import killpg, path", ["1: from os import killpg"]),
+        ("os.posix_spawn('x', [], {})", ["1: os.posix_spawn"]),
+        ("os.open('x', os.O_RDONLY | os.O_NOFOLLOW)", ["1: os.O_NOFOLLOW"]),
+        ("signal.signal(signal.SIGTERM, f); signal.SIGKILL", ["1: signal.SIGKILL"]),
+        ("Popen(a, start_new_session=True, pass_fds=b)", ["1: start_new_session=", "1: pass_fds="]),
+        ("open('/proc/self/stat')", ["1: '/proc/self/stat'"]),
+        ("a = '/dev/null'", ["1: '/dev/null'"]),
+        ("getattr(os, 'O_BINARY', 0); os.kill(1, 2)", ["1: os.kill"]),
+        ("import selectors, socket; os.devnull; '/development'", []),
+    ],
+)
+def test_the_check_finds_it(code: str, found: list[str]) -> None:
+    assert sorted(seam.uses(code)) == sorted(found)
+
+
+def test_each_named_file_still_needs_its_exception() -> None:
+    for name in seam.TEXTS:
+        assert list(seam.uses((PACKAGE / name).read_text("utf-8"))), f"{name} names no such path any more"
+
+
+def test_the_lists_know_this_system() -> None:
+    """Names that this system has and Windows lacks are in the lists (on Windows: the other way round)."""
+    some = {"killpg", "set_blocking", "fchmod", "getuid"} if os.name == "posix" else {"startfile", "O_BINARY"}
+    assert some <= set(dir(os)) & seam.NAMES["os"]
+    assert ("SIGKILL" if os.name == "posix" else "SIGBREAK") in set(dir(signal)) & seam.NAMES["signal"]

@@ -1,0 +1,94 @@
+"""Gives a document to people: as text, JSON or an HTML page, on stdout, in a file, or in the browser."""
+
+from __future__ import annotations
+
+import os
+
+from yume_shim.text.codec import dumps
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.folders import yume_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from yume_shim.pages.document import Document
+
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+"""A page shows what the transcript holds, which only its owner may read."""
+
+
+def as_text(document: Document, env: Mapping[str, str], *, everything: bool = False) -> str:
+    """For stdout: with colours on a terminal, unless NO_COLOR says otherwise."""
+    from yume_shim.pages.terminal import rendered
+
+    colours = os.isatty(1) and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+    return rendered(document, colours=colours, everything=everything)
+
+
+def as_json_text(document: Document) -> str:
+    """One JSON object."""
+    from yume_shim.pages.json_form import as_json
+
+    return dumps(as_json(document)).decode("utf-8") + "\n"
+
+
+def as_page(document: Document) -> str:
+    """One HTML file."""
+    from yume_shim.pages.html.page import page
+
+    return page(document)
+
+
+def save(path: str, text: str) -> None:
+    """Write a file for its owner. Raises BadInvocation."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+        with open(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise BadInvocation(f"{path} cannot be written: {error.strerror}") from None
+
+
+def make_folder(path: str) -> None:
+    """A folder for pages. Raises BadInvocation."""
+    try:
+        os.makedirs(path, FOLDER_MODE, exist_ok=True)
+    except OSError as error:
+        raise BadInvocation(f"{path} cannot be made: {error.strerror}") from None
+
+
+def pages_folder(env: Mapping[str, str]) -> str:
+    """Where pages go that nobody gave a place."""
+    return os.path.join(yume_folder(env), "pages")
+
+
+def show_in_browser(path: str) -> None:
+    """Open a file or an address in the user's browser; says where it is if there is none."""
+    import webbrowser
+
+    address = path
+    if "://" not in path:
+        from pathlib import Path
+
+        address = Path(path).absolute().as_uri()
+    if not webbrowser.open(address):
+        os.write(2, f"yume-shim: no browser was found; open {address}\n".encode("utf-8", "replace"))
+
+
+def browser_page(name: str, text: str, output: str, env: Mapping[str, str]) -> str:
+    """Write a page where it was wanted, or into the folder for pages; returns its path."""
+    if not output:
+        folder = pages_folder(env)
+        make_folder(folder)
+        safe = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)[:80] or "session"
+        output = os.path.join(folder, f"{safe}.html")
+    save(output, text)
+    return output
+
+
+def not_on_a_terminal(text: str) -> str:
+    """The text of a page for stdout. Raises BadInvocation on a terminal."""
+    if os.isatty(1):
+        raise BadInvocation("an HTML page on a terminal helps nobody: add --open, or --output FILE")
+    return text

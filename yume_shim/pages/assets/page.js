@@ -1,0 +1,216 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const root = document.documentElement, main = $("session");
+  const hiddenKinds = new Set();
+  let query = "", onlyErrors = false, tool = "", matches = [], current = -1;
+  const texts = new WeakMap();
+
+  // ---- items: an item is shown if its kind is on, its tool fits, and it (or something inside it) has the words
+  const textOf = (node) => {
+    let text = texts.get(node);
+    if (text === undefined) { text = node.textContent.toLowerCase(); texts.set(node, text); }
+    return text;
+  };
+  const isError = (node) => node.matches(".card.error,.card.denied,.mark.failure,.mark.retry,.mark.warning,.mark.interrupted");
+  const kindOf = (node) => node.dataset.kind === "error" ? "mark" : node.dataset.kind === "aside" ? "context" : node.dataset.kind;
+  function fits(node) {
+    if (hiddenKinds.has(kindOf(node))) return false;
+    if (onlyErrors && !isError(node) && !node.querySelector(".card.error,.card.denied,.mark.failure")) return false;
+    if (tool && node.dataset.tool !== tool && !(node.dataset.kind === "tool" && node.querySelector(`[data-tool="${CSS.escape(tool)}"]`))) return false;
+    return !query || textOf(node).includes(query);
+  }
+  function apply() {
+    const plain = !query && !onlyErrors && !tool;
+    matches = [];
+    for (const turn of main.querySelectorAll(":scope > .turn")) {
+      let shown = 0;
+      const list = turn.querySelectorAll(":scope > .item, :scope > .items > .item");
+      for (const item of list) {
+        const show = fits(item);
+        if (item.hidden === show) item.hidden = !show;
+        shown += show;
+        if (show && query) matches.push(item);
+      }
+      const hide = !shown && (list.length > 0 || !plain);
+      if (turn.hidden !== hide) turn.hidden = hide;
+      const entry = $(turn.id + "-c");
+      if (entry && entry.hidden !== hide) entry.hidden = hide;
+    }
+    current = -1;
+    $("found").textContent = query ? (matches.length ? `${matches.length} found` : "nothing") : "";
+    paint();
+  }
+
+  // ---- matches are painted by the browser, without changing the document
+  const MOST_PAINTED = 2000;
+  function paint() {
+    if (!window.Highlight) return;
+    CSS.highlights.delete("found"); CSS.highlights.delete("now");
+    if (!query) return;
+    const all = [], now = [];
+    const near = current < 0 ? matches.slice(0, 40) : matches.slice(Math.max(0, current - 20), current + 20);
+    for (const item of near) {
+      const walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT);
+      for (let node; (node = walker.nextNode()) && all.length < MOST_PAINTED;) {
+        const text = node.data.toLowerCase();
+        if (text.length !== node.data.length) continue;
+        for (let at = text.indexOf(query); at >= 0 && all.length < MOST_PAINTED; at = text.indexOf(query, at + query.length)) {
+          const range = new Range();
+          range.setStart(node, at); range.setEnd(node, at + query.length);
+          (item === matches[current] ? now : all).push(range);
+        }
+      }
+    }
+    CSS.highlights.set("found", new Highlight(...all));
+    CSS.highlights.set("now", new Highlight(...now));
+  }
+  function go(step) {
+    if (!matches.length) return;
+    current = current < 0 ? (step > 0 ? 0 : matches.length - 1) : (current + step + matches.length) % matches.length;
+    const item = matches[current];
+    if (item.tagName === "DETAILS") item.open = true;
+    for (const inner of item.querySelectorAll("details")) if (textOf(inner).includes(query)) inner.open = true;
+    item.scrollIntoView({ block: "center" });
+    $("found").textContent = `${current + 1} of ${matches.length}`;
+    paint();
+  }
+  let waiting = 0;
+  $("find")?.addEventListener("input", (event) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { query = event.target.value.trim().toLowerCase(); apply(); }, 90);
+  });
+  $("find")?.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") { event.preventDefault(); go(event.shiftKey ? -1 : 1); }
+    if (event.key === "Escape") { event.target.value = ""; query = ""; apply(); event.target.blur(); }
+  });
+  $("next")?.addEventListener("click", () => go(1));
+  $("prev")?.addEventListener("click", () => go(-1));
+  for (const chip of document.querySelectorAll("[data-filter]")) chip.addEventListener("click", () => {
+    const on = chip.getAttribute("aria-pressed") !== "true";
+    chip.setAttribute("aria-pressed", on);
+    on ? hiddenKinds.delete(chip.dataset.filter) : hiddenKinds.add(chip.dataset.filter);
+    apply();
+  });
+  $("errors")?.addEventListener("click", () => {
+    onlyErrors = !onlyErrors; $("errors").setAttribute("aria-pressed", onlyErrors); apply();
+  });
+  $("tools")?.addEventListener("change", (event) => { tool = event.target.value; apply(); });
+
+  // ---- folding
+  const fold = (open) => { for (const each of main.querySelectorAll("details")) each.open = open; };
+  $("expand")?.addEventListener("click", () => fold(true));
+  $("collapse")?.addEventListener("click", () => fold(false));
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...main.querySelectorAll("details:not([open])")];
+    for (const each of closed) each.open = true;
+  });
+  addEventListener("afterprint", () => { for (const each of closed) each.open = false; closed = []; });
+
+  // ---- light and dark
+  function theme() {
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme:dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  }
+  $("theme")?.addEventListener("click", theme);
+  $("keys")?.addEventListener("click", () => $("help").showModal());
+
+  // ---- contents: on a narrow window it starts folded
+  const contents = $("contents");
+  if (contents && !matchMedia("(min-width:74rem)").matches) contents.open = false;
+  let here = null;
+  function mark(id) {
+    const entry = $(id + "-c");
+    if (!entry || entry === here) return;
+    here?.classList.remove("here"); entry.classList.add("here"); here = entry;
+    const list = entry.closest(".side");
+    if (list && list.scrollHeight > list.clientHeight + 4) {
+      const top = entry.offsetTop - list.clientHeight / 2;
+      if (Math.abs(list.scrollTop - top) > list.clientHeight / 2.5) list.scrollTop = top;
+    }
+  }
+
+  // ---- what is only needed for visible turns: local times, copy buttons
+  const decorated = new WeakSet();
+  const localTime = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+  const localDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  function decorate(part) {
+    for (const time of part.querySelectorAll("time")) {
+      const at = new Date(time.dateTime);
+      if (!isNaN(at)) time.textContent = (time.classList.contains("clock") ? localTime : localDay).format(at);
+    }
+    for (const block of part.querySelectorAll(".code, .prompt, .answer")) {
+      if (block.querySelector(":scope > .copy")) continue;
+      const button = document.createElement("button");
+      button.type = "button"; button.className = "copy"; button.textContent = "Copy";
+      block.append(button);
+    }
+  }
+  main.addEventListener("click", async (event) => {
+    const button = event.target.closest(".copy");
+    if (!button) return;
+    const block = button.parentElement, source = block.querySelector(":scope > pre") ?? block;
+    button.remove();
+    const text = source === block ? block.innerText : source.textContent;
+    block.append(button);
+    let done = true;
+    try { await navigator.clipboard.writeText(text); } catch {
+      const area = document.createElement("textarea");
+      area.value = text; document.body.append(area); area.select();
+      done = document.execCommand("copy"); area.remove();
+    }
+    button.textContent = done ? "Copied" : "Not allowed";
+    setTimeout(() => { button.textContent = "Copy"; }, 1200);
+  });
+  const nearby = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) if (isIntersecting && !decorated.has(target)) {
+      decorated.add(target); decorate(target);
+    }
+  }, { rootMargin: "300px" });
+  const reading = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) if (isIntersecting) mark(target.id);
+  }, { rootMargin: "-10% 0px -80% 0px" });
+  const observe = (turn) => { nearby.observe(turn); reading.observe(turn); };
+  for (const turn of main.querySelectorAll(":scope > .turn")) observe(turn);
+  const top = document.querySelector("header.top");
+  if (top) decorate(top);
+  for (const column of document.querySelectorAll("[data-turn]"))
+    column.addEventListener("click", () => { location.hash = column.dataset.turn; });
+
+  // ---- addresses of single items
+  function reveal() {
+    const target = location.hash.length > 1 && $(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let each = target; each && each !== main; each = each.parentElement) {
+      if (each.tagName === "DETAILS") each.open = true;
+      if (each.hidden) each.hidden = false;
+    }
+    target.scrollIntoView();
+  }
+  addEventListener("hashchange", reveal);
+  if (location.hash) reveal();
+
+  // ---- keyboard
+  function turnBy(step) {
+    const turns = [...main.querySelectorAll(":scope > .turn:not([hidden])")];
+    if (!turns.length) return;
+    const line = 130;
+    let at = turns.findLastIndex((turn) => turn.getBoundingClientRect().top <= line);
+    at = Math.min(Math.max(at + step, 0), turns.length - 1);
+    turns[at].scrollIntoView();
+  }
+  const keys = {
+    "/": () => $("find").focus(), n: () => go(1), N: () => go(-1), j: () => turnBy(1), k: () => turnBy(-1),
+    e: () => fold(true), c: () => fold(false), x: () => $("errors")?.click(), t: theme, "?": () => $("help")?.showModal(),
+    Escape: () => { if (query) { $("find").value = ""; query = ""; apply(); } },
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog[open]")) return;
+    const act = keys[event.key];
+    if (act) { event.preventDefault(); act(); }
+  });
+
+  // ---- for the live page
+  window.page = { apply, observe, decorate, forget: (node) => texts.delete(node), active: () => query || onlyErrors || tool || hiddenKinds.size };
+})();

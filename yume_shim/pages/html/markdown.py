@@ -1,0 +1,155 @@
+"""Renders Markdown as HTML: markdown-it-py parses, this module writes. Only the elements below exist, raw HTML is text, and
+images are links, because a page makes no request."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+
+from yume_shim.pages.html.coloured_code import coloured
+from yume_shim.pages.html.escaping import code, link_target, prose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it.token import Token
+
+MAX_MARKDOWN = 40_000
+"""Characters of a text that are parsed; a longer one is shown as it is."""
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_URL = re.compile(r"https?://[^\s<>\"'`\u0000-\u001f]{1,2000}")
+_TASK = re.compile(r"^\[([ xX])\] ")
+_BLOCKS = {
+    "paragraph": "p",
+    "blockquote": "blockquote",
+    "bullet_list": "ul",
+    "list_item": "li",
+    "table": "table",
+    "thead": "thead",
+    "tbody": "tbody",
+    "tr": "tr",
+}
+_INLINE = {"em": "em", "strong": "strong", "s": "s"}
+_ALIGN = {"text-align:left": "l", "text-align:center": "c", "text-align:right": "r"}
+
+
+def rendered(text: str) -> str:
+    """The HTML of a Markdown text."""
+    if len(text) > MAX_MARKDOWN:
+        return f'<div class="plain" dir="auto">{prose(text)}</div>'
+    if not _looks_marked(text):  # most texts are a paragraph or two
+        return "".join(f'<p dir="auto">{_linked(part)}</p>' for part in text.split("\n\n") if part.strip())
+    return "".join(_block(token) for token in _PARSER.parse(text))
+
+
+def _looks_marked(text: str) -> bool:
+    return re.search(r"[*_`#>|\[\]~\\&<]|^[ \t]*(?:[-+=]|\d{1,9}[.)])|^ {4}|^\t|  $", text, re.MULTILINE) is not None
+
+
+def _block(token: Token) -> str:
+    kind = token.type
+    if kind == "inline":
+        return _inline(token.children or ())
+    if kind == "fence":
+        return block_of_code(token.content, token.info.strip().split(" ")[0])
+    if kind == "code_block":
+        return block_of_code(token.content)
+    if kind == "hr":
+        return "<hr>"
+    name, _, side = kind.rpartition("_")
+    if token.hidden:
+        return ""
+    if name == "heading" and token.tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
+        level = min(int(token.tag[1]) + 2, 6)  # h1 is the page's, h2 the turns'
+        return f'<h{level} dir="auto">' if side == "open" else f"</h{level}>"
+    if name in ("th", "td"):
+        align = _ALIGN.get(str(token.attrGet("style") or ""), "")
+        return (
+            (f'<{name} dir="auto"' + (f' class="{align}"' if align else "") + ">") if side == "open" else f"</{name}>"
+        )
+    if name == "ordered_list":
+        start = token.attrGet("start")
+        return (
+            ("<ol" + (f' start="{start}"' if isinstance(start, int) else "") + ' dir="auto">')
+            if side == "open"
+            else "</ol>"
+        )
+    element = _BLOCKS.get(name)
+    if element == "table":
+        return '<div class="scroll"><table>' if side == "open" else "</table></div>"
+    if element is not None:
+        return f'<{element} dir="auto">' if side == "open" else f"</{element}>"
+    return prose(token.content)
+
+
+def _inline(tokens: Sequence[Token]) -> str:
+    made: list[str] = []
+    links: list[bool] = []
+    for place, token in enumerate(tokens):
+        kind = token.type
+        if kind == "text":
+            text = token.content
+            task = _TASK.match(text) if place == 0 else None
+            if task is not None:
+                made.append('<span class="box">' + ("☐" if task[1] == " " else "☑") + "</span> ")
+                text = text[task.end() :]
+            made.append(prose(text) if any(links) else _linked(text))
+        elif kind == "code_inline":
+            made.append(f"<code>{code(token.content)}</code>")
+        elif kind == "softbreak":
+            made.append("\n")
+        elif kind == "hardbreak":
+            made.append("<br>")
+        elif kind == "link_open":
+            target = link_target(str(token.attrGet("href") or ""))
+            links.append(bool(target))
+            made.append(_anchor(target) if target else "")
+        elif kind == "link_close":
+            made.append("</a>" if links and links.pop() else "")
+        elif kind == "image":
+            made.append(_picture_link(token, inside=any(links)))
+        else:
+            name, _, side = kind.rpartition("_")
+            element = _INLINE.get(name)
+            made.append(
+                f"<{element}>" if element and side == "open" else f"</{element}>" if element else prose(token.content)
+            )
+    return "".join(made)
+
+
+def _picture_link(token: Token, *, inside: bool) -> str:
+    """An image of a Markdown text: its description, as a link to where it is."""
+    address = str(token.attrGet("src") or "")
+    target, words = link_target(address), prose(token.content.strip() or address[:200] or "image")
+    label = f'<span class="pic">🖼 {words}</span>'
+    return f"{_anchor(target)}{label}</a>" if target and not inside else label
+
+
+def _linked(text: str) -> str:
+    """Text in which web addresses are links."""
+    if "://" not in text:
+        return prose(text)
+    made: list[str] = []
+    at = 0
+    for found in _URL.finditer(text):
+        url = found[0].rstrip(".,;:!?)]}*_")
+        target = link_target(url)
+        if target:
+            made += [prose(text[at : found.start()]), _anchor(target), prose(url), "</a>"]
+            at = found.start() + len(url)
+    made.append(prose(text[at:]))
+    return "".join(made)
+
+
+def _anchor(target: str) -> str:
+    return f'<a href="{target}" rel="noopener noreferrer nofollow" target="_blank">'
+
+
+def block_of_code(text: str, language: str = "") -> str:
+    """A block of code, coloured where the language is known."""
+    label = f'<span class="lang">{code(language[:30])}</span>' if language else ""
+    return (
+        f'<div class="code">{label}<pre dir="ltr"><code>{coloured(text.rstrip(chr(10)), language)}</code></pre></div>'
+    )

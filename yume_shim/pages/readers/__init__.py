@@ -1,0 +1,1 @@
+"""Readers: transcript lines and recorded output streams become a `Document`."""

@@ -1,0 +1,1 @@
+"""What only macOS has: the profile of a confined command."""

@@ -1,0 +1,136 @@
+"""Linux and macOS: waiting at pipes, locks, limits, and facts about the system."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# ---------------------------------------------------------------- pipes
+
+
+def watch_reader(fd: int, on_gone: Callable[[], None]) -> None:
+    """Call `on_gone` once, on a thread of its own, when the other end of `fd` is closed, also while nothing is written.
+    Files and terminals never report it.
+
+    A write would show it, but a model that is silent or a command that runs gives no occasion for one: after the host's
+    death the process would go on until its next line. The parent's pid says nothing (`nohup yume-shim … &` must go on).
+    """
+    import select
+    import threading
+
+    poll = select.poll()
+    poll.register(fd, 0)  # errors and hang-ups are reported without being asked for
+
+    def wait() -> None:
+        poll.poll()
+        on_gone()
+
+    threading.Thread(target=wait, name="stdout-reader", daemon=True).start()
+
+
+def room_check(fd: int) -> Callable[[float], bool]:
+    """A function that says whether `fd` takes bytes within so many seconds. For one thread."""
+    import select
+
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+
+    def has_room(seconds: float) -> bool:
+        return bool(poll.poll(seconds * 1000))
+
+    return has_room
+
+
+def await_room(fd: int, seconds: float) -> None:
+    """Wait until `fd` takes bytes, at most so long."""
+    import select
+
+    select.select([], [fd], [], seconds)
+
+
+def await_input(fd: int, seconds: float | None = None) -> bool:
+    """Wait until `fd` has something to read, or its end; False if the time is up."""
+    import select
+
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
+
+
+def set_polled(fd: int) -> bool:
+    """From now on a read of an empty pipe does not wait: `await_input` does."""
+    os.set_blocking(fd, False)
+    return True
+
+
+def write_if_room(fd: int, data: bytes) -> bool:
+    """Write at most 4,000 bytes if that succeeds without waiting; False if nothing was written.
+
+    A pipe that `select` calls writable takes at least 4,096 bytes (PIPE_BUF) at once.
+    """
+    import select
+
+    try:
+        if not select.select([], [fd], [], 0)[1]:
+            return False
+        os.write(fd, data)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- files
+
+
+def try_lock(fd: int, place: int = 0) -> bool:
+    """Lock an open file; False if another process holds the lock. The system releases it when the process ends, however
+    it ends. `place` is for Windows. Raises OSError if the file system has no locks."""
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+move_over = os.replace
+"""Rename a file over another one. Raises OSError."""
+
+
+def set_mode(fd: int, mode: int) -> None:
+    """Set the permission bits of an open file. Raises OSError."""
+    os.fchmod(fd, mode)
+
+
+# ---------------------------------------------------------------- this process and its system
+
+
+def limit_memory(memory: int, processor_seconds: int = 0) -> None:
+    """Limits for this process: bytes of address space, seconds of processor time, and no core dump, which would hold
+    what it has read."""
+    import resource
+
+    limits = [(resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)]
+    limits += [(resource.RLIMIT_CPU, processor_seconds)] if processor_seconds else []
+    for limit, most in limits:
+        try:
+            _, hard = resource.getrlimit(limit)
+            resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        except (OSError, ValueError):  # macOS refuses some
+            pass
+
+
+def is_root() -> bool:
+    """May this process do everything?"""
+    return os.geteuid() == 0
+
+
+def os_version() -> str:
+    """The name and version of the system."""
+    system = os.uname()
+    return f"{system.sysname} {system.release}"
