@@ -30,8 +30,8 @@ APIS = {
     "openai-responses": "/v1",
 }
 """API → path of its address."""
-TIMEOUTS = "connect = 0.5\nfirst_byte = 0.4\nidle = 0.4\ntotal = 1.5\nshutdown = 1\n"
-TURN_LIMIT = 20.0
+TIMEOUTS = "connect = 0.8\nfirst_byte = 0.8\nidle = 0.8\ntotal = 2.5\nshutdown = 2\n"
+TURN_LIMIT = 60.0
 """Seconds that a turn may take: two attempts with those limits, on a busy machine."""
 READ = 65_536
 CUT = "stream_interrupted network fine"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-START_WAIT = 120.0
+START_WAIT = 400.0
 
 
 class Start(NamedTuple):
