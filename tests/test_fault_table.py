@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chaos.fault_table import APIS, EXPECTED, allowed, faults_of, outcome_of, run_faults
+from tests.chaos.fault_table import APIS, EXPECTED, allowed, faults_of, outcome_of, quick_faults, run_faults
 from tests.chaos.faults import ALL_FAULTS
 from tests.chaos.launcher import Launcher
 from tests.chaos.routes import ROADS
@@ -29,7 +30,20 @@ def test_every_fault_is_in_the_table() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
-def test_every_fault_ends_a_turn_as_it_should(tmp_path: Path) -> None:
+@pytest.mark.parametrize("api", APIS_OF["direct"])
+def test_a_fault_ends_a_turn_as_it_should(api: str, tmp_path: Path) -> None:
+    launcher = Launcher(Path(__file__).resolve().parents[1])
+    try:
+        table = run_faults(launcher, api, "direct", quick_faults(), tmp_path)
+    finally:
+        launcher.close()
+    check(table, quick_faults(), PEAK_KB["direct"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+@pytest.mark.skipif("YUME_ALL_FAULTS" not in os.environ, reason="YUME_ALL_FAULTS is not set: takes two minutes")
+@pytest.mark.timeout(900)
+def test_every_fault_on_both_transports(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[1]
     launchers = {"direct": Launcher(root), "sdk": Launcher(root, sdks=True)}
     runs = [(transport, api) for transport, apis in APIS_OF.items() for api in apis]

@@ -31,6 +31,16 @@ APIS = {
 }
 """API → path of its address."""
 TIMEOUTS = "connect = 0.8\nfirst_byte = 0.8\nidle = 0.8\ntotal = 2.5\nshutdown = 2\n"
+PATIENT = "connect = 20\nfirst_byte = 20\nidle = 20\ntotal = 40\nshutdown = 5\n"
+"""Where no fault is waited for."""
+WAITED_FOR = frozenset(
+    {
+        *("silent", "no-answer", "comments", "endless-interim", "bomb"),
+        *("silent-in-text", "silent-in-thinking", "silent-in-call"),
+        *("connect-stall", "tls-stall", "proxy-silent", "proxy-then-silent", "proxy-trickle"),
+    }
+)
+"""These end by a time limit, or cost much processor time."""
 TURN_LIMIT = 60.0
 """Seconds that a turn may take: two attempts with those limits, on a busy machine."""
 READ = 65_536
@@ -147,11 +157,12 @@ def _address(fault: str, url: str, roads: Roads) -> str:
 
 
 def _configure(home: Path, api: str, addresses: dict[str, str]) -> None:
+    timeouts = TIMEOUTS if WAITED_FOR & addresses.keys() else PATIENT
     rows = [
         f'[endpoints.{_endpoint(fault)}]\napi = "{api}"\nbase_url = "{url}"\nkey_vars = ["TABLE_KEY"]\n'
         for fault, url in addresses.items()
     ]
-    text = f"[retry]\ninitial = 0.05\nretries = 1\n[timeouts]\n{TIMEOUTS}" + "".join(rows)
+    text = f"[retry]\ninitial = 0.05\nretries = 1\n[timeouts]\n{timeouts}" + "".join(rows)
     (home / ".yume" / "config.toml").write_text(text, "utf-8")
 
 
@@ -179,6 +190,11 @@ class _Reader:
                 raise AssertionError(f"the program has ended; {lines}")
             self._held += data
         return lines
+
+
+def quick_faults() -> list[str]:
+    """The faults that need no waiting."""
+    return [fault for fault in (*ALL_FAULTS, *ROADS) if fault not in WAITED_FOR]
 
 
 def faults_of(transport: str) -> list[str]:
