@@ -37,13 +37,14 @@ FOUND: dict[str, dict[str, Any]] = {
     },
 }
 """Sessions of the kinds in which chaos once found something."""
-TRIED = ("no result", "children left behind")
+TRIED = ("no result",)
 """Mutants that the suite runs; `scripts/chaos.py --mutants` runs them all."""
 RESULT = b'{"type":"result","subtype":"success","is_error":false,"session_id":"s"}\n{"type":"message_stop"}\n'
 CALL = b'{"type":"tool_use","id":"c","name":"Bash","input":{}}\n'
 SHOWN = b'{"type":"text","content":"Hi","id":"b"}\n'
 
 
+@pytest.mark.timeout(900)
 def test_every_promise_is_kept(tmp_path: Path) -> None:
     launcher = Launcher(ROOT)
     plans = {str(seed): draw(seed)._replace(sdk=False) for seed in SEEDS}
@@ -56,6 +57,7 @@ def test_every_promise_is_kept(tmp_path: Path) -> None:
     assert {name: problems for name, problems in found.items() if problems} == {}
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", TRIED)
 def test_the_judge_sees_a_broken_program(name: str, tmp_path: Path) -> None:
     [mutant] = [mutant for mutant in MUTANTS if mutant.name == name]

@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 PEAK_KB = {"direct": 400_000, "sdk": 600_000}
 """Answers of 34 MB are among the faults, and the SDKs need 150 MB for themselves."""
 APIS_OF = {"direct": sorted(APIS), "sdk": sorted(set(APIS) - {"ollama-chat"})}
+BY_HAND = pytest.mark.skipif(
+    "YUME_ALL_FAULTS" not in os.environ or sys.platform == "win32", reason="YUME_ALL_FAULTS is not set"
+)
+"""Turns that wait for limits, minutes of them on a busy machine."""
 
 
 def test_every_fault_is_in_the_table() -> None:
     assert set(EXPECTED) == {*ALL_FAULTS, *ROADS}
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+@BY_HAND
 @pytest.mark.parametrize("api", APIS_OF["direct"])
 def test_a_fault_ends_a_turn_as_it_should(api: str, tmp_path: Path) -> None:
     launcher = Launcher(Path(__file__).resolve().parents[1])
@@ -40,8 +44,7 @@ def test_a_fault_ends_a_turn_as_it_should(api: str, tmp_path: Path) -> None:
     check(table, quick_faults(), PEAK_KB["direct"])
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
-@pytest.mark.skipif("YUME_ALL_FAULTS" not in os.environ, reason="YUME_ALL_FAULTS is not set: takes two minutes")
+@BY_HAND
 @pytest.mark.timeout(900)
 def test_every_fault_on_both_transports(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[1]
