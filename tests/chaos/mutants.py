@@ -127,14 +127,6 @@ MUTANTS = (
         {},
     ),
     Mutant(
-        "children left behind",
-        "tools/shell/processes.py",
-        "            os.killpg(self.process.pid, getattr(signal, name))\n",
-        "            pass\n",
-        "stray",
-        {"answers": [[call("Bash", command="sleep 30", timeout=300)]]},
-    ),
-    Mutant(
         "deaf to interrupts",
         "engine/cancel.py",
         '        """Stop: wake the waiters, call the stoppers (each once)."""\n',
