@@ -5,7 +5,8 @@ yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md f
 docs/protocol/ from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
 yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
 the protected names from yume_shim/types/protected_names.py; docs/errors.md from yume_shim/types/error_entries/; the
-clients of README.md from yume_shim/cli/client_table.py; docs/yume-shim.1 from scripts/man_page.py.
+limits of docs/reliability.md from scripts/limit_table.py; the clients of README.md from
+yume_shim/cli/client_table.py; docs/yume-shim.1 from scripts/man_page.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 
 import _venv
 import error_tables
+import limit_table
 import man_page
 import protocol_pages
 
@@ -48,6 +50,7 @@ def main() -> int:
         os.path.join("docs", "errors.md"): error_tables.sections(),
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
         os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
+        os.path.join("docs", "reliability.md"): {"limits": limit_table.limit_table()},
         os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
     }
     wrong = 0
