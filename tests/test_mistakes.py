@@ -198,7 +198,8 @@ def test_a_damaged_settings_file_is_loud(desk: Desk, text: str) -> None:
     assert f"settings file {path}, {BROKEN[text]}" in ended.stderr.decode()
     assert "automatic approvals (read-only commands, acceptEdits) are off" in ended.stderr.decode()
     assert doctor.code == 1
-    assert f"✗ user           {path}, {BROKEN[text]}" in doctor.stdout.decode()
+    (row,) = [line for line in doctor.stdout.decode().splitlines() if f" {path}, {BROKEN[text]}" in line]
+    assert row.startswith("  ✗ ")
     assert doctor.stdout.decode().endswith(f"Do this next: edit {path}\n")
 
 
