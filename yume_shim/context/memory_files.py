@@ -31,6 +31,8 @@ MAX_IMPORT_DEPTH = 4
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
 _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
+_WINDOWS_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |\S)+)")
+"""With `\\` as a separator of names."""
 _TRAILING = ".,;:!?)]}'\"*_"
 """Punctuation that may follow a path in a sentence."""
 _COMMENT, _COMMENT_END = "<!--", "-->"
@@ -202,12 +204,18 @@ def without_comments(text: str) -> str:
     return "".join([*kept, text[done:]])
 
 
-def _imports(text: str, folder: str) -> Iterator[str]:
-    """The files that `@path` names outside of code. A word that names no file is ignored."""
+def imported_names(text: str, *, windows: bool = os.name == "nt") -> Iterator[tuple[str, str]]:
+    """What `@path` names outside of code: the word, and the word without the punctuation at its end."""
     prose = _SPAN.sub(" ", _FENCE.sub("\n", text))
-    for match in _IMPORT.finditer(prose):
+    for match in (_WINDOWS_IMPORT if windows else _IMPORT).finditer(prose):
         name = match[1].replace("\\ ", " ")
-        for candidate in (name, name.rstrip(_TRAILING)):
+        yield name, name.rstrip(_TRAILING)
+
+
+def _imports(text: str, folder: str) -> Iterator[str]:
+    """The files that are imported. A word that names no file is ignored."""
+    for candidates in imported_names(text):
+        for candidate in candidates:
             path = os.path.join(folder, os.path.expanduser(candidate))
             if candidate and may_be_file(path):
                 tidy = os.path.normpath(path)
