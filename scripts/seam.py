@@ -15,7 +15,23 @@ from collections.abc import Iterator
 ROOMS = ("system/posix/", "system/linux/", "system/macos/", "system/windows/")
 _MODULES = "fcntl resource pwd grp termios tty pty posix syslog select _posixsubprocess ctypes msvcrt winreg _winapi nt"
 MODULES = frozenset(_MODULES.split())
-_FAMILIES = ("CLD_", "EFD_", "F_", "MFD_", "POSIX_", "P_", "RTLD_", "SCHED_", "SPLICE_", "ST_", "XATTR_", "sched_")
+_FAMILIES = (
+    "CLD_",
+    "EFD_",
+    "F_LOCK",
+    "F_TLOCK",
+    "F_ULOCK",
+    "MFD_",
+    "POSIX_",
+    "P_PID",
+    "P_PGID",
+    "RTLD_",
+    "SCHED_",
+    "SPLICE_",
+    "ST_",
+    "XATTR_",
+    "sched_",
+)
 """Names of `os` that begin so."""
 _OS = (
     "add_dll_directory chflags chown chroot confstr confstr_names copy_file_range ctermid environb eventfd "

@@ -30,9 +30,7 @@ MAX_IMPORT_DEPTH = 4
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
-_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
-_WINDOWS_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |\S)+)")
-"""With `\\` as a separator of names."""
+_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s])+)")
 _TRAILING = ".,;:!?)]}'\"*_"
 """Punctuation that may follow a path in a sentence."""
 _COMMENT, _COMMENT_END = "<!--", "-->"
@@ -135,7 +133,7 @@ class MemoryReader:
             return ""
         if b"\0" in data:
             return ""
-        text = data[:limit].decode("utf-8-sig", "replace")
+        text = data[:limit].decode("utf-8-sig", "replace").replace("\r\n", "\n")
         return text if len(data) <= limit else f"{text}\n[cut: the file is longer than {limit} bytes]"
 
     def _fitted(self, path: str, text: str) -> str:
@@ -204,12 +202,13 @@ def without_comments(text: str) -> str:
     return "".join([*kept, text[done:]])
 
 
-def imported_names(text: str, *, windows: bool = os.name == "nt") -> Iterator[tuple[str, str]]:
-    """What `@path` names outside of code: the word, and the word without the punctuation at its end."""
+def imported_names(text: str) -> Iterator[tuple[str, ...]]:
+    """What each `@path` outside of code may name, the likeliest first."""
     prose = _SPAN.sub(" ", _FENCE.sub("\n", text))
-    for match in (_WINDOWS_IMPORT if windows else _IMPORT).finditer(prose):
+    for match in _IMPORT.finditer(prose):
         name = match[1].replace("\\ ", " ")
-        yield name, name.rstrip(_TRAILING)
+        bare = name.rstrip(_TRAILING)
+        yield name, bare, bare.replace("\\", "/")  # written on Windows: `@sub\inc.md`
 
 
 def _imports(text: str, folder: str) -> Iterator[str]:

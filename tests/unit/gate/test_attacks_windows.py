@@ -6,6 +6,8 @@ any mode, and nothing runs unasked that was not judged as what Windows would do.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.helpers.gates import SPECS, bash, decide
@@ -22,12 +24,13 @@ from yume_shim.types.blocks import ToolCall
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_spelling_passes_a_deny_rule(spelling: str, mode: str) -> None:
-    for name, tool, more in (
+    rows: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("secret.txt", "Read", {}),
         ("secret.txt", "Grep", {"pattern": "x"}),
         ("locked.txt", "Edit", {"old_string": "a", "new_string": "b"}),
         ("locked.txt", "Write", {"content": "x"}),
-    ):
+    )
+    for name, tool, more in rows:
         field = {"Grep": "path"}.get(tool, "file_path")
         for each in (name, SHORT[name]):
             path = spelling.replace("{{0}}", "{0}").replace("{}", each).replace("^", each.upper())
@@ -43,6 +46,7 @@ def test_no_spelling_passes_a_denied_folder(path: str, mode: str) -> None:
     assert verdicts("Grep", "path", path.rpartition("\\")[0], mode, pattern="x") == {"deny"}
 
 
+DEVICE_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (("Read", {}), ("Write", {"content": "x"}))
 DEVICES = [
     *("nul", "NUL.txt", "con", "sub\\aux", "prn.log", "COM1", "com\u00b9", "COM\u00b2.txt", "LPT\u00b3", "lpt9.x"),
     *("conin$", "CONOUT$", "clock$", "nul .txt", "\\\\.\\PhysicalDrive0", "\\\\.\\pipe\\x", "\\\\.\\C:", "a<b", "a|b"),
@@ -53,7 +57,7 @@ DEVICES = [
 @pytest.mark.parametrize("path", DEVICES)
 def test_devices_pipes_and_servers_are_never_opened(path: str) -> None:
     for mode in MODES:
-        for tool, more in (("Read", {}), ("Write", {"content": "x"})):
+        for tool, more in DEVICE_CALLS:
             assert verdicts(tool, "file_path", path, mode, **more) == {"deny"}
 
 
