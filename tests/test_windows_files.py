@@ -227,7 +227,8 @@ def test_a_hook_without_a_bash_gets_its_event_by_stdin(tmp_path: Path) -> None:
     env = {**os.environ, "CLAUDE_PROJECT_DIR": str(folder)}
     hooks = HookCommands(str(folder), env, None, lambda: ShellChoice(""))
     event = b'{"x":"& echo P>own.txt"}\r\n'
-    run = hooks.run(Hook("Stop", command='findstr x | findstr "own"'), event, cancel(), {})
+    command = f'"{sys.executable}" -c "import sys; print(sys.stdin.read())"'
+    run = hooks.run(Hook("Stop", command=command), event, cancel(), {})
     assert "P>own.txt" in run.stdout
     run = hooks.run(Hook("Stop", command="echo %CLAUDE_PROJECT_DIR%"), event, cancel(), {})
     assert "CLAUDE_PROJECT_DIR" in run.failed
