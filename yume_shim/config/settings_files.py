@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_start, read_whole
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_folder
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from yume_shim.config.file_report import FileReport
 
 MAX_SETTINGS_BYTES = 4 << 20
+MAX_CONFIG_BYTES = 128 << 10
+"""Of config.toml: Python's parser takes quadratic time for a long dotted key, about a second at this length."""
 FLAG_LAYER = "--settings"
 """The layer that is given by flag."""
 MANAGED = "managed"
@@ -45,13 +47,15 @@ class Layer:
 def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -> dict[str, Any]:
     """config.toml; {} if it does not exist. An unreadable file is reported, because it may hold keys."""
     try:
-        raw = read_whole(path, MAX_SETTINGS_BYTES, pipes=required)
+        raw = read_start(path, MAX_CONFIG_BYTES + 1, pipes=required)
     except OSError as error:
         if required:
             raise BadInvocation(f"cannot read the config file {path}: {error.strerror}") from None
         if not is_absent(error):
             log("warning", f"the config file {path} is ignored: it cannot be read ({error.strerror})")
         return {}
+    if len(raw) > MAX_CONFIG_BYTES:
+        raise BadInvocation(f"the config file {path} is longer than {MAX_CONFIG_BYTES:,} bytes: make it shorter")
     import tomllib
 
     try:
