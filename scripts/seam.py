@@ -15,7 +15,23 @@ from collections.abc import Iterator
 ROOMS = ("system/posix/", "system/linux/", "system/macos/", "system/windows/")
 _MODULES = "fcntl resource pwd grp termios tty pty posix syslog select _posixsubprocess ctypes msvcrt winreg _winapi nt"
 MODULES = frozenset(_MODULES.split())
-_FAMILIES = ("CLD_", "EFD_", "F_", "MFD_", "POSIX_", "P_", "RTLD_", "SCHED_", "SPLICE_", "ST_", "XATTR_", "sched_")
+_FAMILIES = (
+    "CLD_",
+    "EFD_",
+    "F_LOCK",
+    "F_TLOCK",
+    "F_ULOCK",
+    "MFD_",
+    "POSIX_",
+    "P_PID",
+    "P_PGID",
+    "RTLD_",
+    "SCHED_",
+    "SPLICE_",
+    "ST_",
+    "XATTR_",
+    "sched_",
+)
 """Names of `os` that begin so."""
 _OS = (
     "add_dll_directory chflags chown chroot confstr confstr_names copy_file_range ctermid environb eventfd "
@@ -53,6 +69,8 @@ ARGUMENTS = frozenset((*_ARGUMENTS.split(), "dir_fd", "src_dir_fd", "dst_dir_fd"
 _PATH = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
 TEXTS = {
     "disk/bounded.py": "what a shell puts into our arguments; other systems have no such file",
+    "disk/wsl.py": "only WSL has it",
+    "gate/windows_words.py": "words of bash",
     "gate/command_calls.py": "words of bash",
     "gate/name_changes.py": "words of bash",
     "gate/read_only.py": "words of bash",

@@ -21,7 +21,7 @@ PACKAGE = Path(yume_shim.__file__).parent
 NOT_IMPORTED = ("__main__.py", "types/ports.py")
 """It would run the program; it is for type checkers only."""
 WITHOUT = """
-import click, importlib, os, select, signal, subprocess, sys
+import click, http.server, importlib, os, select, shutil, signal, subprocess, sys
 modules, os_names, signal_names, families, names = {given!r}
 for name in os_names:
     if hasattr(os, name):
@@ -31,6 +31,9 @@ for name in [name for name in dir(os) if name.startswith(families)]:
 for name in signal_names:
     if hasattr(signal, name):
         delattr(signal, name)
+for name in ("poll", "epoll", "kqueue"):  # Windows has `select`, for sockets
+    if hasattr(select, name):
+        delattr(select, name)
 for name in modules:
     sys.modules[name] = None
 sys.platform = {platform!r}
@@ -50,7 +53,7 @@ def modules(*, with_rooms: bool) -> Iterator[str]:
 
 def imported(names: list[str], platform: str) -> str:
     """Import the modules in a process that has nothing which only some systems have."""
-    kept = {"ctypes", "posix", "nt"}  # Python itself, and packages such as click, use them
+    kept = {"ctypes", "posix", "nt", "select"}  # Python itself, and packages such as click, use them
     given = (sorted(seam.MODULES - kept), sorted(seam.NAMES["os"]), sorted(seam.NAMES["signal"]), seam._FAMILIES, names)
     rooms = {f"yume_shim.system.{name}" for name in ("posix", "windows")}
     code = WITHOUT.format(given=given, platform=platform, rooms=rooms)

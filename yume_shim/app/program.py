@@ -89,6 +89,7 @@ class Program:
             startup.log,
             shell_cwd=self._tools.shell_folder,
             confiner=self._tools.confiner,
+            shell=self._tools.shell_kind,
         )
         self._agents = self._open_agents()
         self._toolbox = Toolbox((self._tools, self._agents, *self._skill_sources()))

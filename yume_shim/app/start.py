@@ -188,8 +188,16 @@ class Startup:
         """The session before anything has happened."""
         settings = self.settings
         mode = settings.permissions.mode
+        shell = True
+        if os.name == "nt":
+            from yume_shim.system.windows.shell import shell_of_settings
+
+            shell = bool(shell_of_settings(settings).kind)
         specs = chosen_specs(
-            settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers(settings, mode)
+            settings.tools.names,
+            settings.permissions.rules.deny,
+            host_answers=host_answers(settings, mode),
+            shell=shell,
         )
         agents = offered_agent_tools(settings)
         more = (*agents, *(("Skill",) if self.offers_skills() else ()))

@@ -92,7 +92,7 @@ def _doctor(model: str, provider: str, last_errors: bool, as_json: bool) -> None
         ("key", found),
         ("config file", settings.config_file + ("" if os.path.exists(settings.config_file) else " (does not exist)")),
         ("ripgrep", _which("rg") or "not found: Grep uses its built-in search"),
-        ("bash", _which("bash") or "not found: Bash runs commands with the system's shell"),
+        ("bash", _shell(settings)),
         *confinement_rows(full_probe(), settings.tools.claude_sandbox.enabled or bool(settings.tools.sandbox)),
     ]
     rows += _server_rows(settings)
@@ -136,9 +136,19 @@ def _catalog(settings: Settings) -> Catalog:
 
 
 def _which(name: str) -> str:
-    import shutil
+    from yume_shim.system.programs import find_program
 
-    return shutil.which(name) or ""
+    return find_program(name, os.environ.get("PATH", os.defpath), owned=(working_folder(),))
+
+
+def _shell(settings: Settings) -> str:
+    """The shell of the Bash tool."""
+    if os.name != "nt":
+        return _which("bash") or "not found: Bash runs commands with the system's shell"
+    from yume_shim.system.windows.shell import shell_of_settings
+
+    choice = shell_of_settings(settings)
+    return "; ".join((f"{choice.program} ({choice.source})" if choice.kind else "none", *choice.warnings))
 
 
 def _say(text: str) -> None:

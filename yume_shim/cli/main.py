@@ -20,6 +20,8 @@ def entry(listeners: Sequence[Listener] = ()) -> None:
     """The console script. Programs that embed this one may pass `listeners`, which receive every event."""
     _end_quietly_on_interrupt()
     _hold_stdin()
+    if os.name == "nt":  # whoever starts a program, also a vendor's SDK: not one of the current folder
+        os.environ.setdefault("NoDefaultCurrentDirectoryInExePath", "1")
     code = main(sys.argv[1:], listeners)
     # All output was written with os.write and everything is closed. Skipping the interpreter's shutdown saves several
     # milliseconds per process, and daemon threads cannot fail during it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ def json_or_file(text: str, cwd: str) -> tuple[Any, str]:
         except ValueError as error:
             return None, f"not valid JSON: {error}"
     try:
-        return codec.loads(read_whole(os.path.join(cwd, text), MAX_BYTES, pipes=True)), ""
+        return codec.loads(read_text(os.path.join(cwd, text), MAX_BYTES, pipes=True)), ""
     except OSError as error:
         absent = is_absent(error) or not error.strerror
         return None, f"file not found: {text}" if absent else f"{text} cannot be read: {error.strerror}"

@@ -79,9 +79,9 @@ def _text_or_file(sources: SettingSources, flag: str, what: str) -> str | None:
 
 
 def _text_file(path: str) -> str:
-    from yume_shim.disk.bounded import read_whole
+    from yume_shim.disk.bounded import read_text
 
-    return read_whole(path, MAX_PROMPT_BYTES, pipes=True).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    return read_text(path, MAX_PROMPT_BYTES, pipes=True).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _json_schema(sources: SettingSources) -> Mapping[str, Any] | None:

@@ -95,13 +95,14 @@ def _run(command: str, place: str, env: Mapping[str, str], cwd: str, limit: floa
     import subprocess
 
     from yume_shim.system.processes import start
+    from yume_shim.system.programs import NO_CURRENT_FOLDER
 
     try:
         process = start(
             command,
             shell=True,  # as the Claude CLI does: the setting is a command line
             cwd=cwd or None,
-            env=dict(env),
+            env={**env, **NO_CURRENT_FOLDER},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

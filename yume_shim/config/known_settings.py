@@ -179,6 +179,7 @@ SETTINGS: tuple[Setting, ...] = (
         "auto",
         "--prompt-size",
     ),
+    Setting("bash_path", "text", "The bash of the Bash tool on Windows", "it is searched", "", "YUME_BASH_PATH"),
     Setting("sandbox", "text", "Bash on Linux: `workspace` or `workspace-nonet`", "", "", "YUME_SANDBOX"),
     Setting(
         "trust",
@@ -208,6 +209,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "Send `session_state_changed` lines",
     "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "Keep copies of files that tools change, for `rewind_files`",
     "CLAUDE_CODE_ENTRYPOINT": "Written into transcripts",
+    "CLAUDE_CODE_GIT_BASH_PATH": "The bash of the Bash tool on Windows, before `bash_path`",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "The longest answer in tokens",
     "CLAUDE_CODE_SDK_READS_SESSION_STATE": "Send `session_state_changed` lines",
     "CLAUDE_CODE_SUBAGENT_MODEL": "The model of all agents, whatever their definitions say",

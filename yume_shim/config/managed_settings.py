@@ -9,7 +9,7 @@ import os
 
 from yume_shim.config.settings_check import line_of, wrong_types
 from yume_shim.config.settings_files import HOST_MANAGED, MANAGED, MAX_SETTINGS_BYTES, Layer
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 
@@ -56,7 +56,7 @@ def _files(folder: str) -> list[str]:
 def _read(path: str, report: FileReport, *, pipes: bool = False) -> dict[str, Any] | None:
     """The settings of a file; None if there is none."""
     try:
-        raw = read_whole(path, MAX_SETTINGS_BYTES, pipes=pipes)
+        raw = read_text(path, MAX_SETTINGS_BYTES, pipes=pipes)
     except OSError as error:
         if is_absent(error):
             return None

@@ -13,7 +13,7 @@ import re
 from yume_shim.config.extensions import json_or_file
 from yume_shim.config.mcp_admission import admission_of, refusal
 from yume_shim.config.setting_sources import strings
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_state_file
@@ -259,7 +259,7 @@ def _expand(text: str, server: str, env: Mapping[str, str], log: Callable[[str, 
 def _read_object(path: str, sources: SettingSources) -> dict[str, Any]:
     """The JSON object of a file; {} if it is missing, cannot be read or is broken."""
     try:
-        raw = read_whole(path, MAX_FILE_BYTES)
+        raw = read_text(path, MAX_FILE_BYTES)
     except OSError as error:
         if not is_absent(error):
             sources.log("warning", f"{path} cannot be read ({error.strerror}): its MCP servers are ignored")

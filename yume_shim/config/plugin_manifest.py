@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
 from yume_shim.types.plugins import Plugin
 
@@ -58,7 +58,7 @@ def read_plugin(root: str, name: str, source: str, problem: Problem) -> Plugin:
 def _manifest(root: str, name: str) -> dict[str, Any]:
     path = os.path.join(root, ".claude-plugin", "plugin.json")
     try:
-        raw = read_whole(path, MAX_BYTES)
+        raw = read_text(path, MAX_BYTES)
     except OSError as error:
         if is_absent(error):
             return {}
@@ -150,7 +150,7 @@ def _given(root: str, named: Any, usual: str, kind: str, problem: Problem) -> li
     first = os.path.join(root, usual)
     for path in ([first] if os.path.exists(first) else []) + [path for path in paths if path != first]:
         try:
-            table = codec.loads(read_whole(path, MAX_BYTES))
+            table = codec.loads(read_text(path, MAX_BYTES))
         except OSError as error:
             problem(kind, f"{path} cannot be read: {error.strerror}")
         except ValueError as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.config.plugin_manifest import BadPlugin, read_plugin
-from yume_shim.disk.bounded import read_whole
+from yume_shim.disk.bounded import read_text
 from yume_shim.text import codec
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.folders import claude_folder, home_folder
@@ -111,7 +111,7 @@ def _places(sources: SettingSources) -> dict[str, str]:
     """The folders of installed plugins, from the Claude CLI's own list."""
     path = os.path.join(claude_folder(sources.env), "plugins", "installed_plugins.json")
     try:
-        table = codec.loads(read_whole(path, MAX_BYTES))["plugins"]
+        table = codec.loads(read_text(path, MAX_BYTES))["plugins"]
         return {key: _place(entries, sources.cwd) for key, entries in table.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

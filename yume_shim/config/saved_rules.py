@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.disk.resolve import resolve
 from yume_shim.text import codec
 from yume_shim.types.folders import SAVED_RULES, yume_folder
@@ -78,7 +78,7 @@ def _lock(handle: int) -> None:
 
 
 def _read(path: str) -> dict[str, Any]:
-    whole = codec.loads(read_whole(path, MAX_BYTES))
+    whole = codec.loads(read_text(path, MAX_BYTES))
     if not isinstance(whole, dict):
         raise ValueError("it is not a JSON object")
     return whole

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
-from yume_shim.disk.bounded import is_absent, read_start, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_folder
@@ -47,15 +48,15 @@ class Layer:
 def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -> dict[str, Any]:
     """config.toml; {} if it does not exist. An unreadable file is reported, because it may hold keys."""
     try:
-        raw = read_start(path, MAX_CONFIG_BYTES + 1, pipes=required)
+        raw = read_text(path, MAX_CONFIG_BYTES, pipes=required)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise BadInvocation(f"the config file {path} is {error.strerror}: make it shorter") from None
         if required:
             raise BadInvocation(f"cannot read the config file {path}: {error.strerror}") from None
         if not is_absent(error):
             log("warning", f"the config file {path} is ignored: it cannot be read ({error.strerror})")
         return {}
-    if len(raw) > MAX_CONFIG_BYTES:
-        raise BadInvocation(f"the config file {path} is longer than {MAX_CONFIG_BYTES:,} bytes: make it shorter")
     import tomllib
 
     try:
@@ -104,7 +105,7 @@ def read_layers(
 def _file_layer(name: str, path: str, report: FileReport, *, trusted: bool) -> list[Layer]:
     """What can be used of a file; what cannot is reported."""
     try:
-        raw = read_whole(path, MAX_SETTINGS_BYTES)
+        raw = read_text(path, MAX_SETTINGS_BYTES)
     except OSError as error:
         if not is_absent(error):
             report.damage(path, 0, f"it cannot be read ({error.strerror})")
@@ -129,7 +130,7 @@ def _extra_settings(text: str, report: FileReport) -> dict[str, Any]:
             report.check("--settings", text.encode("utf-8", "replace"), data)
             return data
     try:
-        raw = read_whole(text, MAX_SETTINGS_BYTES, pipes=True)
+        raw = read_text(text, MAX_SETTINGS_BYTES, pipes=True)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.strerror and not is_absent(error):
             raise BadInvocation(f"Settings file cannot be read ({error.strerror}): {text}") from None

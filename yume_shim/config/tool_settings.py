@@ -44,6 +44,7 @@ def tool_settings(sources: SettingSources) -> ToolSettings:
         web_allow_private=tuple(strings(sources.table("web").get("allow_private", []))),
         sandbox=_sandbox(sources),
         claude_sandbox=_claude_sandbox(sources),
+        bash_path=sources.env.get("YUME_BASH_PATH", "") or sources.conf("bash_path"),
         unasked_env=sources.conf_texts("unasked_env"),
         file_checkpoints=sources.is_true("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
         repair_mojibake=_repair_mojibake(sources),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.disk.bounded import read_whole
+from yume_shim.disk.bounded import read_text
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_state_file, home_folder, yume_folder
@@ -108,7 +108,7 @@ def _absolute(path: str, env: Mapping[str, str]) -> str:
 def _accepted(cwd: str, env: Mapping[str, str]) -> bool:
     """Has the user accepted this folder, or one above it, in the Claude CLI?"""
     try:
-        projects = codec.loads(read_whole(claude_state_file(env), MAX_STATE_BYTES))["projects"]
+        projects = codec.loads(read_text(claude_state_file(env), MAX_STATE_BYTES))["projects"]
         entries = [projects.get(folder) for folder in _with_parents(cwd)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
@@ -125,7 +125,7 @@ def _recorded(cwd: str, env: Mapping[str, str]) -> bool | None:
 
 def _read_record(env: Mapping[str, str]) -> dict[str, bool]:
     try:
-        data = codec.loads(read_whole(record_path(env), MAX_RECORD_BYTES))["folders"]
+        data = codec.loads(read_text(record_path(env), MAX_RECORD_BYTES))["folders"]
         return {folder: answer for folder, answer in data.items() if isinstance(answer, bool)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

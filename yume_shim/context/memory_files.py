@@ -30,7 +30,7 @@ MAX_IMPORT_DEPTH = 4
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
-_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
+_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s])+)")
 _TRAILING = ".,;:!?)]}'\"*_"
 """Punctuation that may follow a path in a sentence."""
 _COMMENT, _COMMENT_END = "<!--", "-->"
@@ -133,7 +133,7 @@ class MemoryReader:
             return ""
         if b"\0" in data:
             return ""
-        text = data[:limit].decode("utf-8-sig", "replace")
+        text = data[:limit].decode("utf-8-sig", "replace").replace("\r\n", "\n")
         return text if len(data) <= limit else f"{text}\n[cut: the file is longer than {limit} bytes]"
 
     def _fitted(self, path: str, text: str) -> str:
@@ -176,6 +176,8 @@ def is_in(real: str, folder: str | None) -> bool:
 
 def may_be_file(path: str) -> bool:
     """A file, or something that a hostile project put in the place of one."""
+    if os.name == "nt" and resolve(path).flaw:  # a look at `\\\\server\\share` already sends the user's name there
+        return False
     return os.path.exists(path) and not os.path.isdir(path)
 
 
@@ -205,7 +207,8 @@ def _imports(text: str, folder: str) -> Iterator[str]:
     prose = _SPAN.sub(" ", _FENCE.sub("\n", text))
     for match in _IMPORT.finditer(prose):
         name = match[1].replace("\\ ", " ")
-        for candidate in (name, name.rstrip(_TRAILING)):
+        bare = name.rstrip(_TRAILING)
+        for candidate in (name, bare, bare.replace("\\", "/")):  # written on Windows: `@sub\inc.md`
             path = os.path.join(folder, os.path.expanduser(candidate))
             if candidate and may_be_file(path):
                 tidy = os.path.normpath(path)

@@ -56,6 +56,11 @@ def read_whole(path: str, limit: int, *, pipes: bool = False) -> bytes:
     return data
 
 
+def read_text(path: str, limit: int, *, pipes: bool = False) -> bytes:
+    """As `read_whole`, without the byte order mark that editors on Windows put before UTF-8. Raises OSError."""
+    return read_whole(path, limit, pipes=pipes).removeprefix(b"\xef\xbb\xbf")
+
+
 def read_handle(handle: int, limit: int, check: Callable[[], None] | None = None) -> bytes:
     """Up to `limit` bytes from an open file. `check` is called between reads and may raise."""
     parts: list[bytes] = []

@@ -2,7 +2,8 @@
 
 A path is resolved (`resolve.py`), then judged, then perhaps a person is asked, and only then it is opened. If a folder
 on the way was replaced by a link meanwhile, opening fails: each name is opened inside the folder before it, without
-links (`system/posix/folders.py`). Windows has no such calls; there the path is resolved again after opening.
+links (`system/posix/folders.py`). Windows has no such calls; there the path is resolved again after opening,
+and the opened file must be the one that has this name.
 """
 
 from __future__ import annotations

@@ -57,9 +57,11 @@ def resolve(path: str) -> Resolved:
     """Resolve an absolute path."""
     try:
         if os.name == "nt":
-            real, is_link = os.path.realpath(path), os.path.islink(path)
-        else:
-            real, is_link = _followed(path)
+            from yume_shim.system.windows.paths import final_path
+
+            real, is_link, wrong = final_path(path)
+            return Resolved(real, is_link, wrong, None if wrong else _facts(real))
+        real, is_link = _followed(path)
         return Resolved(real, is_link, "", _facts(real))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a path"
@@ -93,6 +95,15 @@ def _followed(path: str) -> tuple[str, bool]:
 
 def _names(path: str) -> list[str]:
     return [name for name in path.split("/") if name not in ("", ".")]
+
+
+def is_link(entry: os.DirEntry[str]) -> bool:
+    """A symbolic link, or a junction of Windows."""
+    if os.name != "nt":
+        return entry.is_symlink()
+    from yume_shim.system.windows.paths import leads_on
+
+    return leads_on(entry.stat(follow_symlinks=False))
 
 
 def _facts(real: str) -> os.stat_result | None:

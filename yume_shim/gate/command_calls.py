@@ -10,7 +10,7 @@ from yume_shim.gate.command_denies import CommandDenies, before_glob, before_glo
 from yume_shim.gate.command_flow import OutOfBudgetError, follow
 from yume_shim.gate.folders import base_name, has_flag_like_names, names_below
 from yume_shim.gate.name_changes import NameChanges, makes_files
-from yume_shim.gate.paths import links_in, resolve
+from yume_shim.gate.paths import links_in
 from yume_shim.gate.read_only import NO_FILES, is_loose_glob, reads
 from yume_shim.gate.rules import command_matches, escape_command, is_exact, joined
 from yume_shim.gate.shell import parse
@@ -236,7 +236,7 @@ class CommandCall:
         return True
 
     def _links_stay_inside(self, folder: Place) -> bool:
-        if not resolve(folder.real).is_folder:
+        if not self._space.resolve(folder.real).is_folder:
             return True
         links = links_in(folder.real)
         return links is not None and all(self._space.inside(self._space.place(link)) for link in links)
@@ -248,7 +248,7 @@ class CommandCall:
         base, *others = self._flow.bases
         if others:
             return "it may run in several folders"
-        if any(map(makes_files, self._script.commands)) and not resolve(f"{base}/.git").exists:
+        if any(map(makes_files, self._script.commands)) and not self._space.resolve(f"{base}/.git").exists:
             return "the same command makes files"
         return repository_problem(base, self._space)
 

@@ -89,12 +89,36 @@ class CommandDenies:
 
     def _denied_text(self, text: str, reads: bool, writes: bool) -> Rule | None:
         """The rule that denies reading or writing the file that a word names."""
-        for place in self._flow.places(text) if len(text) <= MAX_PATH else ():
+        for place in self._readings(text) if len(text) <= MAX_PATH else ():
             rule = self._book.hides(place) if reads else None
             rule = rule or (self._book.locks(place) if writes else None)
             if rule is not None:
                 return rule
         return None
+
+    def _readings(self, text: str) -> tuple[Place, ...]:
+        """Where a word may lead, also as programs of Windows read it."""
+        places = self._flow.places(text)
+        if not self._space.flavour.windows:
+            return places
+        from yume_shim.gate.windows_words import readings
+
+        texts = (text, *readings(text))
+        plain = (self._space.place(each, base) for each in texts for base in self._flow.bases)
+        return (*places, *(place for each in texts[1:] for place in self._flow.places(each)), *plain)
+
+    def _misread(self, command: Simple) -> bool:
+        """Whether a word of the command may name a file in a way that cannot be compared with rules."""
+        if not self._space.flavour.windows:
+            return False
+        from yume_shim.gate.windows_words import unclear
+
+        texts = [redirect.target.text for redirect in command.redirects if not redirect.descriptor]
+        if command.words and name_of(command.words[0]) not in NON_READERS - WRITERS:
+            texts += [text for word in command.words[1:] if "://" not in word.text for text in file_texts(word.text)]
+        return any(
+            unclear(text, place.flaw) for text in texts if len(text) <= MAX_PATH for place in self._flow.places(text)
+        )
 
     def sensitive_target(self, mode: str) -> tuple[Place, str] | None:
         """The sensitive file that the command would write, and the name that makes it sensitive."""
@@ -115,6 +139,8 @@ class CommandDenies:
             return ""
         if self._unwrapped().unparsed:
             return "rules deny some files, and what this command does cannot be seen"
+        if any(map(self._misread, self._parts)):
+            return "rules deny some files, and this path cannot be compared with them"
         if self._book.hidden_patterns() and any(self._shows(command) for command in self._parts):
             return "rules hide some files from reading, and this may show them"
         if self._book.locked_patterns() and any(self._may_write_locked(command) for command in self._parts):

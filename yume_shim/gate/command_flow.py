@@ -51,7 +51,7 @@ class Flow:
             self._left -= len(self.bases)
             if self._left < 0 or len(text) > MAX_PATH:
                 raise OutOfBudgetError
-            found = self._known[text] = tuple(self._space.place(text, base) for base in self.bases)
+            found = self._known[text] = tuple(self._space.shell_place(text, base) for base in self.bases)
         return found
 
     def check_time(self) -> None:
@@ -82,7 +82,7 @@ def follow(commands: Iterable[Simple], space: Workspace, base: str, repeats: boo
             continue
         if any(variable in PLACE_VARIABLES for variable, _ in command.assigns):
             unknown = True
-        reached = [space.place(target.text, known) for known in bases]
+        reached = [space.shell_place(target.text, known) for known in bases]
         unknown = unknown or any(place.flaw for place in reached)
         # `cd link/..`: the shell removes `link/..` from the path, unless it was told to be physical. Both may happen.
         bases = list(dict.fromkeys((*bases, *(place.asked for place in reached), *(place.real for place in reached))))

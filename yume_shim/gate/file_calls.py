@@ -51,7 +51,7 @@ class FileCall:
 
     def denied(self) -> Decision | None:
         for place in self._places:
-            if "NUL" in place.flaw:
+            if "NUL" in place.flaw or self._space.misread(place):
                 return Decision("deny", wording.bad_path(place.asked, place.flaw), "safetyCheck", place.flaw)
         if self._space.confined:
             outside = next((place for place in self._places if not self._space.inside(place)), None)

@@ -11,6 +11,7 @@ import stat
 import threading
 import time
 
+from yume_shim.disk.resolve import is_link
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -93,7 +94,8 @@ class HiddenFiles:
             known = self._listings.get(folder)
             if known is not None and known.state == state:
                 return known
-            settled = time.time_ns() - info.st_ctime_ns > SETTLED_NS
+            # On Windows it is the time of creation, which says nothing about changes.
+            settled = os.name != "nt" and time.time_ns() - info.st_ctime_ns > SETTLED_NS
             count, folders, hidden = 0, [], []
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -102,7 +104,7 @@ class HiddenFiles:
                         break
                     if any(pattern.matches(entry.path) for pattern in patterns):
                         hidden.append(entry.path)
-                    elif entry.is_dir(follow_symlinks=False):
+                    elif entry.is_dir(follow_symlinks=False) and not is_link(entry):
                         folders.append(entry.path)
         except OSError:
             return Listing(None, 0, (), ())  # what we cannot list, the command cannot list

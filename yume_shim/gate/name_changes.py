@@ -87,9 +87,10 @@ class NameChanges:
         """Whether any step of the path is one of the names, or below one: `name/../x` passes `name`."""
         flavour = self._space.flavour
         for base in self._flow.bases:
-            full = expand(text, base, self._space.home, flavour)
-            steps = full.split("/")
-            prefixes = {tidy("/".join(steps[: end + 1]) or "/", flavour) for end in range(len(steps))}
+            full = expand(self._space.shell_text(text), base, self._space.home, flavour)
+            sep = "\\" if flavour.windows else "/"
+            steps = full.split(sep)
+            prefixes = {tidy(sep.join(steps[: end + 1]) or "/", flavour) for end in range(len(steps))}
             forms = prefixes if ".." in steps else {tidy(full, flavour)}
             if any(contains(name, form, flavour) for name in placed for form in forms):
                 return True

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.disk.resolve import is_link
 from yume_shim.disk.resolve import resolve as resolve
+from yume_shim.system import os_version
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -25,12 +27,13 @@ MAX_ENTRIES = 4_096
 @value
 class Flavour:
     """The path syntax of a system. `fold`: names that differ only in case are one file. `mounts`: WSL, where `C:\\x`
-    is `/mnt/c/x`."""
+    is `/mnt/c/x`, and only names below the mounted drives are folded. `mount_root`: the folder of these drives."""
 
     name: str
     windows: bool = False
     fold: bool = False
     mounts: bool = False
+    mount_root: str = "/mnt"
 
 
 POSIX = Flavour("posix")
@@ -47,61 +50,56 @@ def native(env: Mapping[str, str]) -> Flavour:
         return WINDOWS
     if sys.platform == "darwin":
         return MACOS
-    return WSL if env.get("WSL_DISTRO_NAME") else POSIX
+    release = os_version()
+    if not env.get("WSL_DISTRO_NAME") and "microsoft" not in release.lower():
+        return POSIX
+    from yume_shim.disk.wsl import this_wsl
+
+    wsl = this_wsl(env, release)
+    if wsl is None:
+        return POSIX
+    return (
+        WSL if wsl.mount_root == WSL.mount_root else Flavour("wsl", fold=True, mounts=True, mount_root=wsl.mount_root)
+    )
 
 
-_RESERVED = frozenset(
-    ["con", "prn", "aux", "nul", "conin$", "conout$"] + [f"{port}{n}" for port in ("com", "lpt") for n in range(10)]
-)
-
-
-def flaw(path: str, flavour: Flavour) -> str:
-    """Why this path cannot be judged; "" if it is an ordinary one."""
+def flaw(path: str, flavour: Flavour, shares: tuple[str, ...] = ()) -> str:
+    """Why this path cannot be judged; "" if it is an ordinary one. `shares`: the network shares of the session."""
     if "\0" in path:
         return "it contains a NUL byte"
-    if path.startswith("~") and path != "~" and path[1:2] not in ("/", "\\"):
+    other = path.startswith("~") and path != "~" and path[1:2] not in ("/", "\\")
+    if other and (not flavour.windows or path[1].isalnum()):  # on Windows `~$x.docx` is a name
         return "it names another user's home"
     if flavour.mounts and path.startswith("\\\\"):
         return "it is a network or device path"
     if not flavour.windows:
         return ""
-    plain = path.replace("/", "\\")
-    if plain.startswith("\\\\"):
-        return "it is a network or device path"
-    if len(plain) > 2 and plain[0] == "\\" and plain[1].isalpha() and plain[2] == "\\":
+    from yume_shim.text.windows_paths import spelled
+
+    plain, wrong = spelled(path, shares)
+    if not wrong and len(plain) > 2 and plain[0] == "\\" and plain[1].isalpha() and plain[2] == "\\":
         return "a shell and a program read it differently"
-    drive, rest = (plain[:2], plain[2:]) if plain[1:2] == ":" else ("", plain)
-    if drive and not rest.startswith("\\"):
-        return "it is relative to the current folder of a drive"
-    if ":" in rest:
-        return "it names a stream of a file"
-    for name in rest.split("\\"):
-        if name.rstrip(". ").split(".")[0].casefold() in _RESERVED:
-            return "it names a device"
-        if _is_short_name(name):
-            return "it is a short (8.3) name"
-    return ""
-
-
-def _is_short_name(name: str) -> bool:
-    head, tilde, tail = name.partition("~")
-    return bool(tilde) and 0 < len(head) <= 6 and tail.split(".")[0].isdigit()
+    return wrong
 
 
 def expand(path: str, cwd: str, home: str, flavour: Flavour) -> str:
     """The path made absolute, not tidied: `~` becomes the home folder, a relative path starts at `cwd`."""
     sep = "\\" if flavour.windows else "/"
     if flavour.windows:
-        path = path.replace("/", "\\")
+        from yume_shim.text.windows_paths import spelled
+
+        path = spelled(path, None)[0].replace("/", "\\")
     elif flavour.mounts and len(path) > 1 and path[1] == ":" and path[0].isalpha() and path[2:3] in ("", "/", "\\"):
-        path = f"/mnt/{path[0].lower()}{path[2:]}".replace("\\", "/")
+        path = f"{flavour.mount_root}/{path[0].lower()}{path[2:]}".replace("\\", "/")
     if path == "~" or path.startswith("~" + sep):
         path = home + path[1:]
     if flavour.windows:
         if path[1:3] == ":\\" or path.startswith("\\\\"):
             return path
         if path.startswith("\\"):
-            return cwd[:2] + path
+            from yume_shim.text.windows_paths import share_of
+
+            return (share_of(cwd) or cwd[:2]) + path
         return f"{cwd}\\{path}"
     return path if path.startswith("/") else f"{cwd}/{path}"
 
@@ -139,9 +137,21 @@ def components(path: str, flavour: Flavour) -> tuple[str, ...]:
     steps = [name for name in rest.split("\\" if flavour.windows else "/") if name]
     if flavour.windows:
         steps = [name.rstrip(". ") or name for name in steps]  # Windows drops trailing dots and spaces
-    if flavour.fold:
-        root, steps = root.casefold(), [name.casefold() for name in steps]
+        from yume_shim.text.windows_paths import fold
+
+        root, steps = root.casefold(), [fold(name) for name in steps]
+    elif folds(path, flavour):
+        steps = [name.casefold() for name in steps]
     return (root, *steps)
+
+
+def folds(path: str, flavour: Flavour) -> bool:
+    """Whether names that differ only in case are one file at this tidy absolute path."""
+    if not flavour.mounts:
+        return flavour.fold
+    root = flavour.mount_root.rstrip("/") + "/"
+    drive = path[len(root) :].partition("/")[0] if path[: len(root)].lower() == root.lower() else ""
+    return len(drive) == 1 and drive.isalpha()
 
 
 def contains(folder: str, path: str, flavour: Flavour) -> bool:
@@ -155,7 +165,26 @@ def slashed(path: str, flavour: Flavour) -> str:
     if not flavour.windows:
         return path
     plain = path.replace("\\", "/")
-    return f"/{plain[0].lower()}{plain[2:]}" if plain[1:2] == ":" else plain
+    return f"/{plain[0].lower()}{plain[2:]}".rstrip("/") if plain[1:2] == ":" else plain
+
+
+def alias_below_mounts(real: str, flavour: Flavour) -> str:
+    """WSL: why a resolved path below the drives of Windows may be another file: a short (8.3) name that its folder does
+    not list; "" if it is what it says."""
+    if "~" not in real or not folds(real, flavour):
+        return ""
+    from yume_shim.text.windows_paths import is_short_name
+
+    here = ""
+    for name in real.split("/")[1:]:
+        if is_short_name(name):
+            try:
+                if os.path.lexists(f"{here}/{name}") and name.casefold() not in map(str.casefold, os.listdir(here)):
+                    return "it is a short (8.3) name"
+            except OSError:
+                return "it may be a short (8.3) name"
+        here = f"{here}/{name}"
+    return ""
 
 
 def protected_row(path: str, flavour: Flavour, workspace: str = "", mode: str = "") -> ProtectedName | None:
@@ -178,7 +207,7 @@ def links_in(folder: str) -> tuple[str, ...] | None:
             for count, entry in enumerate(entries):
                 if count >= MAX_ENTRIES:
                     return None
-                if entry.is_symlink():
+                if is_link(entry):
                     found.append(entry.path)
     except FileNotFoundError:
         return ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 
 from yume_shim.gate import wording
-from yume_shim.gate.paths import native
+from yume_shim.gate.paths import native, resolve
 from yume_shim.gate.workspace import Workspace
 from yume_shim.types.errors import BadInvocation, BadLine
 from yume_shim.types.outputs import Decision
@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.disk.resolve import Resolved
     from yume_shim.gate.command_calls import CommandCall
     from yume_shim.gate.file_calls import FileCall
     from yume_shim.gate.hidden_files import HiddenFiles
@@ -56,15 +57,19 @@ class Permissions:
         shell_cwd: Callable[[], str] | None = None,
         flavour: Flavour | None = None,
         confiner: Confiner | None = None,
+        *,
+        shell: str = "",
+        resolver: Callable[[str], Resolved] = resolve,
     ) -> None:
         """`flat`: the modes of the flat dialect. `shell_cwd` returns the shell's current folder, if it can change.
         `confiner` says what the system can enforce; without one it is taken to enforce everything (the tool refuses a
-        command that it cannot confine)."""
+        command that it cannot confine). `shell`, `resolver`: as in `workspace.Workspace`."""
         self._log = log
         self._flat = flat
         self._shell_cwd = shell_cwd
         self._confiner = confiner
-        self._space = Workspace(cwd, home, flavour or native(settings.env), settings.permissions.add_dirs)
+        folders = settings.permissions.add_dirs
+        self._space = Workspace(cwd, home, flavour or native(settings.env), folders, shell=shell, resolver=resolver)
         self._space.confined = settings.permissions.confined
         self._space.rules_only = settings.permissions.files_damaged
         self._sandbox = settings.tools.claude_sandbox
@@ -257,7 +262,8 @@ class Permissions:
         """Whether a `Read` deny rule hides this path from the model, whoever reads it."""
         if self._rulebook is None and not any(rule.lstrip().startswith("Read") for rule in self._rules.deny):
             return False  # the usual case: start-up needs no rules
-        return self._book.hides(self._space.place(path)) is not None or self._book.hides_all()
+        place = self._space.place(path)
+        return self._space.misread(place) or self._book.hides(place) is not None or self._book.hides_all()
 
     # ------------------------------------------------ updates
 

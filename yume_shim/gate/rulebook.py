@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.gate.paths import resolve, slashed, tidy
+from yume_shim.gate.paths import slashed, tidy
 from yume_shim.gate.rules import PathPattern, Rule, names_tool, parse_rule, path_pattern
 from yume_shim.types.value import replace, value
 
@@ -43,6 +43,7 @@ class RuleBook:
 
     def __init__(self, rules: Rules, workspace: Workspace, log: Callable[[str, str], None]) -> None:
         self._workspace = workspace
+        self._log = log
         self._entries: dict[Behaviour, list[Entry]] = {"deny": [], "ask": [], "allow": []}
         written: dict[Behaviour, tuple[str, ...]] = {"deny": rules.deny, "ask": rules.ask, "allow": rules.allow}
         for behaviour, texts in written.items():
@@ -52,6 +53,17 @@ class RuleBook:
                     log("warning", f"this permission rule is invalid and has no effect: {text}")
                 else:
                     self._entries[behaviour].append(self._bind(behaviour, rule, remembered=False))
+                    self._check_spelling(self._entries[behaviour][-1])
+
+    def _check_spelling(self, entry: Entry) -> None:
+        """Warn about a path rule that Windows reads otherwise than it looks."""
+        if not entry.paths or not self._workspace.flavour.windows:
+            return
+        from yume_shim.gate.windows_rules import rule_content
+
+        why = rule_content(entry.rule.content or "", self._workspace.flavour)[1]
+        if why:
+            self._log("warning", f"the permission rule {entry.rule.text} may not match what you mean: {why}")
 
     # ------------------------------------------------ change
 
@@ -174,8 +186,8 @@ class RuleBook:
             return Entry(rule, remembered)
         space = self._workspace
         # A deny must hold in every folder of the session; an allow counts for the working folder only.
-        bases = (space.cwd, tidy(resolve(space.cwd).real, space.flavour)) if behaviour == "allow" else space.folders
-        homes = dict.fromkeys((space.home, tidy(resolve(space.home).real, space.flavour))) if space.home else {"": None}
+        bases = (space.cwd, self._real(space.cwd)) if behaviour == "allow" else space.folders
+        homes = dict.fromkeys((space.home, self._real(space.home))) if space.home else {"": None}
         patterns: dict[str, PathPattern] = {}
         for base in dict.fromkeys(bases):
             for home in homes:
@@ -187,10 +199,13 @@ class RuleBook:
                 patterns[other.regex.pattern] = other
         return Entry(rule, remembered, tuple(patterns.values()))
 
+    def _real(self, path: str) -> str:
+        return tidy(self._workspace.resolve(path).real, self._workspace.flavour)
+
     def _through_links(self, pattern: PathPattern) -> PathPattern | None:
         """The pattern with its literal part resolved, if that part leads through a link."""
         flavour = self._workspace.flavour
-        real = tidy(resolve(pattern.literal).real, flavour)
+        real = self._real(pattern.literal)
         before = re.escape(slashed(pattern.literal, flavour).rstrip("/"))
         if real == pattern.literal or not pattern.regex.pattern.startswith(before):
             return None

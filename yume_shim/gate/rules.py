@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.gate.paths import contains, slashed, tidy
+from yume_shim.gate.paths import contains, folds, slashed, tidy
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -185,13 +185,21 @@ class PathPattern:
 
 def escape_path(path: str, flavour: Flavour) -> str:
     """Rule content that matches exactly this absolute path (and what is below it)."""
+    if flavour.windows:  # where a backslash separates names
+        return "/" + re.sub(r"[*?\[]", r"[\g<0>]", slashed(path, flavour))
     return "/" + re.sub(r"([*?\[\\])", r"\\\1", slashed(path, flavour))
 
 
 def path_pattern(content: str, base: str, home: str, flavour: Flavour) -> PathPattern:
     """Bind rule content to the folder `base` (and `~/` to `home`)."""
     anchored = True
-    if content.startswith("//"):
+    if flavour.windows or flavour.mounts:
+        from yume_shim.gate.windows_rules import rule_content
+
+        content = rule_content(content, flavour)[0]
+    if content.startswith("///"):  # Windows: a network path
+        anchor, rest = "//", content[3:]
+    elif content.startswith("//"):
         anchor, rest = "/", content[2:]
     elif content == "~" or content.startswith("~/"):
         anchor, rest = home, content[2:]
@@ -204,22 +212,24 @@ def path_pattern(content: str, base: str, home: str, flavour: Flavour) -> PathPa
     rest = rest.rstrip("/")
     while rest.startswith("../"):
         anchor, rest = tidy(anchor + "/..", flavour), rest[3:]
-    root = slashed(anchor, flavour).rstrip("/")
+    root = "/" if anchor == "//" else slashed(anchor, flavour).rstrip("/")
     body = _glob_regex(rest) if anchored else "(?:.*/)?" + _glob_regex(rest)
     regex = re.escape(root) + ("/" + body if rest else "") + r"(?:/.*)?"
-    literal = tidy(_literal(rest, anchor), flavour) if anchored else anchor
-    return PathPattern(literal, re.compile(regex, re.S | (re.I if flavour.fold else 0)), flavour)
+    literal = tidy(_literal(rest, anchor, flavour), flavour) if anchored else anchor
+    return PathPattern(literal, re.compile(regex, re.S | (re.I if folds(literal, flavour) else 0)), flavour)
 
 
-def _literal(rest: str, anchor: str) -> str:
+def _literal(rest: str, anchor: str, flavour: Flavour) -> str:
     kept: list[str] = []
     for name in rest.split("/"):
         plain = re.sub(r"\\(.)", "", name)
         if _GLOB & set(plain):
             break
         kept.append(re.sub(r"\\(.)", r"\1", name))
-    if anchor == "/" and kept and re.fullmatch("[A-Za-z]", kept[0]):
-        return "/".join(["", *kept])
+    if flavour.windows and anchor == "/" and kept and re.fullmatch("[A-Za-z]", kept[0]):
+        return "/".join([f"{kept[0]}:", *kept[1:], ""])
+    if anchor == "//":
+        return "/".join(["/", *kept])
     return "/".join([anchor.rstrip("/"), *kept])
 
 

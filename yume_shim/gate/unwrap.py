@@ -29,9 +29,15 @@ MAX_TAILS = 64
 WRAPPERS = word_set(
     "env command exec builtin nohup nice time timeout stdbuf setsid xargs sudo doas su runuser ionice chrt taskset "
     "watch strace ltrace unshare nsenter chroot flock script parallel busybox toybox coproc caffeinate entr "
-    "gtimeout proot fakeroot systemd-run dbus-run-session torsocks unbuffer"
+    "gtimeout proot fakeroot winpty systemd-run dbus-run-session torsocks unbuffer"
 )
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
+OTHER_SHELLS = frozenset(("cmd", "powershell", "pwsh"))
+"""Shells of Windows: their text is searched for commands, but it is no text of bash."""
+STARTERS = word_set(
+    "wsl start cygstart forfiles wscript cscript mshta rundll32 msiexec schtasks wmic conhost explorer bitsadmin"
+)
+"""Programs of Windows that start what they are given."""
 OPAQUE = word_set("eval source . trap alias bind enable hash mapfile readarray complete compgen fc coproc")
 _INLINE_CODE = re.compile(
     r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[0-9.]*\Z"
@@ -100,6 +106,9 @@ def _unwrap(script: Script, depth: int, left: list[int]) -> Unwrapped:
     return Unwrapped(tuple(runs), opaque, tuple(commands), tuple(parts), unparsed, assigned, repeats)
 
 
+_PROGRAM_ENDING = re.compile(r"\.(?:exe|com|cmd|bat)\Z")
+
+
 def name_of(word: Word) -> str:
     """The command's name without its folder."""
     return re.split(r"[/\\]" if os.name == "nt" else "/", word.text)[-1].removesuffix(".exe")
@@ -116,6 +125,9 @@ def _spellings(words: tuple[Word, ...], raw: str) -> list[Run]:
     found = [Run((name, *plain[1:]), raw or " ".join(plain))]
     if name.lower() != name:  # some file systems ignore case
         found.append(Run((name.lower(), *plain[1:]), raw))
+    bare = _PROGRAM_ENDING.sub("", name.lower().rpartition("\\")[2])
+    if bare not in ("", name, name.lower()):  # `touch.EXE`, `C:\\bin\\touch.exe`: a program of Windows
+        found.append(Run((bare, *plain[1:]), raw))
     if name == "git":
         found.append(Run((name, *without_git_options(plain[1:])), raw))
     return found
@@ -135,12 +147,16 @@ _HIDDEN = Unwrapped((), True)
 
 def _inside(words: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
     """The commands that are inside a command's arguments, and whether there may be others."""
-    name = name_of(words[0]).lower()
+    name = _PROGRAM_ENDING.sub("", name_of(words[0]).lower().rpartition("\\")[2])
     rest = words[1:]
     if words[0].kind != "plain":
         return _HIDDEN
     if name == "eval":
         return _text_runs(" ".join(word.text for word in rest), all(w.kind == "plain" for w in rest), depth, left)
+    if name in OTHER_SHELLS:
+        return replace(_shell_runs(rest, depth, left), opaque=True, unparsed=True)
+    if name in STARTERS:
+        return replace(_HIDDEN, unparsed=True)
     if name in SHELLS:
         return _shell_runs(rest, depth, left)
     if name in OPAQUE or hides_code(words):
@@ -164,7 +180,7 @@ def _runs_unseen(name: str, rest: tuple[Word, ...]) -> bool:
 
 def _shell_runs(rest: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
     for place, word in enumerate(rest):
-        if re.match(r"-\w*c\w*\Z|/[cC]\Z|-[cC]ommand\Z", word.text):
+        if re.match(r"-\w*c\w*\Z|//?[cCkK]\Z|-[cC]ommand\Z", word.text):
             code = rest[place + 1 : place + 2]
             return _text_runs(code[0].text, code[0].kind == "plain", depth, left) if code else _HIDDEN
     # A shell without -c runs a file, or its stdin.

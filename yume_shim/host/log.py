@@ -87,7 +87,7 @@ class Log:
 
 def _open_file(path: str) -> int:
     try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_APPEND, 0o600)
     except (OSError, ValueError):
         return CLOSED
 

@@ -35,7 +35,7 @@ def add_error(path: str, record: Json) -> None:
     if len(data) > MAX_RECORD_BYTES:
         return
     os.makedirs(os.path.dirname(path), FOLDER_MODE, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, FILE_MODE)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_APPEND, FILE_MODE)
     try:
         size = os.lseek(handle, 0, os.SEEK_END)
         if size:  # a killed process, or a full disk, may have left half a line
@@ -65,7 +65,7 @@ def _lines(path: str) -> list[bytes]:
 
 def _replace(path: str, data: bytes) -> None:
     fresh = f"{path}.{os.getpid()}.tmp"
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_TRUNC, FILE_MODE)
     try:
         os.write(handle, data)
     finally:

@@ -17,6 +17,7 @@ if sys.platform == "win32":
         group_alive,
         hide_this_process,
         marked,
+        process_exists,
         signal_group,
         start,
     )
@@ -28,6 +29,7 @@ else:
         group_alive,
         hide_this_process,
         marked,
+        process_exists,
         signal_group,
         start,
     )
@@ -39,6 +41,7 @@ __all__ = (
     "group_alive",
     "hide_this_process",
     "marked",
+    "process_exists",
     "signal_group",
     "start",
 )

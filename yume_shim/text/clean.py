@@ -5,6 +5,7 @@ Model text loses only what UTF-8 cannot encode. Tool output also loses what only
 
 from __future__ import annotations
 
+import os
 import re
 
 TYPE_CHECKING = False
@@ -26,13 +27,15 @@ def clean_model_text(text: str) -> str:
 
 
 _terminal: Pattern[str] | None = None
+_OWN_CODE_PAGE = "oem" if os.name == "nt" else ""
+"""Programs of Windows print in the code page of the console; those of Git Bash in UTF-8."""
 
 
-def clean_output(data: bytes) -> str:
+def clean_output(data: bytes, code_page: str = _OWN_CODE_PAGE) -> str:
     """A program's output as text: without terminal sequences and control characters (except tab, LF, CR), with bytes
-    that are not UTF-8 as U+FFFD."""
+    that are not UTF-8 as U+FFFD. `code_page`: Windows, where lines that are not UTF-8 are in it, and end with CR LF."""
     global _terminal
-    text = data.decode("utf-8", "replace")
+    text = _from_code_page(data, code_page) if code_page else data.decode("utf-8", "replace")
     if _terminal is None:
         # ECMA-48. No branch runs past the next ESC, so hostile text takes linear time; an OSC without an end removes
         # at most the rest of its line.
@@ -46,6 +49,22 @@ def clean_output(data: bytes) -> str:
             "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
         )
     return _terminal.sub("", text)
+
+
+def _from_code_page(data: bytes, code_page: str) -> str:
+    """Line by line: a command may run programs of both kinds."""
+    data = data.replace(b"\r\n", b"\n")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    found: list[str] = []
+    for line in data.split(b"\n"):
+        try:
+            found.append(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            found.append(line.decode(code_page, "replace"))
+    return "\n".join(found)
 
 
 def repair_mojibake(text: str) -> str:

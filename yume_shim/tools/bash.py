@@ -166,7 +166,7 @@ def _adopt_folder(shells: ShellSession, cwd_file: str, state: ToolState) -> str:
         return ""
     try:
         with open(cwd_file, "rb") as file:
-            where = os.fsdecode(file.read(MAX_CWD_NOTE).removesuffix(b"\n"))
+            where = shells.folder_noted(os.fsdecode(file.read(MAX_CWD_NOTE).removesuffix(b"\n")))
     except OSError:  # the command has deleted it
         return ""
     if not where or (not WINDOWS and where == shells.cwd) or not os.path.isdir(where):

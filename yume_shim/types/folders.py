@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
 
 def home_folder(env: Mapping[str, str]) -> str:
-    """`$HOME`, on Windows `%USERPROFILE%`, else the home folder of the process's user."""
-    return env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
+    """`$HOME`, else the home folder of the process's user. On Windows `%USERPROFILE%` comes first: a HOME that Git or a
+    shell has set means nothing to other programs there."""
+    first, second = ("USERPROFILE", "HOME") if os.name == "nt" else ("HOME", "USERPROFILE")
+    return env.get(first) or env.get(second) or os.path.expanduser("~")
 
 
 def claude_folder(env: Mapping[str, str]) -> str:

@@ -277,6 +277,8 @@ class ToolSettings:
     """Bash on Linux: "" = none, "workspace" = only workspace and tmp are writable, "workspace-nonet" = the same
     without network."""
     claude_sandbox: SandboxSettings = SandboxSettings()
+    bash_path: str = ""
+    """Windows: the bash that runs commands; "" = it is searched."""
     unasked_env: tuple[str, ...] = ()
     """Variables that look like secrets (`*_TOKEN` …) and that commands that run unasked may see nevertheless."""
     file_checkpoints: bool = False

@@ -47,13 +47,13 @@ class Start:
 
     def config(self, text: str) -> None:
         (self.home / ".yume").mkdir(exist_ok=True)
-        (self.home / ".yume" / "config.toml").write_text(text)
+        (self.home / ".yume" / "config.toml").write_text(text, encoding="utf-8")
 
     def settings_file(self, where: str, data: Any) -> None:
         folder = self.home / ".claude" if where == "user" else self.cwd / ".claude"
         folder.mkdir(exist_ok=True)
         name = "settings.local.json" if where == "local" else "settings.json"
-        (folder / name).write_text(data if isinstance(data, str) else json.dumps(data))
+        (folder / name).write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
 
     def trust(self) -> None:
         data = {"projects": {str(self.cwd): {"hasTrustDialogAccepted": True}}}
@@ -148,6 +148,13 @@ def test_config_file(start: Start) -> None:
     assert s.limits.timeouts == Timeouts(idle=5.0, tool_heartbeat=5.0)
     assert s.env["EXTRA"] == "1"
     assert s.env["HOME"] == str(start.home)
+
+
+def test_a_byte_order_mark_before_config_and_settings(start: Start) -> None:
+    """Editors on Windows write one."""
+    start.config("\ufeffmodel = 'gpt-5.5'\r\n")
+    start.settings_file("user", "\ufeff" + json.dumps({"permissions": {"deny": ["Read(./secret)"]}}))
+    assert (start().model.name, start().permissions.rules.deny[0]) == ("gpt-5.5", "Read(./secret)")
 
 
 def test_the_history_settings_of_the_config_file(start: Start) -> None:

@@ -157,6 +157,21 @@ def test_outside_of_code_it_is_imported(place: Place, text: str) -> None:
     assert [text for _, text in place.sections()][1:] == ["imported"]
 
 
+@pytest.mark.parametrize(("text", "imported"), [("```\r\n@x.md\r\n```\r\n", 0), ("a\r\n@x.md\r\nb", 1)])
+def test_windows_line_ends_and_a_byte_order_mark(place: Place, text: str, imported: int) -> None:
+    (place.cwd / "CLAUDE.md").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    place.write("home/project/x.md", "imported")
+    sections = place.sections()
+    assert len(sections) == 1 + imported
+    assert sections[0][1] == text.replace("\r\n", "\n").strip()
+
+
+def test_an_import_that_was_written_on_windows(place: Place) -> None:
+    place.write("home/project/CLAUDE.md", "see @sub\\inc.md.")
+    place.write("home/project/sub/inc.md", "imported")
+    assert [text for _, text in place.sections()][1:] == ["imported"]
+
+
 def test_cycles_are_read_once(place: Place) -> None:
     place.write("home/project/CLAUDE.md", "@a.md @CLAUDE.md")
     place.write("home/project/a.md", "@b.md")

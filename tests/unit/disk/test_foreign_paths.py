@@ -45,7 +45,7 @@ def test_windows_paths_under_wsl(given: str, local: str) -> None:
     assert local_path(given, "") == given
 
 
-@pytest.mark.parametrize("given", ["\\\\server\\share\\a", "\\\\wsl$\\Debian\\a", "\\\\?\\C:\\a"])
+@pytest.mark.parametrize("given", ["\\\\server\\share\\a", "\\\\wsl$\\Debian\\a", "\\\\?\\UNC\\s\\h"])
 def test_what_wsl_cannot_reach(given: str) -> None:
     with pytest.raises(ForeignPath):
         local_path(given, "wsl", "Ubuntu")

@@ -467,10 +467,10 @@ def test_rules_of_the_settings_do_not_answer_for_the_interactive_mode(space: Pat
     assert decide(guard, "mcp__box__open").verdict == "ask"
 
 
-def test_odd_windows_paths_are_asked_about() -> None:
+def test_odd_windows_paths_are_refused() -> None:
     guard = gate("C:\\w", "acceptEdits", home="C:\\Users\\u", flavour=WINDOWS)
     for path in ("x.txt:stream", "\\\\srv\\share\\x", "GIT~1\\x", "C:x", "sub\\nul"):
-        assert decide(guard, "Write", file_path=path).verdict == "ask"
+        assert decide(guard, "Write", file_path=path).verdict == "deny"
 
 
 # ---------------------------------------------------------------- the property

@@ -8,7 +8,8 @@ from yume_shim.types.folders import claude_folder, home_folder, yume_folder
 
 
 def test_home_is_named_by_the_environment() -> None:
-    assert home_folder({"HOME": "/h", "USERPROFILE": "/u"}) == "/h"
+    assert home_folder({"HOME": "/h", "USERPROFILE": "/u"}) == ("/u" if os.name == "nt" else "/h")
+    assert home_folder({"HOME": "/h", "USERPROFILE": ""}) == "/h"
     assert home_folder({"HOME": "", "USERPROFILE": "/u"}) == "/u"
     assert home_folder({}) == os.path.expanduser("~")
 

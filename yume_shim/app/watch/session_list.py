@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 
 from yume_shim.disk.bounded import read_start
 from yume_shim.pages.cleaning import Cleaner
 from yume_shim.pages.html.index_page import IndexEntry
 from yume_shim.store.index import look, recent
+from yume_shim.system.processes import process_exists
 from yume_shim.text.codec import loads_object
 
 TYPE_CHECKING = False
@@ -79,12 +79,4 @@ def _state(listed: Listed) -> str:
 def _is_alive(pid: object) -> bool:
     if not isinstance(pid, int) or pid <= 0:
         return False
-    if os.name == "nt":  # signal 0 would end the process there; the lock file is removed with its lock
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    return process_exists(pid)

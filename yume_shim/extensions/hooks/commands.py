@@ -8,6 +8,7 @@ from itertools import count
 
 from yume_shim.extensions.hooks.answers import HookRun, async_seconds, is_async
 from yume_shim.system.processes import end_group, end_marked, group_alive, marked, start
+from yume_shim.system.programs import NO_CURRENT_FOLDER, absolute_argv, find_program
 from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ class HookCommands:
                 argv,
                 shell=isinstance(argv, str),
                 cwd=self._cwd,
-                env=marked({**self._env, **env}, MARK, mark),
+                env=marked({**self._env, **env, **NO_CURRENT_FOLDER}, MARK, mark),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -238,10 +239,11 @@ def _feed(stdin: IO[bytes] | None, given: bytes) -> None:
 def _argv(hook: Hook, env: Mapping[str, str]) -> tuple[str | list[str], str]:
     """(a command for the system's shell, or a program with its arguments; why it cannot be started)."""
     if hook.args is not None:
-        return [hook.command, *hook.args], ""
+        try:
+            return absolute_argv([hook.command, *hook.args], env), ""
+        except FileNotFoundError as error:
+            return [], f"it cannot be started: {error}"
     if hook.shell != "powershell":
         return hook.command, ""
-    import shutil
-
-    found = next((path for name in ("pwsh", "powershell") if (path := shutil.which(name, path=env.get("PATH")))), "")
+    found = next((full for name in ("pwsh", "powershell") if (full := find_program(name, env.get("PATH", "")))), "")
     return [found, "-NoProfile", "-Command", hook.command], "" if found else "no PowerShell is installed for it"

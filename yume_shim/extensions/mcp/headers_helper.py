@@ -21,8 +21,14 @@ def helper_headers(config: McpServer, services: McpServices) -> dict[str, str]:
     import threading
 
     from yume_shim.system.processes import end_group, start
+    from yume_shim.system.programs import NO_CURRENT_FOLDER
 
-    env = {**services.env, "CLAUDE_CODE_MCP_SERVER_NAME": config.name, "CLAUDE_CODE_MCP_SERVER_URL": config.url}
+    env = {
+        **services.env,
+        **NO_CURRENT_FOLDER,
+        "CLAUDE_CODE_MCP_SERVER_NAME": config.name,
+        "CLAUDE_CODE_MCP_SERVER_URL": config.url,
+    }
     try:
         process = start(
             config.headers_helper,

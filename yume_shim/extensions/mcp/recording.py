@@ -58,7 +58,7 @@ class Tape:
                 if self._size > MAX_BYTES:
                     raise OSError(0, f"more than {MAX_BYTES >> 20} MB")
                 os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-                handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | os.O_APPEND, 0o600)
                 with open(handle, "ab") as file:
                     file.write(line)
             except OSError as error:

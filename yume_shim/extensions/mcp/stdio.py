@@ -54,11 +54,13 @@ class StdioChannel:
         import subprocess
         from queue import Queue
 
+        from yume_shim.system.programs import absolute_argv
+
         self._log, self._take, self._gone, self._watcher = log, take, gone, watcher
         if watcher is not None:
             watcher.pipe()  # starts it: from here on our own death ends the server too
         self._process: Popen[bytes] = start(
-            argv,
+            absolute_argv(argv, env),
             cwd=cwd,
             env=dict(env),
             stdin=subprocess.PIPE,

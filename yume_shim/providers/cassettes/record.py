@@ -175,6 +175,6 @@ def _toml(text: str) -> str:
 
 
 def _write(path: str, data: bytes, how: int) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | how, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(data)

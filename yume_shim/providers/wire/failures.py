@@ -399,7 +399,8 @@ def _detail(cause: BaseException) -> str:
     number = getattr(cause, "errno", None)
     if "gaierror" in {cls.__name__ for cls in type(cause).__mro__}:
         return "ENOTFOUND"
-    return errno.errorcode.get(number, "") if isinstance(number, int) else ""
+    # Windows calls it WSAECONNREFUSED; hosts know the name that every other system has
+    return errno.errorcode.get(number, "").removeprefix("WSA") if isinstance(number, int) else ""
 
 
 def _plain(cause: BaseException) -> str:

@@ -54,6 +54,17 @@ def group_alive(group: int) -> bool:
     return True
 
 
+def process_exists(pid: int) -> bool:
+    """Is there a process with this number?"""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to another user
+        return True
+    return True
+
+
 def await_exit(process: Popen[bytes], seconds: float) -> None:
     """Wait for the end of a process, at most so long, without reaping it: until it is reaped, nothing else can have its
     number."""

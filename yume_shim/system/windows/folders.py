@@ -14,10 +14,13 @@ _FLAGS: int = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 
 def open_exact(real: str, flags: int, mode: int = 0o666) -> int:
     """Open the file at a resolved path. Raises OSError, also if a name in the path is a link."""
+    _check(real)
     handle = os.open(real, flags | _FLAGS, mode)
     try:
         _check(real)
-    except OSError:
+        if not os.path.samestat(os.fstat(handle), os.lstat(real)):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    except BaseException:
         os.close(handle)
         raise
     return handle
@@ -101,5 +104,8 @@ class Folder:
 
 
 def _check(real: str) -> None:
-    if os.path.realpath(real) != real:
+    from yume_shim.system.windows.paths import final_path
+
+    found, _, wrong = final_path(real)
+    if wrong or found != real:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))

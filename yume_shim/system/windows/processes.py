@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yume_shim.system.windows.jobs import Job
 
 _SUSPENDED = 0x4
+_QUERY, _STILL_ACTIVE = 0x1000, 259
 
 
 def start(argv: list[str] | str, *, handles: Iterable[int] = (), **options: Any) -> Popen[bytes]:
@@ -78,6 +79,24 @@ def group_alive(group: int) -> bool:
     if job is not None:
         job.close()
     return False
+
+
+def process_exists(pid: int) -> bool:
+    """Is there a process with this number?"""
+    if sys.platform != "win32":
+        raise NotImplementedError
+    import _winapi
+
+    try:
+        handle = _winapi.OpenProcess(_QUERY, False, pid)
+    except PermissionError:  # it belongs to another user
+        return True
+    except OSError:
+        return False
+    try:
+        return _winapi.GetExitCodeProcess(handle) == _STILL_ACTIVE
+    finally:
+        _winapi.CloseHandle(handle)
 
 
 def await_exit(process: Popen[bytes], seconds: float) -> None:

@@ -68,9 +68,24 @@ def open_builtin_tools(
     if settings.tools.file_checkpoints:
         state.keep_checkpoints(os.path.join(os.path.dirname(scratch_dir), "file-history"))
     specs = chosen_specs(
-        settings.tools.names, settings.permissions.rules.deny, host_answers=host_answers, searches=search is not None
+        settings.tools.names,
+        settings.permissions.rules.deny,
+        host_answers=host_answers,
+        searches=search is not None,
+        shell=os.name != "nt" or _has_shell(settings, state),
     )
     return BuiltinTools(specs, state)
+
+
+def _has_shell(settings: Settings, state: ToolState) -> bool:
+    """Windows: choose the shell of the session; False if there is none."""
+    from yume_shim.system.windows.shell import shell_of_settings
+
+    state.shell_choice = shell_of_settings(settings)
+    wanted = settings.tools.names is None or "Bash" in settings.tools.names
+    for text in state.shell_choice.warnings if wanted else ():
+        state.log("warning", text)
+    return bool(state.shell_choice.kind)
 
 
 def module_name(tool: str) -> str:
@@ -180,7 +195,7 @@ class BuiltinTools:
         for field in (spec.path_field, spec.pattern_field):
             given = call.input.get(field) if field else None
             if isinstance(given, str) and given:
-                local = self._state.local(given)
+                local = self._state.local(given, pattern=field == spec.pattern_field)
                 if local != given:
                     call = replace(call, input={**call.input, field: local})
         return call
@@ -224,6 +239,11 @@ class BuiltinTools:
 
     def shell_folder(self) -> str:
         return self._state.shell_folder()
+
+    @property
+    def shell_kind(self) -> str:
+        """How the shell reads paths; "" except on Windows."""
+        return self._state.shell_choice.kind if self._state.shell_choice is not None else ""
 
     @property
     def confiner(self) -> Confiner:

@@ -7,6 +7,7 @@ import sys
 import threading
 
 from yume_shim.disk.resolve import absolute, resolve
+from yume_shim.system import os_version
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.folders import home_folder
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.system.orphan_watcher import OrphanWatcher
+    from yume_shim.system.shell_choice import ShellChoice
     from yume_shim.tools.files.checkpoints import Checkpoints
     from yume_shim.tools.files.read_ledger import ReadLedger
     from yume_shim.tools.shell.sandbox import Sandbox
@@ -88,8 +90,9 @@ class ToolState:
     ) -> None:
         self.cwd = os.path.abspath(cwd)
         self._home = home_folder(session_env or env)
-        self._system = _translating_system(session_env or env)
-        self._distro = (session_env or env).get("WSL_DISTRO_NAME", "")
+        self._system = self._distro = self._mount_root = self._computer = ""
+        self._shares: tuple[str, ...] = ()
+        self._find_system(session_env or env, add_dirs)
         self.roots = tuple(resolve(self.resolve(folder)).real for folder in (self.cwd, *add_dirs))
         self.env = env
         self.session_env = session_env
@@ -110,6 +113,8 @@ class ToolState:
         self._pages: PageCache | None = None
         self._wall: Wall | None = None
         self._sandbox: Sandbox | None = None
+        self.shell_choice: ShellChoice | None = None
+        """The shell of Windows; elsewhere the first bash on PATH is taken."""
         self.closed = False
         self.tasks: Callable[[], BackgroundTasks] | None = None
         """The registry that background commands are reported to; None = nobody is told."""
@@ -120,19 +125,45 @@ class ToolState:
         self.host_files: HostFiles | None = None
         """Set if text files are read and written through the host."""
 
+    def _find_system(self, env: Mapping[str, str], add_dirs: tuple[str, ...]) -> None:
+        """Note what `foreign_paths.local_path` needs to know. Nothing on Linux and macOS."""
+        if sys.platform == "linux":
+            release = os_version()
+            if "WSL_DISTRO_NAME" in env or "microsoft" in release.lower():
+                from yume_shim.disk.wsl import this_wsl
+
+                wsl = this_wsl(env, release)
+                if wsl is not None:
+                    self._system, self._distro, self._mount_root = "wsl", wsl.distro, wsl.mount_root
+        elif sys.platform == "win32":
+            from yume_shim.text.windows_paths import share_of
+
+            folders = (self.cwd, *(folder.replace("/", "\\") for folder in add_dirs))
+            self._shares = tuple(share for folder in folders if (share := share_of(folder)))
+            self._system, self._computer = "windows", env.get("COMPUTERNAME", "")
+
     def resolve(self, path: str) -> str:
         """The absolute path, as written otherwise: `..` after a link means what it means to the kernel. Relative paths
         start at the session's working directory, `~` is the home folder."""
         return absolute(self.local(path), self.cwd, self._home)
 
-    def local(self, path: str) -> str:
-        """The path in this system's form, if it is in that of Windows or WSL. Raises ToolFailed(before_run=True)."""
+    def local(self, path: str, *, pattern: bool = False) -> str:
+        """The path in this system's plain form. Raises ToolFailed(before_run=True) if it cannot be opened here, or if
+        Windows would read it as another file than its text says."""
         if not self._system:
             return path
         from yume_shim.disk.foreign_paths import ForeignPath, local_path
 
         try:
-            return local_path(path, self._system, self._distro)
+            return local_path(
+                path,
+                self._system,
+                self._distro,
+                self._mount_root,
+                shares=self._shares,
+                computer=self._computer,
+                pattern=pattern,
+            )
         except ForeignPath as error:
             raise ToolFailed(f"{path} cannot be used: {error}.", before_run=True) from None
 
@@ -203,6 +234,9 @@ class ToolState:
                     self.wall,
                     sandbox,
                     always=bool(self.sandbox),
+                    owned=self.roots,
+                    choice=self.shell_choice,
+                    home=self._home,
                 )
             return self._shells
 
@@ -294,10 +328,3 @@ class ToolState:
             sandbox.close()
         if wall is not None:
             wall.close()
-
-
-def _translating_system(env: Mapping[str, str]) -> str:
-    """The system whose paths models mix up with another's: "wsl", "windows", or ""."""
-    if sys.platform == "win32":
-        return "windows"
-    return "wsl" if env.get("WSL_DISTRO_NAME") and sys.platform == "linux" else ""

@@ -300,10 +300,16 @@ SPECS: tuple[ToolSpec, ...] = (
 
 
 def chosen_specs(
-    requested: tuple[str, ...] | None, denied: tuple[str, ...], *, host_answers: bool = False, searches: bool = False
+    requested: tuple[str, ...] | None,
+    denied: tuple[str, ...],
+    *,
+    host_answers: bool = False,
+    searches: bool = False,
+    shell: bool = True,
 ) -> tuple[ToolSpec, ...]:
     """The specs in their stable order: the requested ones (None = all), without those whose bare name is denied and
-    those that would not work here. The same arguments give what `open_builtin_tools` offers."""
+    those that would not work here (`shell` False: nothing runs commands). The same arguments give what
+    `open_builtin_tools` offers."""
     every = requested is None or DEFAULT_WORD in requested
     names = frozenset(requested or ())
     hidden = frozenset(denied)
@@ -315,4 +321,5 @@ def chosen_specs(
         and not hidden.intersection(spec.aliases)
         and (host_answers or not spec.needs_host)
         and (searches or spec.name != SEARCH_TOOL)
+        and (shell or spec.kind != "shell")
     )

@@ -8,7 +8,7 @@ from yume_shim.text.clean import clean_output
 from yume_shim.text.codec import loads
 from yume_shim.tools.search import fallback
 from yume_shim.tools.search.walk import VCS_FOLDERS
-from yume_shim.tools.shell.processes import WINDOWS, ProcessGroup, find_program, run_to_end
+from yume_shim.tools.shell.processes import ProcessGroup, find_program, run_to_end
 from yume_shim.types.errors import ToolFailed
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ def run_search(job: Json, state: ToolState, context: ToolContext) -> tuple[bytes
     early."""
     if "\0" in job["pattern"]:
         raise ToolFailed("The pattern contains a NUL character.", before_run=True)
-    program = find_program("rg", state.env.get("PATH", os.defpath), ".exe" if WINDOWS else "")
+    program = find_program("rg", state.env.get("PATH", os.defpath), owned=state.roots)
     gather = _Gather()
     try:
         argv = ripgrep_argv(program, job) if program else fallback.argv_for(job)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from yume_shim.disk.resolve import is_link
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +60,7 @@ def scan(folder: str) -> Iterator[os.DirEntry[str]]:
 def is_folder(entry: os.DirEntry[str]) -> bool:
     """A real folder, not a link to one."""
     try:
-        return entry.is_dir(follow_symlinks=False)
+        return entry.is_dir(follow_symlinks=False) and not (os.name == "nt" and is_link(entry))
     except OSError:
         return False
 

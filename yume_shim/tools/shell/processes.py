@@ -12,6 +12,7 @@ import threading
 import time
 
 from yume_shim.system import await_input, processes, set_polled
+from yume_shim.system.programs import find_program as find_program
 from yume_shim.tools.shell.sink import PIPE_READ
 from yume_shim.types.value import value
 
@@ -77,15 +78,18 @@ class ProcessGroup:
 
     def __init__(
         self,
-        argv: list[str],
+        argv: list[str] | str,
         cwd: str,
         env: Mapping[str, str],
         sink: OutputSink,
         watcher: OrphanWatcher,
         registers: bool = False,
         launch: Launch | SandboxLaunch | None = None,
+        script: str = "",
     ) -> None:
-        """`launch` confines the process. Raises OSError if it cannot be started, or not be confined."""
+        """`argv` as a text is a command line of Windows. `launch` confines the process. `script`: the file with the
+        command, which is removed when the process has ended. Raises OSError if it cannot be started, or not be
+        confined."""
         import subprocess
 
         watcher_pipe = watcher.pipe()
@@ -111,6 +115,7 @@ class ProcessGroup:
             os.close(writer)
         self._watcher = watcher
         self._launch = launch
+        self._script = script
         self.note = ""
         """What the confinement reports when the process has ended."""
         watcher.add(self.process.pid)
@@ -174,6 +179,11 @@ class ProcessGroup:
         self.process.wait()
         if self._launch is not None:
             self.note = self._launch.finish()
+        if self._script:
+            try:
+                os.unlink(self._script)
+            except OSError:
+                pass  # a child of the command still reads it
         self.remove_if_gone()
         self.ended.set()
         self._wake.set()
@@ -242,15 +252,3 @@ def exit_code(running: ProcessGroup) -> int:
     """As a shell reports it: 128 plus the signal's number for a process that a signal ended."""
     code = running.process.returncode if running.process.returncode is not None else -9
     return 128 - code if code < 0 else code
-
-
-# ---------------------------------------------------------------- programs
-
-
-def find_program(name: str, path: str, ending: str = "") -> str:
-    """The program on a PATH, "" if it is not there. (`shutil.which` without the cost of its import.)"""
-    for folder in path.split(os.pathsep):
-        full = os.path.join(folder, name + ending)
-        if folder and os.path.isfile(full) and os.access(full, os.X_OK):
-            return full
-    return ""

@@ -216,7 +216,7 @@ def open_sandbox(
         raise ToolFailed(f"Nothing was run: unknown sandbox '{mode}' (one of {', '.join(SANDBOXES)}).")
     if not sys.platform.startswith("linux"):
         raise ToolFailed("Nothing was run: the sandbox that the settings ask for exists on Linux only.")
-    program = find_program("bwrap", os.pathsep.join((places, env.get("PATH", os.defpath))))
+    program = find_program("bwrap", os.pathsep.join((places, env.get("PATH", os.defpath))), owned=roots)
     if not program:
         raise ToolFailed(
             "Nothing was run: the settings ask for a sandbox, and its program `bwrap` is not installed. "

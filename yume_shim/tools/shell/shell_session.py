@@ -7,6 +7,7 @@ import os
 import threading
 
 from yume_shim.system.orphan_watcher import REGISTER_AND_RUN, REGISTER_GROUP
+from yume_shim.system.programs import NO_CURRENT_FOLDER, trusted_path
 from yume_shim.tools.shell.processes import (
     CANCEL_GRACE_S,
     REAP_S,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from yume_shim.system.orphan_watcher import OrphanWatcher
+    from yume_shim.system.shell_choice import ShellChoice
     from yume_shim.tools.dispatch.session_state import Log, Scratch
     from yume_shim.tools.shell.launches import Launch
     from yume_shim.tools.shell.processes import OutputSink
@@ -80,9 +82,13 @@ class ShellSession:
         sandbox: Callable[[], Sandbox] | None = None,
         *,
         always: bool = False,
+        owned: tuple[str, ...] = (),
+        choice: ShellChoice | None = None,
+        home: str = "",
     ) -> None:
         """`wall` confines commands that must be. `sandbox` returns the sandbox of the settings (raises ToolFailed);
-        `always`: every command runs in it."""
+        `always`: every command runs in it. `owned`: the folders of the session; no program that we start comes from
+        there. `choice`: the shell of Windows, whose commands see `home` as the user's home."""
         self.cwd = cwd
         self._watcher = watcher
         self._sandbox, self._always = sandbox, always
@@ -95,7 +101,12 @@ class ShellSession:
         self._left: list[ProcessGroup] = []
         self._count = 0
         path = self._env.get("PATH", os.defpath)
-        self.shell = find_program("bash", path, ".exe" if WINDOWS else "") or find_program("sh", path)
+        self._owned, self._choice = owned, choice
+        if WINDOWS:
+            self.shell = choice.program if choice is not None else ""
+            self._env = windows_environment(self._env, home)
+        else:
+            self.shell = find_program("bash", path, owned=owned) or find_program("sh", path, owned=owned)
 
     def add_variables(self, variables: Mapping[str, str]) -> None:
         """Commands that start from now on get these too."""
@@ -105,12 +116,19 @@ class ShellSession:
         self, command: str, sink: OutputSink, cwd_file: str, confinement: Confinement | None = None
     ) -> ProcessGroup:
         """Start a command in the shell cwd. Raises OSError if it cannot be started or confined."""
-        if len(command) * 4 > MAX_ARGUMENT and len(command.encode("utf-8")) > MAX_ARGUMENT and self.shell:
+        if (
+            not WINDOWS
+            and len(command) * 4 > MAX_ARGUMENT
+            and len(command.encode("utf-8")) > MAX_ARGUMENT
+            and self.shell
+        ):
             handle, path = self._scratch.new_file("command", ".sh")
             with open(handle, "wb") as file:
                 file.write(command.encode("utf-8") + b"\n")
             command = f". {quoted(path)}"
-        env = {**self._env, "PWD": self.cwd}
+        env = self._env if WINDOWS else {**self._env, "PWD": self.cwd}
+        if confinement is not None:
+            env = {**env, "PATH": trusted_path(env.get("PATH", os.defpath), self._owned)}
         launch: Launch | SandboxLaunch | None = None
         stricter = confinement is not None and confinement.kind != "sandbox" and self.wall.confines(confinement)
         if self._sandbox is not None and not stricter and (self._always or confinement is not None):
@@ -119,16 +137,42 @@ class ShellSession:
             launch = self.wall.launch(confinement, cwd_file, env)
         wrapped = None
         if launch is not None:
-            wrapped = launch.wrapped(shell_argv(command, cwd_file, self.shell, WINDOWS, registers=False), self.cwd)
+            if not WINDOWS:
+                wrapped = launch.wrapped(shell_argv(command, cwd_file, self.shell, registers=False), self.cwd)
             env = dict(launch.env)
-        if wrapped is None:
-            argv = shell_argv(command, cwd_file, self.shell, WINDOWS)
+        argv: list[str] | str
+        script = ""
+        if WINDOWS:
+            argv, script = self._windows_command_line(command, cwd_file)
+        elif wrapped is None:
+            argv = shell_argv(command, cwd_file, self.shell)
         else:
             argv = ["/bin/sh", "-c", REGISTER_AND_RUN, "sh", *wrapped]
-        running = ProcessGroup(argv, self.cwd, env, sink, self._watcher, registers=True, launch=launch)
+        running = ProcessGroup(argv, self.cwd, env, sink, self._watcher, registers=True, launch=launch, script=script)
         with self._lock:
             self._left.append(running)
         return running
+
+    def _windows_command_line(self, command: str, cwd_file: str) -> tuple[str, str]:
+        """(the command line, the script that it runs). The command is in the script: each program of Windows reads a
+        command line in its own way."""
+        from yume_shim.system.windows.shell import command_line, script_text
+
+        if self._choice is None or not self._choice.kind:
+            raise FileNotFoundError(2, "no bash was found")
+        handle, path = self._scratch.new_file("command", ".sh")
+        with open(handle, "wb") as file:
+            file.write(script_text(command, "" if cwd_file == NO_FILE else cwd_file, self._choice.kind).encode("utf-8"))
+        return command_line(self._choice, path, self.cwd), path
+
+    def folder_noted(self, noted: str) -> str:
+        """The folder that the shell wrote down, in the form of this system; "" if it has no such folder."""
+        if not WINDOWS:
+            return noted
+        from yume_shim.text.windows_paths import shell_path
+
+        path, wrong = shell_path(noted, self._choice.kind if self._choice is not None else "")
+        return "" if wrong else path.replace("/", "\\")
 
     def start_background(self, command: str, confinement: Confinement | None = None) -> BackgroundCommand:
         """Start a command that outlives the call; its output goes to a file from the first byte."""
@@ -188,12 +232,18 @@ def quoted(path: str) -> str:
     return "'" + path.replace("\\", "/").replace("'", "'\\''") + "'"
 
 
-def shell_argv(command: str, cwd_file: str, shell: str, windows: bool, registers: bool = True) -> list[str]:
+def windows_environment(env: Mapping[str, str], home: str) -> dict[str, str]:
+    """The environment of commands on Windows: `~` is what the gate takes for it, and no program is taken from the
+    current folder."""
+    made = {name: text for name, text in env.items() if name.upper() not in ("PATH", "HOME")}
+    path = next((text for name, text in env.items() if name.upper() == "PATH"), "")
+    return {**made, **NO_CURRENT_FOLDER, "PATH": trusted_path(path, ()), "HOME": home}
+
+
+def shell_argv(command: str, cwd_file: str, shell: str, registers: bool = True) -> list[str]:
     """The argv for a command. On exit a POSIX shell writes its working directory to `cwd_file`. The command is an
     argument (which it does not see), so that error messages of the shell quote it and count its lines unchanged."""
-    if not shell and windows:
-        return ["cmd", "/c", command]
     program = 'trap -- "$1" EXIT; eval "shift 2; $2"'
-    if registers and not windows:
+    if registers:
         program = REGISTER_GROUP + program
     return [shell or "/bin/sh", "-c", program, "bash", f"pwd 2>/dev/null >{quoted(cwd_file)}", command]

@@ -174,7 +174,8 @@ class Wall:
         """The temporary folder of confined commands: the only place that a reading command can write."""
         with self._lock:
             if not self._folder or not os.path.isdir(self._folder):
-                base = os.path.realpath(os.environ.get("TMPDIR") or "/tmp")
+                given = os.environ.get("TEMP") or "C:\\" if os.name == "nt" else os.environ.get("TMPDIR") or "/tmp"
+                base = os.path.realpath(given)
                 folder = os.path.join(base, f"yume-confined-{os.urandom(8).hex()}")
                 os.mkdir(folder, 0o700)
                 self._folder = folder

@@ -191,7 +191,8 @@ def test_a_searcher_that_cannot_start(tmp_path: Path) -> None:
     fake.parent.mkdir()
     fake.write_text("#!/nonexistent/interpreter\n")
     fake.chmod(0o755)
-    tools = toolbox(tmp_path, tmp_path / "scratch", {"PATH": str(fake.parent)})
+    (tmp_path / "work").mkdir()
+    tools = toolbox(tmp_path / "work", tmp_path / "scratch", {"PATH": str(fake.parent)})
     with pytest.raises(ToolFailed, match=r"^The search could not be started"):
         call(tools, "Grep", {"pattern": "x"})
 

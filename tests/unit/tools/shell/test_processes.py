@@ -384,21 +384,11 @@ def test_a_full_disk_ends_the_saving_and_keeps_both_ends(tmp_path: Path) -> None
     assert not path.exists()
 
 
-def test_shell_argv_on_each_platform() -> None:
-    note = "pwd 2>/dev/null >'C:/it'\\''s/cwd'"
+def test_shell_argv() -> None:
     bare = 'trap -- "$1" EXIT; eval "shift 2; $2"'
     program = REGISTER_GROUP + bare
-    assert shell_argv("ls", "C:\\it's\\cwd", "C:\\Git\\bash.exe", True) == [
-        "C:\\Git\\bash.exe",
-        "-c",
-        bare,
-        "bash",
-        note,
-        "ls",
-    ]
-    assert shell_argv("dir", "x", "", True) == ["cmd", "/c", "dir"]
-    assert shell_argv("ls", "/c", "", False) == ["/bin/sh", "-c", program, "bash", "pwd 2>/dev/null >'/c'", "ls"]
-    assert shell_argv("ls", "/c", "", False, registers=False)[2] == bare
+    assert shell_argv("ls", "/c", "") == ["/bin/sh", "-c", program, "bash", "pwd 2>/dev/null >'/c'", "ls"]
+    assert shell_argv("ls", "/c", "", registers=False)[2] == bare
 
 
 def test_plain_sh_works_too(tmp_path: Path) -> None:

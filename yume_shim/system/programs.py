@@ -1,0 +1,68 @@
+"""Finds the programs that we start ourselves, by absolute path: never one of the folder that a session works in.
+
+Windows looks for a program in the current folder before PATH, and a PATH may name relative folders on every system. A
+repository could plant a `rg` or a `git.exe` there.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+WINDOWS = os.name == "nt"
+ENDINGS = (".exe",) if WINDOWS else ("",)
+RUNNABLE = (".exe", ".com", ".cmd", ".bat") if WINDOWS else ("",)
+"""What Windows starts by a name without an ending, of what PATHEXT usually lists."""
+NO_CURRENT_FOLDER = {"NoDefaultCurrentDirectoryInExePath": "1"} if WINDOWS else {}
+"""With this variable cmd.exe does not look for programs in the current folder."""
+
+
+def find_program(name: str, path: str, ending: str | None = None, owned: Iterable[str] = ()) -> str:
+    """The program on a PATH, "" if it is not there. Relative folders, and those in `owned`, are not searched.
+    (`shutil.which` costs its import, and searches the current folder on Windows.)"""
+    endings = ENDINGS if ending is None else (ending,)
+    owned = tuple(owned)
+    for folder in path.split(os.pathsep):
+        folder = folder.strip('"') if WINDOWS else folder
+        if not os.path.isabs(folder):
+            continue
+        for end in endings:
+            full = os.path.join(folder, name + end)
+            if os.path.isfile(full) and os.access(full, os.X_OK) and not is_owned(full, owned):
+                return full
+    return ""
+
+
+def is_owned(path: str, folders: Iterable[str]) -> bool:
+    """Whether a path, as written or with links followed, is in one of the folders."""
+    for folder in folders:
+        for inner in (path, os.path.realpath(path)):
+            for outer in (folder, os.path.realpath(folder)):
+                base = os.path.normcase(outer).rstrip(os.sep)
+                name = os.path.normcase(os.path.normpath(inner))
+                if name == base or name.startswith(base + os.sep):
+                    return True
+    return False
+
+
+def trusted_path(path: str, owned: Iterable[str]) -> str:
+    """A PATH without relative folders and those in `owned`."""
+    owned = tuple(owned)
+    parts = path.split(os.pathsep)
+    return os.pathsep.join(part for part in parts if os.path.isabs(part.strip('"')) and not is_owned(part, owned))
+
+
+def absolute_argv(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """On Windows: the argv with its program by absolute path, found on the PATH of `env` (also `npx.cmd`). Windows
+    itself would look in our current folder first. Other systems search PATH only. Raises FileNotFoundError."""
+    if not WINDOWS or not argv or os.path.dirname(argv[0]) or ":" in argv[0]:
+        return list(argv)
+    path = next((text for name, text in env.items() if name.upper() == "PATH"), "")
+    known = argv[0].lower().endswith(RUNNABLE)
+    found = next((full for end in (("",) if known else RUNNABLE) if (full := find_program(argv[0], path, end))), "")
+    if not found:
+        raise FileNotFoundError(2, "no such program on PATH", argv[0])
+    return [found, *argv[1:]]
