@@ -32,8 +32,8 @@ UNKNOWN = "No file checkpoint found for message {0}."
 
 @value
 class Backup:
-    """A file as it was before a prompt changed it; `kept` is "" if it was not there, None if it is not kept (it was too large,
-    or the disk was full)."""
+    """A file as it was before a prompt changed it. `kept` is "" if it was not there, None if there is no backup: it was
+    too large, or the disk was full."""
 
     prompt: str
     path: str
