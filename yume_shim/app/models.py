@@ -134,9 +134,27 @@ class ModelResolver:
         return spec
 
     def advise(self, failure: Failure, spec: ModelSpec) -> Failure:
+        """The failure with its whole message: what was tried with which keys at which address, and what the user can
+        do about it."""
+        from yume_shim.text.redact import shown_address
+        from yume_shim.types.errors import Tried
+        from yume_shim.types.failure_text import explained
+
+        endpoint = spec.endpoint
+        address = shown_address(endpoint.base_url) if endpoint.base_url.startswith("http") else ""
+        tried = replace(failure.tried or Tried(), address=address, keys=", ".join(self._key_places(endpoint)))
+        named = self._with_names(failure, spec) if failure.kind == "not_found" else failure
+        return explained(replace(named, tried=tried), provider=endpoint.name, model=spec.id)
+
+    def _key_places(self, endpoint: Endpoint) -> list[str]:
+        try:
+            known = [key.known() for key in self._keys.at(endpoint)]
+            return [each.source for each in known if each.kind != "none"]
+        except BadInvocation:  # the failure says so itself
+            return []
+
+    def _with_names(self, failure: Failure, spec: ModelSpec) -> Failure:
         """The failure of a model that does not exist names the model, similar ones and the command that lists all."""
-        if failure.kind != "not_found":
-            return failure
         import difflib
 
         name = f"{spec.endpoint.name}/{spec.id}"

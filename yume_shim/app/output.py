@@ -7,7 +7,7 @@ from yume_shim.host.delta_merging import DeltaMerger
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
 from yume_shim.host.writer import STDOUT, LineWriter
-from yume_shim.types.events import LocalCommandDone, ModelChanged, Notice, Retrying
+from yume_shim.types.events import SUCCESSES, LocalCommandDone, ModelChanged, Notice, Retrying, TurnEnded
 from yume_shim.types.settings import FLAT_LINE_BYTES, NESTED_LINE_BYTES
 
 TYPE_CHECKING = False
@@ -57,6 +57,7 @@ class Output:
     ) -> None:
         """`link`: the session shares its stdout with others."""
         self._log = log
+        self._errors_to_stderr = settings.script.errors_to_stderr and settings.host.output_format == "text"
         self._transcript = opened.transcript if settings.session.persist else ""
         cap = settings.host.max_line_bytes or (FLAT_LINE_BYTES if flat else NESTED_LINE_BYTES)
         used = opened.stored.used if opened.stored is not None else ()
@@ -80,6 +81,10 @@ class Output:
 
             if note := stderr_note(event):
                 self._log("warning", note)
+        elif self._errors_to_stderr and isinstance(event, TurnEnded) and event.outcome not in SUCCESSES:
+            from yume_shim.dialects.plain import closing_text
+
+            self._log("error", closing_text(event))
 
     def _shrink(self, line: Json, limit: int) -> Json:
         from yume_shim.dialects.line_shrinking import shrink
@@ -104,7 +109,7 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     if output_format == "text":
         from yume_shim.dialects.plain import TextDialect
 
-        return TextDialect()
+        return TextDialect(errors=not settings.script.errors_to_stderr)
     from yume_shim.dialects.nested import NestedDialect
 
     nested = NestedDialect(CLAUDE_VERSION, ids, partial=settings.host.partial_messages, spent_before=used)

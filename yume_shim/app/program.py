@@ -208,7 +208,7 @@ class Program:
 
     def on_signal(self, name: str) -> None:
         """Stop the session; a Claude form that is terminated prints nothing more."""
-        self._stop("signal" if self._startup.flat or name == "SIGINT" else "shutdown")
+        self.stop("signal" if self._startup.flat or name == "SIGINT" else "shutdown")
 
     # ------------------------------------------------------------ input
 
@@ -236,7 +236,7 @@ class Program:
                     self._questions,
                     self._emit,
                     self._toolbox.find,
-                    self._stop,
+                    self.stop,
                     lambda: self._list_commands(self._mcp.commands()),
                 )
             )
@@ -260,7 +260,7 @@ class Program:
             CLAUDE_VERSION,
             list_commands=self._list_commands,
             reload_prompts=self.reload_prompts,
-            end_session=lambda: self._stop("shutdown"),
+            end_session=lambda: self.stop("shutdown"),
             session_parts=self._session_parts,
             model_parts=self._model_parts,
         )
@@ -297,7 +297,7 @@ class Program:
 
     # ------------------------------------------------------------ reactions, on any thread
 
-    def _stop(self, reason: InterruptReason) -> None:
+    def stop(self, reason: InterruptReason) -> None:
         """Stop the turn and end the session; a shutdown prints nothing more."""
         self._questions.close()
         self._tools.closing()

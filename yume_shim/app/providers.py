@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.app.models import EndpointKeys
     from yume_shim.providers.discovery.limits_cache import LimitsCache
     from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import BadInvocation
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Credential, ModelSpec, Request
     from yume_shim.types.ports import Cancel, Clock, Ids, KeySource, Provider
@@ -62,7 +63,7 @@ class Providers:
             if key not in self._current:
                 sources = self._sources(spec)
                 if not sources:
-                    return MissingKeyProvider(self._keys.missing(spec.endpoint).message)
+                    return MissingKeyProvider(self._keys.missing(spec.endpoint))
                 self._current[key] = self._make(spec, sources)
             return self._current[key]
 
@@ -179,8 +180,8 @@ class Providers:
 class MissingKeyProvider:
     """Used where a Claude form has no key: it sends nothing, and every request fails with an auth error."""
 
-    def __init__(self, message: str) -> None:
-        self._failure = Failure("auth", message)
+    def __init__(self, missing: BadInvocation) -> None:
+        self._failure = Failure("auth", missing.message, provider=missing.provider, case="missing")
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[ModelEvent]:
         yield ResponseFailed(self._failure)

@@ -20,6 +20,7 @@ from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.agents import AGENT_TOOL, MESSAGE_TOOL, TASK_TOOL
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
+from yume_shim.types.script_settings import ScriptSettings
 from yume_shim.types.settings import Rules
 from yume_shim.types.shapes import timestamp
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from yume_shim.app.output import OutputLink
+    from yume_shim.app.script_ends import Deadline
     from yume_shim.extensions.commands.library import PromptLibrary
     from yume_shim.host.event_output import Listener
     from yume_shim.host.signals import Signals
@@ -59,14 +61,13 @@ def run(
     """Run one process; returns its exit code. `listeners` receive every event before it is printed."""
     settings = None
     try:
-        if errors:
-            raise BadInvocation(errors[0])
+        check_words(errors)
         early_log = Log("-", env.get("YUME_LOG", "warning"))
         cwd = working_folder()
         settings = build_settings(SettingSources(values, words, flat=flat, env=env, cwd=cwd, log=early_log))
         startup = Startup(settings, flat, listeners)
     except BadInvocation as error:
-        return refuse(error, flat=flat, settings=settings)
+        return refuse(error, flat=flat, settings=settings, values=values)
     signals = EarlySignals()
     signals.start(settings.limits.timeouts.shutdown)  # a host that has read the first line may send a signal at once
     if flat:
@@ -74,16 +75,52 @@ def run(
     try:
         from yume_shim.app.program import Program
 
-        program = Program(startup, lambda: bool(signals.received))
+        deadline = _deadline(startup)
+        program = Program(startup, lambda: bool(signals.received) or deadline.over)
         signals.forward_to(program.on_signal)
+        deadline.start(lambda: program.stop("deadline"))
         if not flat:
             startup.output.emit(SessionReady(program.info()))
         program.run()
+        deadline.cancel()
     except BadInvocation as error:
-        return refuse(error, flat=flat, settings=settings)
+        return refuse(error, flat=flat, settings=settings, values=values)
     signals.settle()
     gone, compacted = startup.output.writer.gone, not program.compact_failed()
-    return exit_code(signals.received, program.last_end(), flat=flat, host_gone=gone, compacted=compacted)
+    end, over = program.last_end(), deadline.over
+    code = exit_code(signals.received, end, flat=flat, host_gone=gone, compacted=compacted)
+    if settings.script == ScriptSettings():
+        return code
+    from yume_shim.app.script_ends import script_exit_code
+
+    return script_exit_code(code, settings.script, signals.received, end, deadline_over=over)
+
+
+class NoDeadline:
+    """The run may take as long as it wants."""
+
+    over = False
+
+    def start(self, stop: Callable[[], None]) -> None:
+        """Nothing is counted."""
+
+    def cancel(self) -> None:
+        """Nothing was counted."""
+
+
+def _deadline(startup: Startup) -> NoDeadline | Deadline:
+    seconds = startup.settings.script.deadline
+    if not seconds:
+        return NoDeadline()
+    from yume_shim.app.script_ends import Deadline
+
+    return Deadline(seconds, startup.log)
+
+
+def check_words(errors: tuple[str, ...]) -> None:
+    """Raise BadInvocation if a word of the command line is wrong."""
+    if errors:
+        raise BadInvocation(errors[0])
 
 
 class Startup:
@@ -331,7 +368,7 @@ def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone:
     return 0 if last_end.outcome in SUCCESSES else 1
 
 
-def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None) -> int:
+def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None, values: Values | None = None) -> int:
     """Report that the process cannot start; returns the exit code. One message goes to stderr. The flat dialect also
     prints a `system/error` line in place of init; stream-json prints a `result` if there is no session to continue."""
     from yume_shim.text.redact import redact
@@ -343,12 +380,21 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     except OSError:
         pass  # stderr is closed: only the exit code is left
     clock, ids = SystemClock(), RandomIds()
+    form = "flat" if flat else str((values or {}).get("output-format"))
+    detailed = (values or {}).get("exit-codes") == "detailed"
     if flat:
         refusal_output(None, clock, ids).emit(StartFailed(message, error.kind))
-        return FLAT_REFUSED
-    if isinstance(error, NoConversation) and settings is not None and settings.host.output_format == "stream-json":
+    elif form == "json" and detailed:
+        from yume_shim.app.script_ends import print_refusal
+
+        print_refusal(message, values or {}, clock, ids)
+    elif settings is not None and settings.host.output_format == "stream-json" and isinstance(error, NoConversation):
         refusal_output(settings, clock, ids).emit(ResumeFailed(message, error.session_id))
-    return CLAUDE_REFUSED
+    if detailed:
+        from yume_shim.app.script_ends import refused_code
+
+        return refused_code(error)
+    return FLAT_REFUSED if flat else CLAUDE_REFUSED
 
 
 def offers_agents(settings: Settings) -> bool:

@@ -136,6 +136,13 @@ FLAGS: tuple[Flag, ...] = (
     _value("--max-turns", "n", "Stop after this many model requests (0 = no limit)"),
     _value("--max-budget-usd", "amount", "Stop once the cost passes this amount"),
     _value("--price", "in,out", "Price of the model in USD per million tokens of input and output", ours=True),
+    # --- scripts
+    _value("--exit-codes", "how", "Exit codes: detailed tells the cause", choices=("plain", "detailed"), ours=True),
+    _value("--fail-on", "ends", "Successes that count as failures: truncated,denied,refused", ours=True),
+    _value("--deadline", "seconds", "End the whole run after this time, with a result", ours=True),
+    _value("--max-tool-calls", "n", "Stop before more tool calls than this in the whole run", ours=True),
+    _switch("--retry-forever", "Repeat requests refused with 429 or 529 without end, with a sign of life", ours=True),
+    _value("--errors", "where", "-p text: where errors are printed", choices=("stdout", "stderr"), ours=True),
     # --- tools and permissions
     _value("--tools", "names", "Tools offered to the model; an empty value offers none", kind="variadic"),
     _value("--allowedTools --allowed-tools", "rules", "Rules that allow calls", kind="variadic"),

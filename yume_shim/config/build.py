@@ -16,6 +16,7 @@ from yume_shim.types.agents import AgentFolder, AgentSettings
 from yume_shim.types.folders import claude_folder, claude_state_file
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
+from yume_shim.types.script_settings import ScriptSettings
 from yume_shim.types.settings import HookSettings, InstructionSettings, McpSettings, Settings
 from yume_shim.types.value import replace
 
@@ -43,6 +44,7 @@ def build_settings(sources: SettingSources) -> Settings:
         credentials=credential_settings(sources),
         instructions=_instruction_settings(sources, plugins),
         limits=limit_settings(sources),
+        script=_script_settings(sources),
         history=history_settings(sources),
         tools=tool_settings(sources),
         permissions=permission_settings(sources),
@@ -54,6 +56,16 @@ def build_settings(sources: SettingSources) -> Settings:
         plugins=plugins,
         left_out=tuple(sources.left_out),  # the last: the other groups add to it
     )
+
+
+def _script_settings(sources: SettingSources) -> ScriptSettings:
+    """Nothing is loaded where no flag of scripts is used."""
+    flags = ("exit-codes", "fail-on", "deadline", "max-tool-calls", "retry-forever", "errors")
+    if not any(map(sources.on, flags)) and not sources.env.keys() & {"YUME_DEADLINE", "YUME_MAX_TOOL_CALLS"}:
+        return ScriptSettings()
+    from yume_shim.config.script_settings import script_settings
+
+    return script_settings(sources)
 
 
 def _plugin_settings(sources: SettingSources) -> PluginSettings:

@@ -122,7 +122,9 @@ def system_line(event: SystemEvent) -> Json:
         case SessionChanged():
             return SessionIdLine(session_id=event.session_id, previous_session_id=event.previous_session_id)
         case Notice():
-            return WarningLine(message=event.text, code=event.code)
+            from yume_shim.types.warning_text import with_advice
+
+            return WarningLine(message=with_advice(event.text, event.code), code=event.code)
         case Compacted():
             return CompactBoundaryLine(trigger=event.trigger, pre_tokens=event.before, post_tokens=event.after)
         case ServersChanged():
@@ -190,12 +192,12 @@ def result_line(event: TurnEnded, session_id: str, prompt_id: str) -> Json:
     """`result`."""
     from yume_shim.dialects.results import (
         ENDINGS,
+        advised_errors,
         agent_usage,
         cost_estimated,
         cost_unknown,
         deferred_call,
         denial_list,
-        error_list,
         model_usage,
         origin_of,
     )
@@ -211,7 +213,7 @@ def result_line(event: TurnEnded, session_id: str, prompt_id: str) -> Json:
         duration_ms=event.duration_ms,
         duration_api_ms=event.duration_api_ms,
         num_turns=event.num_turns,
-        errors=error_list(event),
+        errors=advised_errors(event),
         permission_denials=denial_list(event.denials),
         stop_reason=event.stop_reason,
         modelUsage=model_usage(event.model_usage),

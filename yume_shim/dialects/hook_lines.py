@@ -36,8 +36,10 @@ def nested_hook_line(event: HookStarted | HookEnded | HookNotice, parent: str | 
                 uuid=uuid,
             )
         case HookNotice():
+            from yume_shim.types.warning_text import with_advice
+
             return InformationalLine(
-                content=event.text,
+                content=with_advice(event.text, event.tag),
                 level=event.level,
                 tag=event.tag or None,
                 hook_no_verdict=event.no_verdict,
@@ -63,4 +65,6 @@ def flat_hook_line(event: HookStarted | HookEnded | HookNotice) -> Json:
                 exit_code=event.code,
             )
         case HookNotice():
-            return WarningLine(message=event.text, code=event.tag or "hook")
+            from yume_shim.types.warning_text import with_advice
+
+            return WarningLine(message=with_advice(event.text, event.tag), code=event.tag or "hook")

@@ -170,7 +170,9 @@ def _warning(event: Notice | InputRejected | CommandRefused) -> tuple[str, str]:
     """(text, code)"""
     match event:
         case Notice():
-            return event.text, event.code
+            from yume_shim.types.warning_text import with_advice
+
+            return with_advice(event.text, event.code), event.code
         case InputRejected():
             return f"{event.message} [{event.quote}]" if event.quote else event.message, "bad_input"
         case CommandRefused():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.dialects.results import budget, error_text
-from yume_shim.types.events import Interrupted, SessionEnding, TaskStarted, TurnEnded
+from yume_shim.types.events import SUCCESSES, Interrupted, SessionEnding, TaskStarted, TurnEnded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ class TextDialect:
     """Prints the answer when the turn has ended, and nothing else. Failures are printed too, because in this mode
     callers read only stdout."""
 
-    def __init__(self) -> None:
-        self._muted = False
+    def __init__(self, *, errors: bool = True) -> None:
+        """`errors`: failures are printed as well."""
+        self._muted, self._errors = False, errors
 
     def feed(self, tagged: Tagged) -> list[Json]:
         """`{"!text": …}` at the end of a turn."""
@@ -34,6 +35,8 @@ class TextDialect:
         if isinstance(event, Interrupted) and event.reason == "shutdown":
             self._muted = True
         if not isinstance(event, TurnEnded) or tagged.parent_call_id is not None or self._muted:
+            return []
+        if not self._errors and event.outcome not in SUCCESSES:
             return []
         text = closing_text(event)
         if event.origin is not None:  # a further turn of the same run

@@ -159,6 +159,17 @@ def error_list(event: TurnEnded) -> list[str]:
             return [f"No output matched the schema after {event.limit or 'several'} tries"]
 
 
+def advised_errors(event: TurnEnded) -> list[str]:
+    """`errors` of the flat dialect: with what the user can do. The Claude forms keep the Claude CLI's own words."""
+    errors = error_list(event)
+    if not errors or event.failure is not None or event.outcome == "cancelled":
+        return errors
+    from yume_shim.types.error_entries.outcomes import OUTCOMES
+
+    advice = next((entry.advice for entry in OUTCOMES if entry.code == event.outcome), "")
+    return [f"{errors[0].rstrip('.')}. {advice}.", *errors[1:]] if advice else errors
+
+
 def budget(event: TurnEnded) -> str:
     """The budget that was used up, in dollars."""
     return event.limit if event.limit.startswith("$") else f"${event.limit}"

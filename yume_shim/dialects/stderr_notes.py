@@ -20,7 +20,9 @@ def stderr_note(event: Event) -> str:
         case Notice(code="store"):
             return ""  # the store reports that itself, also where no host can be told
         case Notice():
-            return event.text
+            from yume_shim.types.warning_text import with_advice
+
+            return with_advice(event.text, event.code)
         case ModelChanged() if event.reason not in BY_CHOICE:
             return f"{event.provider}/{event.model} takes over ({event.reason})"
         case Retrying() if event.wait_ms > LONG_WAIT_MS:

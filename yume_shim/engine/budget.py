@@ -28,9 +28,11 @@ class Budget:
     """One per conversation, shared with its children. Used by the threads of all their loops; the lock guards the
     warnings given."""
 
-    def __init__(self, limit_usd: float | None, tally: Tally, emit: Emit) -> None:
+    def __init__(self, limit_usd: float | None, tally: Tally, emit: Emit, max_calls: int = 0) -> None:
+        """`max_calls`: the tool calls of the whole run; 0 = no limit."""
         self._limit = None if limit_usd is None else round(limit_usd, COST_DECIMALS)
         self._tally, self._emit = tally, emit
+        self.max_calls, self._calls = max_calls, 0
         self._lock = threading.Lock()
         self._warned: set[str] = set()
 
@@ -38,6 +40,20 @@ class Budget:
         """Raises BudgetUsedUp. What earlier processes of the session spent does not count."""
         if self._limit is not None and self._tally.spent_usd() >= self._limit:
             raise BudgetUsedUp(f"${self._limit:g}")
+
+    def take_calls(self, count: int) -> int:
+        """How many of so many tool calls may still run."""
+        if not self.max_calls:
+            return count
+        with self._lock:
+            allowed = max(0, min(count, self.max_calls - self._calls))
+            self._calls += allowed
+        return allowed
+
+    @property
+    def calls_reached(self) -> str:
+        """What the end of a turn says when no further call may run."""
+        return f"Reached maximum number of tool calls ({self.max_calls})"
 
     def warn(self) -> None:
         """Say once that most of the budget is spent, and once for each model whose cost cannot be counted."""

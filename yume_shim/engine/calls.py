@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAX_CALLS = 128
 """Calls of one answer that run."""
 TOO_MANY = f"Not run: of one answer at most {MAX_CALLS} calls are run. Make this call again, in a later answer."
+OVER_LIMIT = "Not run: the run has made as many tool calls as --max-tool-calls allows."
 
 
 class CallRunner:
@@ -56,11 +57,14 @@ class CallRunner:
         self._abandoned: set[str] = set()
         """Stopped calls that go on all the same."""
 
-    def run_all(self, calls: Sequence[ToolCall], done: list[ToolFinished], stop: Stop = "tool_calls") -> None:
-        """Run them; finished ones are added to `done` as they are emitted, so that an interrupt finds them there.
-        `stop` says how the answer ended: the output limit may have cut the last call. Raises Cancelled or HostStopped;
-        the caller then closes the calls that have no result."""
-        rest, too_many = list(calls[:MAX_CALLS]), calls[MAX_CALLS:]
+    def run_all(
+        self, calls: Sequence[ToolCall], done: list[ToolFinished], stop: Stop = "tool_calls", most: int | None = None
+    ) -> None:
+        """Run them, at most so many; the others get an error as result. Finished ones are added to `done` as they are
+        emitted, so that an interrupt finds them there. `stop` says how the answer ended: the output limit may have cut
+        the last call. Raises Cancelled or HostStopped; the caller then closes the calls that have no result."""
+        limit, why = (MAX_CALLS, TOO_MANY) if most is None or most > MAX_CALLS else (most, OVER_LIMIT)
+        rest, too_many = list(calls[:limit]), calls[limit:]
         if self._services.settings.host.details:
             for call in calls[1:]:
                 self._services.emit(ToolQueued(call))
@@ -68,7 +72,7 @@ class CallRunner:
             self._run_calls(rest, done)
             for call in too_many:
                 self._start(call)
-                self._add(failed_result(call, ToolFailed(TOO_MANY)), done)
+                self._add(failed_result(call, ToolFailed(why)), done)
             return
         if rest and rest[-1].stopped:  # its answer ended with it, so it is the last
             self._run_calls(rest[:-1], done)

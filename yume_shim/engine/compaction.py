@@ -183,7 +183,8 @@ class Compactor:
                 answered = self._client.ask(request)
             except GaveUp as gave_up:
                 if gave_up.failure.kind != "context_length" or attempt == TRIES - 1:
-                    raise CompactionFailed(gave_up.failure.message, gave_up.failure) from None
+                    failure = self._services.advise(gave_up.failure, self.spec)
+                    raise CompactionFailed(failure.message, failure) from None
                 room = size_of(fitted) // 2
                 continue
             finally:

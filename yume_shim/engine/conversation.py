@@ -84,7 +84,9 @@ class Conversation:
         self.used_ids: set[str] = set()
         if self._parent is None:
             self.tally = Tally(self.services.cost)
-            self.budget = Budget(self.services.settings.limits.max_budget_usd, self.tally, self.services.emit)
+            settings = self.services.settings
+            calls = settings.script.max_tool_calls
+            self.budget = Budget(settings.limits.max_budget_usd, self.tally, self.services.emit, calls)
         else:
             self.tally, self.budget = self._parent.tally, self._parent.budget
         self.measured: Measured | None = None

@@ -8,7 +8,7 @@ from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, S
 from yume_shim.engine.requests import Requests
 from yume_shim.text.codec import dumps
 from yume_shim.types.blocks import Message, Text, ToolCall, ToolResult
-from yume_shim.types.errors import Cancelled, Failure, HostStopped
+from yume_shim.types.errors import Cancelled, Failure, HostStopped, Tried
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import CLAUDE
@@ -16,7 +16,7 @@ from yume_shim.types.value import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from yume_shim.engine.calls import CallRunner
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from yume_shim.types.calls import StopVerdict
     from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
     from yume_shim.types.commands import UserInput
-    from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, ToolFinished
+    from yume_shim.types.events import Denial, InterruptReason, Outcome, Phase, StoppedBy, ToolFinished
     from yume_shim.types.models import Request, Stop
     from yume_shim.types.ports import Cancel
 
@@ -54,12 +54,7 @@ class LoopEnd:
     limit: str = ""
     phase: Phase = "idle"
     failure: Failure | None = None
-
-
-def _structured_output(schema: Mapping[str, Any]) -> StructuredOutput:
-    from yume_shim.engine.structured import StructuredOutput
-
-    return StructuredOutput(schema)
+    stopped_by: StoppedBy = ""
 
 
 class Loop:
@@ -84,7 +79,11 @@ class Loop:
     ) -> None:
         """`reason` says why the cancel signal was set. `depth` is 0 for a prompt, 1 for its children, and so on."""
         schema = conversation.options.get().schema
-        self._structured = None if schema is None else _structured_output(schema)
+        self._structured: StructuredOutput | None = None
+        if schema is not None:
+            from yume_shim.engine.structured import StructuredOutput
+
+            self._structured = StructuredOutput(schema)
         only_structured = self._structured is not None and not services.toolbox.specs()
         if self._structured is not None:
             services = replace(services, toolbox=services.toolbox.with_source(self._structured))
@@ -103,18 +102,17 @@ class Loop:
         self._requests = Requests(services, conversation, self._spec, cancel)
         if self._structured is not None and only_structured:
             self._requests.forced_tool = self._structured.spec.name
+        self._failed_models: list[str] = []  # another one has taken over from them
         self._fed_back = 0
         self._used_up = False
         """The limit of turns was hit."""
         self._answer = AnswerText()
-        self._open_note: Message | None = None
-        """Our last note to the model, while it is not answered."""
+        self._open_note: Message | None = None  # our last note to the model, while it is not answered
         self.requests = 0
         self.tool_calls = 0
         self.usage = Usage()
         self.stop_reason: str | None = None
-        self.deferred: ToolCall | None = None
-        """The call that a hook has left to the host."""
+        self.deferred: ToolCall | None = None  # the call that a hook has left to the host
 
     # ------------------------------------------------------------ what the caller reads afterwards
 
@@ -170,12 +168,17 @@ class Loop:
             return LoopEnd("max_budget", used_up.limit)
         except GaveUp as gave_up:
             self._close_dead(gave_up)
-            failure = self._services.advise(gave_up.failure, self._spec)
+            failure = self._explained(gave_up.failure)
             return LoopEnd("auth_error" if failure.kind == "auth" else "provider_error", failure=failure)
         except Exception as error:
             self._services.log("error", f"the turn failed unexpectedly: {type(error).__name__}: {error}")
             failure = Failure("internal", f"internal error: {type(error).__name__}: {error}")
-            return LoopEnd("execution_error", failure=failure)
+            return LoopEnd("execution_error", failure=self._explained(failure))
+
+    def _explained(self, failure: Failure) -> Failure:
+        """The failure with what was tried and what the user can do."""
+        tried = replace(failure.tried or Tried(), models=tuple(self._failed_models))
+        return self._services.advise(replace(failure, tried=tried), self._spec)
 
     def _run(self) -> LoopEnd:
         continuations = pauses = cuts = sent_back = 0
@@ -189,7 +192,7 @@ class Loop:
                 self._answer.continues_part()
                 if cuts > MAX_CUTS:
                     broken = "the connection kept breaking in the middle of the answer"
-                    raise GaveUp(Failure("stream_interrupted", broken))
+                    raise GaveUp(Failure("stream_interrupted", broken, case="again", tried=Tried(cuts)))
                 self._note(answer.nudge or _CUT)
             elif calls := [block for block in answer.blocks if isinstance(block, ToolCall)]:
                 end = self._after_calls(calls, answer.stop)
@@ -265,6 +268,7 @@ class Loop:
         if spec is None:
             return None
         before, self._spec = self._spec, self._services.refine(spec, self._cancel)
+        self._failed_models.append(before.endpoint.name + "/" + before.id)
         models.take_over(before, self._spec)
         self._client.start_over()
         reason = "model_not_found" if kind == "not_found" else kind
@@ -296,13 +300,16 @@ class Loop:
         except BudgetUsedUp:
             self._close_unrun(calls)
             raise
-        self._run_calls(calls, stop)
+        allowed = self._conversation.budget.take_calls(len(calls))
+        self._run_calls(calls, stop, allowed if allowed < len(calls) else None)
         if self._structured is not None:
             if self._structured.delivered:
                 self._answer.put(dumps(self._structured.value).decode("utf-8"))
                 return LoopEnd("success")
             if self._structured.failures >= self._structured.max_tries:
                 return LoopEnd("structured_output_retries", str(self._structured.max_tries))
+        if allowed < len(calls):
+            return LoopEnd("execution_error", self._conversation.budget.calls_reached, stopped_by="tool_calls")
         self.deferred = self._call_runner.deferred
         if self.deferred is not None:
             self.stop_reason = "tool_deferred"
@@ -316,10 +323,10 @@ class Loop:
             return LoopEnd("max_turns", str(self._max_turns))
         return None
 
-    def _run_calls(self, calls: list[ToolCall], stop: Stop) -> None:
+    def _run_calls(self, calls: list[ToolCall], stop: Stop, most: int | None) -> None:
         done: list[ToolFinished] = []
         try:
-            self._call_runner.run_all(calls, done, stop)
+            self._call_runner.run_all(calls, done, stop, most)
             self._call_runner.batch_ended(done)
         except Exception:  # whatever happened, every call gets its result
             finished = {entry.call.id for entry in done}

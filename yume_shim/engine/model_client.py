@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.context.estimate import estimate_request, size_of
 from yume_shim.types.blocks import Message, Text, Thinking, ToolCall
-from yume_shim.types.errors import Abandoned, BadInvocation, Cancelled, Failure
+from yume_shim.types.errors import Abandoned, BadInvocation, Cancelled, Failure, Tried
 from yume_shim.types.events import (
     BlockDelta,
     BlockEnded,
@@ -16,7 +16,6 @@ from yume_shim.types.events import (
     ResponseEnded,
     ResponseFailed,
     ResponseStarted,
-    Retrying,
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.token_estimate import by_characters
@@ -43,6 +42,8 @@ RETRIES_BEFORE_FALLBACK = 2
 """Three tries, then the fallback model, as in the Claude CLI."""
 QUOTING = ("message", "provider_code", "detail", "param", "nudge", "request_id")
 """Fields of a failure that quote the server."""
+UNSENT = ("missing", "header")
+"""Causes that keep a request from being sent."""
 MAX_NUDGES = 2
 """How often a model that wrote an unreadable call is asked again with a note about it."""
 
@@ -186,7 +187,7 @@ class ModelClient:
                 end = attempt.ended
                 detail = self._without_keys_in(end.detail) if end.detail else ""
                 return ModelAnswer(tuple(attempt.blocks), end.stop, end.stop_reason, end.usage, detail=detail)
-            failure = attempt.failure or Failure("internal", "the provider's stream ended without an end")
+            failure = attempt.failure or Failure("internal", "the answer ended without its last event")
             if failure.kind == "cancelled" or self._cancel.is_set():
                 raise self._stopped(attempt)
             answered = self._salvage(request, attempt, failure)
@@ -207,7 +208,7 @@ class ModelClient:
         try:
             reading.result()
         except BadInvocation as error:  # a provider that cannot be set up at all
-            attempt.failure = Failure(error.kind, error.message)
+            attempt.failure = Failure(error.kind, error.message, provider=error.provider)
         except Abandoned:
             from yume_shim.engine.abandonment import emit_nothing, report_abandoned
 
@@ -316,14 +317,17 @@ class ModelClient:
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))
         if failure.nudge:
             backoff = replace(backoff, retries=min(backoff.retries, MAX_NUDGES))
-        from yume_shim.engine.retry import plan_retry
+        from yume_shim.engine.patience import Patience
 
-        wait = plan_retry(failure, self._retries, backoff, self._services.clock.jitter())
+        forever = self._services.settings.script.retry_forever and not (self._has_fallback and self._has_fallback())
+        plan = Patience(failure, self._retries, backoff, self._services.clock.jitter(), forever=forever)
+        wait = plan.wait
         if self._services.settings.log.debugs:
             from yume_shim.engine.debug_log import retry_entry
 
             self._services.log("debug", retry_entry(failure, self._retries, backoff, wait))
         if wait is None:
+            failure = replace(failure, tried=Tried(0 if failure.case in UNSENT else self._retries + 1))
             raise GaveUp(failure, shown=attempt.visible(), blocks=self._keep_shown(attempt))
         kept = None
         if attempt.visible():
@@ -336,9 +340,7 @@ class ModelClient:
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"
         )
-        self._emit(Retrying(failure, self._retries, backoff.retries, round(wait * 1000)))
-        if wait:
-            self._pause(wait)
+        plan.spend(self._retries, self._emit, self._pause)
         return kept
 
     def _pause(self, seconds: float) -> None:

@@ -21,3 +21,10 @@ def plan_retry(failure: Failure, done: int, backoff: Backoff, jitter: float) -> 
     # the exponent is bounded: beyond 2**32 every wait is over every cap, and a float would overflow
     wait = min(backoff.initial * backoff.multiplier ** min(done, 32), backoff.cap)
     return max(0.0, wait * (1 + jitter * backoff.jitter))
+
+
+def plan_patient_retry(failure: Failure, done: int, backoff: Backoff, jitter: float) -> float | None:
+    """The same without a last retry (`--retry-forever`): also a server's longer wait is obeyed."""
+    if failure.retry_after_ms is not None:
+        return failure.retry_after_ms / 1000
+    return plan_retry(failure, min(done, backoff.retries - 1), backoff, jitter) if backoff.retries else backoff.cap

@@ -47,7 +47,7 @@ class SideQuestions:
         try:
             answered = client.ask(request)
         except GaveUp as gave_up:
-            raise ToolFailed(gave_up.failure.message) from None
+            raise ToolFailed(services.advise(gave_up.failure, request.model).message) from None
         except Stopped as stopped:
             self._book(request.model, stopped.usage)
             raise Cancelled from None

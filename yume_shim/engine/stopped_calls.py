@@ -24,7 +24,7 @@ def stopped_text(reason: InterruptReason, *, ran: bool, runs_on: bool = False, o
     match reason:
         case "priority":
             why, then = BY_MESSAGE, MESSAGE_FOLLOWS
-        case "signal" | "shutdown":
+        case "signal" | "shutdown" | "deadline":
             why, then = BY_SHUTDOWN, WAIT
         case _:
             why, then = BY_USER, WAIT

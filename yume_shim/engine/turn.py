@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.engine.conversation import Conversation
     from yume_shim.engine.services import EngineServices
     from yume_shim.types.commands import UserInput
-    from yume_shim.types.events import InterruptReason, Phase, SessionInfo
+    from yume_shim.types.events import InterruptReason, Phase, SessionInfo, StoppedBy
     from yume_shim.types.ports import Cancel
     from yume_shim.types.tasks import TaskOrigin
 
@@ -59,6 +59,11 @@ class Turn:
         outcome = end.outcome
         if outcome == "cancelled" and self._reason() == "priority":
             outcome = "success"  # the host's next prompt took over: nothing went wrong
+        stopped_by: StoppedBy = end.stopped_by
+        limit = end.limit
+        if outcome == "cancelled" and self._reason() == "deadline":
+            seconds = services.settings.script.deadline
+            outcome, stopped_by, limit = "execution_error", "deadline", f"Reached the deadline ({seconds:g} s)"
         shown = (outcome == "success" and end.phase == "idle") or outcome in SHOWN
         ended = TurnEnded(
             outcome=outcome,
@@ -74,13 +79,14 @@ class Turn:
             denials=tuple(loop.denials),
             stop_reason=loop.stop_reason,
             failure=end.failure,
-            limit=end.limit,
+            limit=limit,
             phase=end.phase,
             structured_output=loop.structured_output,
             user_uuids=user_uuids,
             info=self._info,
             deferred=loop.deferred,
             origin=origin,
+            stopped_by=stopped_by,
         )
         services.emit(ended)
         return ended

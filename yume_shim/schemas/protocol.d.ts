@@ -444,7 +444,7 @@ export namespace Flat {
   /** The turn was stopped. */
   interface InterruptLine {
     type: "interrupt";
-    reason: "user" | "signal" | "shutdown";
+    reason: "user" | "signal" | "shutdown" | "deadline";
     parent_tool_use_id?: string;
     agent_id?: string;
   }

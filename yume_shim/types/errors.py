@@ -10,8 +10,8 @@
     └── HostStopped       the host denied a call and stopped the turn as well
 
 `Failure` is the value that travels in events; `ErrorKind` is the `code` list of the flat dialect. Only
-`providers/wire/failures.py` creates kinds, only `engine/retry.py` decides on them, only `dialects/results.py` turns
-them into text.
+`providers/wire/failures.py` creates kinds, only `engine/retry.py` decides on them. What a kind means and what the user
+can do is data (`types/error_entries/`); when the engine gives up, `types/failure_text.py` makes the whole message.
 """
 
 from __future__ import annotations
@@ -66,6 +66,20 @@ class TokenLimits:
 
 
 @value
+class Tried:
+    """What was done before giving up."""
+
+    attempts: int | None = None
+    """None = not known."""
+    address: str = ""
+    """Where, without login and query."""
+    keys: str = ""
+    """The places of the keys, e.g. `ANTHROPIC_API_KEY`; never a key."""
+    models: tuple[str, ...] = ()
+    """The models that failed before the last one."""
+
+
+@value
 class Failure:
     """One failed request or input. `retryable` = the same request may succeed later; the engine decides whether to send
     it."""
@@ -90,6 +104,10 @@ class Failure:
     """The provider's own id of the request, which its support asks for."""
     limits: TokenLimits | None = None
     """The token limits that the refusal names."""
+    case: str = ""
+    """The cause, where the catalogue of errors knows several of this kind (`error_entries/failures.py`)."""
+    tried: Tried | None = None
+    """What was tried; set when giving up."""
 
 
 class ShimError(Exception):

@@ -82,7 +82,8 @@ if TYPE_CHECKING:
         "tool_deferred",
         "prompt_blocked",
     ]
-    InterruptReason = Literal["user", "signal", "shutdown", "priority"]
+    StoppedBy = Literal["", "deadline", "tool_calls"]
+    InterruptReason = Literal["user", "signal", "shutdown", "priority", "deadline"]
     Phase = Literal["idle", "streaming", "tools"]
 
 
@@ -373,6 +374,8 @@ class TurnEnded:
     """The call that a hook has left to the host."""
     origin: TaskOrigin | None = None
     """Set if the turn had no prompt of the host."""
+    stopped_by: StoppedBy = ""
+    """The limit of the whole run that ended it."""
 
     @property
     def failed_command(self) -> bool:

@@ -9,6 +9,7 @@ from yume_shim.types.instruction_settings import InstructionSettings as Instruct
 from yume_shim.types.left_out import LeftOut as LeftOut
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
+from yume_shim.types.script_settings import ScriptSettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -409,6 +410,7 @@ class Settings:
     credentials: CredentialSettings = CredentialSettings()
     instructions: InstructionSettings = InstructionSettings()
     limits: LimitSettings = LimitSettings()
+    script: ScriptSettings = ScriptSettings()
     history: HistorySettings = HistorySettings()
     tools: ToolSettings = ToolSettings()
     permissions: PermissionSettings = PermissionSettings()

@@ -571,9 +571,9 @@ def test_the_host_cannot_add_allow_rules_where_only_managed_ones_count(space: Pa
 @pytest.mark.parametrize("mode", ["bypassPermissions", "auto"])
 def test_a_disabled_bypass_cannot_be_switched_on(space: Path, mode: str) -> None:
     guard = managed_gate(space, [], no_bypass=True, allow_bypass=True)
-    with pytest.raises(BadLine, match="the settings disable it"):
+    with pytest.raises(BadLine, match="the settings disable it") as refused:
         guard.set_mode(mode)
-    assert guard.mode() == "default"
+    assert (refused.value.code, guard.mode()) == ("bypass_disabled", "default")
 
 
 @pytest.mark.parametrize("judged_before", [False, True])

@@ -365,7 +365,7 @@ class InterruptLine(FlatLine):
     """The turn was stopped."""
 
     type: Literal["interrupt"] = "interrupt"
-    reason: Literal["user", "signal", "shutdown"]
+    reason: Literal["user", "signal", "shutdown", "deadline"]
 
 
 @record

@@ -67,6 +67,8 @@ _STATUS_KINDS: dict[int, ErrorKind] = {
     503: "overloaded",
     529: "overloaded",
 }
+_WEB_PAGE_KINDS = frozenset({"protocol", "not_found", "server", "bad_request"})
+"""Kinds whose advice is another one when a web page came in place of an answer."""
 _NAMES_LIMITS = frozenset({"context_length", "bad_request", "billing"})
 """Kinds of refusal whose token limits are about the request."""
 _TEXT_MATTERS = frozenset({400, 404, 413, 422, 500, None})
@@ -98,8 +100,6 @@ _NO_MONEY = re.compile(r"credit balance is too low|insufficient (balance|credits
 # Anthropic has answered 500 api_error "Overloaded" where it means 529.
 _OVERLOADED = re.compile(r"\boverloaded\b", re.IGNORECASE)
 
-_TLS_ADVICE = "set SSL_CERT_FILE or NODE_EXTRA_CA_CERTS if the endpoint uses a private certificate authority"
-
 
 class StatusFailed(ProviderFailed):
     """A response that was not 2xx, with its raw parts for the recorder."""
@@ -123,8 +123,10 @@ def failure_from_status(
     error = read_body(body)
     kind = _kind_of(status, error)
     message = error.message
+    case = _case_of(kind, status)
     if error.html:
-        message = f"the answer was a web page ({message or 'no title'}), not the API: check the address and any proxy"
+        case = "web_page" if kind in _WEB_PAGE_KINDS else case
+        message = f"the answer was a web page ({message or 'no title'}), not the API"
     elif not message and status == 400:
         # Cerebras refuses prompts that are too long with 400 and no body.
         kind = "context_length"
@@ -143,6 +145,7 @@ def failure_from_status(
         nudge=_nudge(error),
         request_id=read_request_id(headers) or error.request_id,
         limits=error.limits if kind in _NAMES_LIMITS else None,
+        case=case,
     )
 
 
@@ -176,9 +179,10 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
     detail = _detail(cause)
     if "SSLCertVerificationError" in names:
         reason = getattr(cause, "verify_message", "") or detail
-        return _network("tls", f"the certificate of {place} is not trusted ({reason}); {_TLS_ADVICE}", provider, detail)
+        message = f"the certificate of {place} is not trusted ({reason})"
+        return _network("tls", message, provider, detail, "certificate")
     if names & {"SSLEOFError", "SSLZeroReturnError"}:
-        return _network("network", f"{place} closed the connection", provider, detail)
+        return _network("network", f"{place} closed the connection", provider, detail, "closed")
     if "SSLError" in names:
         return _network("tls", f"no secure connection to {place} could be made", provider, detail)
     if "gaierror" in names:
@@ -186,9 +190,9 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
     if names & {"TimeoutError", "TimeoutException", "APITimeoutError"}:
         return _network("timeout", f"{place} did not answer in time", provider, detail or "ETIMEDOUT")
     if isinstance(cause, ConnectionRefusedError):
-        return _network("network", f"{place} refused the connection", provider, detail)
+        return _network("network", f"{place} refused the connection", provider, detail, "refused")
     if isinstance(cause, ConnectionError):
-        return _network("network", f"{place} closed the connection", provider, detail)
+        return _network("network", f"{place} closed the connection", provider, detail, "closed")
     if isinstance(cause, OSError) or names & {"TransportError", "APIConnectionError"}:
         return _network("network", f"{place} could not be reached ({_plain(cause)})", provider, detail)
     return failure_internal(exc, provider)
@@ -226,19 +230,19 @@ def failure_cut(provider: str, *, started: bool, detail: str = "") -> Failure:
     """The connection was lost: inside the answer, or before its first byte."""
     if started:
         return _network("stream_interrupted", "the connection was lost in the middle of the answer", provider, detail)
-    return _network("network", "the connection was lost before the answer began", provider, detail)
+    return _network("network", "the connection was lost before the answer began", provider, detail, "closed")
 
 
 def failure_incomplete(provider: str) -> Failure:
     """The body ended without an error, but also without the frame that ends an answer: the answer is cut off."""
-    return _network("stream_interrupted", "the answer stopped before its end mark", provider, "")
+    return _network("stream_interrupted", "the answer stopped before its end mark", provider, "", "incomplete")
 
 
 def failure_withdrawn(provider: str) -> Failure:
     """The response was cancelled at the provider, by someone else: it is not complete, and asking again is not ours to
     decide."""
     message = "the response was cancelled at the provider before it was complete"
-    return Failure(kind="stream_interrupted", message=message, provider=provider, provider_code="cancelled")
+    return Failure("stream_interrupted", message, provider=provider, provider_code="cancelled", case="withdrawn")
 
 
 def failure_timeout(provider: str, waiting_for: str, seconds: float) -> Failure:
@@ -259,19 +263,18 @@ def failure_too_large(what: str, provider: str = "") -> Failure:
 
 def failure_wrong_api(provider: str, api: str, found: str) -> Failure:
     """The address answered in a form that is not of this API: repeating does not help."""
-    message = f"this address does not speak {api}: {found}; check the address and the provider (or its `api`)"
-    return failure_protocol(provider, message, retryable=False)
+    return Failure("protocol", f"this address does not speak {api}: {found}", provider=provider, case="wrong_api")
 
 
 def failure_proxy(provider: str, message: str, *, retryable: bool) -> Failure:
     """A proxy in front of the provider refused the request; its status is not the provider's, and not about the key."""
-    return Failure(kind="network", message=message, retryable=retryable, provider=provider)
+    return Failure(kind="network", message=message, retryable=retryable, provider=provider, case="proxy")
 
 
 def failure_header(provider: str, name: str, key_source: str = "") -> Failure:
     """A header that cannot be sent. A key is named by its source, never by its value."""
     what = f"the key from {key_source}" if key_source else f"the header {name!r}"
-    return failure_config(provider, f"{what} contains a character that cannot be sent")
+    return Failure("config", f"{what} contains a character that cannot be sent", provider=provider, case="header")
 
 
 def failure_config(provider: str, message: str) -> Failure:
@@ -281,29 +284,31 @@ def failure_config(provider: str, message: str) -> Failure:
 
 def failure_auth(provider: str, message: str) -> Failure:
     """The sign-in failed; no request was sent."""
-    return Failure(kind="auth", message=message, provider=provider)
+    return Failure(kind="auth", message=message, provider=provider, case="sign_in")
 
 
 def failure_setup(provider: str, error: BadInvocation) -> Failure:
     """The provider cannot be used: its key is not available, or its settings are invalid."""
-    return Failure(kind=error.kind, message=error.message, provider=provider)
+    case = "missing" if error.kind == "auth" else ""
+    return Failure(kind=error.kind, message=error.message, provider=provider, case=case)
 
 
 def failure_all_refused(provider: str, places: str, last: Failure) -> Failure:
     """All keys are refused."""
-    return replace(last, kind="auth", message=f"every key was refused ({places}): {last.message}", provider=provider)
+    message = f"every key was refused ({places}): {last.message}"
+    return replace(last, kind="auth", message=message, provider=provider, case="all_keys")
 
 
 def failure_all_limited(places: str, seconds: float, last: Failure) -> Failure:
     """All keys are limited; the first is usable again in `seconds`."""
     wait_ms = -int(-seconds * 1000 // 1)  # rounded up: a moment too early the key would still be limited
     message = f"every key is at its limit ({places}); the first is usable again in {seconds:.0f} s: {last.message}"
-    return replace(last, message=message, retry_after_ms=wait_ms)
+    return replace(last, message=message, retry_after_ms=wait_ms, case="all_keys" if last.kind == "rate_limit" else "")
 
 
 def failure_expired(last: Failure) -> Failure:
     """A key expired in the middle of an answer and there is another: the text so far is kept, the rest requested."""
-    return replace(last, kind="stream_interrupted", retryable=True, retry_after_ms=0)
+    return replace(last, kind="stream_interrupted", retryable=True, retry_after_ms=0, case="")
 
 
 def failure_cancelled(provider: str) -> Failure:
@@ -375,8 +380,16 @@ def _asked_to_retry(headers: Mapping[str, str], *, default: bool) -> bool:
             return default
 
 
-def _network(kind: ErrorKind, message: str, provider: str, detail: str) -> Failure:
-    return Failure(kind=kind, message=message, retryable=kind in _RETRYABLE, provider=provider, detail=detail)
+def _network(kind: ErrorKind, message: str, provider: str, detail: str, case: str = "") -> Failure:
+    retryable = kind in _RETRYABLE
+    return Failure(kind=kind, message=message, retryable=retryable, provider=provider, detail=detail, case=case)
+
+
+def _case_of(kind: ErrorKind, status: int) -> str:
+    """The cause that the status tells besides the kind."""
+    if kind == "auth" and status == 403:
+        return "not_permitted"
+    return "too_large" if kind == "context_length" and status == 413 else ""
 
 
 def _root(exc: BaseException) -> BaseException:

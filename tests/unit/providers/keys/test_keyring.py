@@ -162,7 +162,7 @@ def test_when_all_are_limited_the_shortest_wait_is_reported_and_that_key_used_ag
     ]
     message = "every key is at its limit (place of a, place of b, place of c); the first is usable again in 60 s: "
     assert last == ResponseFailed(
-        Failure("rate_limit", message + "slow down", 429, retryable=True, retry_after_ms=60_000)
+        Failure("rate_limit", message + "slow down", 429, retryable=True, retry_after_ms=60_000, case="all_keys")
     )
     assert ring.fails().retry_after_ms == 60_000, "no request is sent while all keys are limited"
     ring.clock.time += 60
@@ -220,7 +220,9 @@ def test_a_refused_key_is_never_asked_again() -> None:
 
 def test_all_refused_names_every_place() -> None:
     ring = Ring(Source("a"), Source("b"), a=[REFUSED], b=[REFUSED])
-    failure = Failure("auth", "every key was refused (place of a, place of b): wrong key", 401, provider="acme")
+    failure = Failure(
+        "auth", "every key was refused (place of a, place of b): wrong key", 401, provider="acme", case="all_keys"
+    )
     assert [ring.fails(), ring.fails()] == [failure, failure]
     assert ring.asked == ["a", "b"]
 
@@ -302,7 +304,7 @@ def test_a_key_that_is_not_available_is_skipped() -> None:
     ring = Ring(Source(None, fixed=False), Source("b"), b=[GOOD])
     assert ring.ask() == [rotated(1, "None", "is not available", 2, "b", 2), *GOOD]
     ring = Ring(Source(None, fixed=False))
-    assert ring.fails() == Failure("auth", "the command failed", provider="acme")
+    assert ring.fails() == Failure("auth", "the command failed", provider="acme", case="missing")
 
 
 def test_a_failed_renewal_is_reported_with_the_refusal() -> None:

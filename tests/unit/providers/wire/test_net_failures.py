@@ -42,7 +42,13 @@ def tls_error(reason: str) -> ssl.SSLError:
         ),
         (
             ConnectionCut(started=False),
-            Failure("network", "the connection was lost before the answer began", retryable=True, provider="p"),
+            Failure(
+                "network",
+                "the connection was lost before the answer began",
+                retryable=True,
+                provider="p",
+                case="closed",
+            ),
         ),
         (
             ConnectionCut(started=True, cause=ConnectionResetError(errno.ECONNRESET, "reset")),
@@ -56,7 +62,14 @@ def tls_error(reason: str) -> ssl.SSLError:
         ),
         (
             ConnectFailed(PLACE, ConnectionRefusedError(errno.ECONNREFUSED, "refused")),
-            Failure("network", "h:443 refused the connection", retryable=True, provider="p", detail="ECONNREFUSED"),
+            Failure(
+                "network",
+                "h:443 refused the connection",
+                retryable=True,
+                provider="p",
+                detail="ECONNREFUSED",
+                case="refused",
+            ),
         ),
         (
             ConnectFailed(PLACE, socket.gaierror(socket.EAI_NONAME, "unknown")),
@@ -66,7 +79,7 @@ def tls_error(reason: str) -> ssl.SSLError:
             ConnectFailed(PLACE, tls_error("WRONG_VERSION_NUMBER")),
             Failure("tls", "no secure connection to h:443 could be made", provider="p", detail="WRONG_VERSION_NUMBER"),
         ),
-        (ProxyRefused("no", retryable=True), Failure("network", "no", retryable=True, provider="p")),
+        (ProxyRefused("no", retryable=True), Failure("network", "no", retryable=True, provider="p", case="proxy")),
         (
             ProxyUnusable("ALL_PROXY names a socks5 proxy"),
             Failure("config", "ALL_PROXY names a socks5 proxy", provider="p"),

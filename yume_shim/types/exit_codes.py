@@ -1,0 +1,81 @@
+"""The exit codes of `--exit-codes detailed`, by cause."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+    from yume_shim.types.errors import ErrorKind
+    from yume_shim.types.events import TurnEnded
+
+    Failing = Literal["auth", "limit", "rate", "provider", "budget", "turns", "denied", "truncated", "refused"]
+    Cause = Failing | Literal["", "interrupted", "other"]
+
+CODES: Mapping[Cause, int] = {
+    "": 0,
+    "other": 1,
+    "auth": 10,
+    "limit": 11,
+    "rate": 12,
+    "provider": 13,
+    "budget": 14,
+    "turns": 15,
+    "denied": 16,
+    "truncated": 17,
+    "refused": 18,
+    "interrupted": 130,
+}
+"""Cause → exit code. 2 stays the code of a start that is refused for another reason than its key."""
+MEANINGS: Mapping[Cause, str] = {
+    "": "the last turn succeeded, or nothing was asked",
+    "other": "any other failure",
+    "auth": "no key, a refused key, or an account without credit",
+    "limit": "--deadline or --max-tool-calls is reached, the prompt does not fit into the window, or no answer matched "
+    "--json-schema",
+    "rate": "a rate limit of the provider",
+    "provider": "any other failure of the provider or of the way to it",
+    "budget": "--max-budget-usd is used up",
+    "turns": "--max-turns is reached",
+    "denied": "with --fail-on denied: a tool call was denied",
+    "truncated": "with --fail-on truncated: the answer ended at the output limit",
+    "refused": "the model or the provider's filter refused to answer (a refusal by the model: with --fail-on refused)",
+    "interrupted": "the turn was interrupted; after a signal 128 + its number (SIGINT 130, SIGTERM 143, SIGHUP 129)",
+}
+FAIL_ON = ("truncated", "denied", "refused")
+"""What `--fail-on` takes."""
+
+_KINDS: Mapping[ErrorKind, Cause] = {
+    "auth": "auth",
+    "billing": "auth",
+    "rate_limit": "rate",
+    "context_length": "limit",
+    "refusal": "refused",
+    "cancelled": "interrupted",
+    "internal": "other",
+}
+_OUTCOMES: Mapping[str, Cause] = {
+    "max_turns": "turns",
+    "max_budget": "budget",
+    "structured_output_retries": "limit",
+    "cancelled": "interrupted",
+    "execution_error": "other",
+}
+_TRUNCATED = ("max_tokens", "model_context_window_exceeded", "length")
+_REFUSED = ("refusal", "content_filter")
+
+
+def cause_of(end: TurnEnded, fail_on: tuple[str, ...] = ()) -> Cause:
+    """Why a turn counts as failed; "" if it does not. `fail_on` names successes that count as failures."""
+    if end.stopped_by:
+        return "limit"
+    if end.outcome in ("provider_error", "auth_error"):
+        return _KINDS.get(end.failure.kind, "provider") if end.failure is not None else "provider"
+    if end.outcome in _OUTCOMES:
+        return _OUTCOMES[end.outcome]
+    if "denied" in fail_on and end.denials:
+        return "denied"
+    if "truncated" in fail_on and end.stop_reason in _TRUNCATED:
+        return "truncated"
+    return "refused" if "refused" in fail_on and end.stop_reason in _REFUSED else ""
