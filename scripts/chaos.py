@@ -1,13 +1,16 @@
 """By hand: random sessions with faults of endpoint, tools, host and system; reports every broken promise with its seed.
 
-python scripts/chaos.py [--sessions 500] [--seed 1] [--jobs 4] [--only SEED]
+python scripts/chaos.py [--sessions 500] [--seed 1] [--jobs 4] [--only SEED] [--source FOLDER] [--log FILE]
+python scripts/chaos.py --mutants [NAME]     proves that the judge sees a broken program
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,58 +19,91 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.chaos.judge import judge
 from tests.chaos.plan import draw
-from tests.chaos.session import run_session
+from tests.chaos.session import Launchers, run_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tests.chaos.plan import Plan
     from tests.chaos.session import Outcome
 
+ROOT = Path(__file__).resolve().parents[1]
+SEED_STEP = 1_000_000
+REPORT_EVERY = 100
+
 
 def main() -> int:
     """Run the sessions; 1 if any promise was broken."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--only", type=int, help="show one session in full")
+    parser.add_argument("--source", type=Path, default=ROOT, help="the folder that holds yume_shim")
+    parser.add_argument("--log", type=Path, help="append findings and counts to this file")
+    parser.add_argument("--mutants", nargs="?", const="", help="try the judge on broken programs")
     given = parser.parse_args()
-    if given.only is not None:
-        return _show(given.only)
+    if given.mutants is not None:
+        from tests.chaos.mutants import try_mutants
+
+        return try_mutants(given.mutants, given.jobs)
+    launchers = Launchers.open(given.source)
+    try:
+        if given.only is not None:
+            return _show(given.only, launchers)
+        seeds = range(given.seed * SEED_STEP, given.seed * SEED_STEP + given.sessions)
+        return _run_all(seeds, given.jobs, launchers, given.log)
+    finally:
+        launchers.close()
+
+
+def _run_all(seeds: range, jobs: int, launchers: Launchers, log: Path | None) -> int:
     found: Counter[str] = Counter()
     bad = done = 0
-    with tempfile.TemporaryDirectory(prefix="yume-chaos-") as made, ThreadPoolExecutor(given.jobs) as pool:
-        seeds = range(given.seed * 1_000_000, given.seed * 1_000_000 + given.sessions)
-        for plan, outcome in pool.map(lambda seed: _run(seed, Path(made)), seeds):
-            seed, problems = plan.seed, judge(plan, outcome)
-            for path in outcome.transcripts:
-                path.unlink(missing_ok=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="yume-chaos-") as made, ThreadPoolExecutor(jobs) as pool:
+        for seed, problems in pool.map(lambda seed: _run(seed, Path(made), launchers), seeds):
             done += 1
             bad += bool(problems)
             for problem in problems:
                 found[problem.partition(":")[0]] += 1
-                print(f"seed {seed}: {problem}", flush=True)
-            if done % 50 == 0:
-                print(f"{done} of {given.sessions} sessions, {bad} with findings", file=sys.stderr, flush=True)
-    print(f"{done} sessions, {bad} with findings; {dict(found)}")
+                _say(log, f"seed {seed}: {problem}")
+            if done % REPORT_EVERY == 0:
+                rate = done / (time.monotonic() - began)
+                _say(log, f"{done} of {len(seeds)} sessions, {bad} with findings, {rate:.1f} per second")
+    _say(log, f"{done} sessions from seed {seeds[0]}, {bad} with findings; {dict(found)}")
     return 1 if bad else 0
 
 
-def _run(seed: int, folder: Path) -> tuple[Plan, Outcome]:
+def _run(seed: int, folder: Path, launchers: Launchers) -> tuple[int, list[str]]:
     plan = draw(seed)
-    return plan, run_session(plan, folder / str(seed))
+    place = folder / str(seed)
+    try:
+        problems = judge(plan, run_session(plan, place, launchers))
+    except Exception as error:
+        problems = [f"harness: {error!r}"]
+    shutil.rmtree(place, ignore_errors=True)
+    return seed, problems
 
 
-def _show(seed: int) -> int:
-    plan = draw(seed)
+def _say(log: Path | None, text: str) -> None:
+    print(text, flush=True)
+    if log is not None:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+
+def _show(seed: int, launchers: Launchers) -> int:
+    plan: Plan = draw(seed)
     for name, item in plan._asdict().items():
         print(f"{name}: {item}")
     with tempfile.TemporaryDirectory(prefix="yume-chaos-") as made:
-        outcome = run_session(plan, Path(made) / "one")
+        outcome: Outcome = run_session(plan, Path(made) / "one", launchers)
         problems = judge(plan, outcome)
+        for path in outcome.transcripts:
+            print(f"--- {path.name}\n{path.read_text('utf-8', 'replace')}")
     print(f"--- stdout\n{outcome.stdout.decode(errors='replace')}")
     print(f"--- stderr\n{outcome.stderr.decode(errors='replace')}")
-    print(f"--- code {outcome.code}, {outcome.seconds:.1f} s, {outcome.peak_kb} KB")
+    print(f"--- code {outcome.code}, {outcome.seconds:.1f} s, {outcome.peak_kb} KB, {outcome.descriptors} descriptors")
     for problem in problems:
         print(problem)
     return 1 if problems else 0

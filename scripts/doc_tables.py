@@ -4,7 +4,8 @@ The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endp
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
 docs/protocol/ from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
 yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
-the protected names from yume_shim/types/protected_names.py; docs/errors.md from yume_shim/types/error_entries/.
+the protected names from yume_shim/types/protected_names.py; docs/errors.md from yume_shim/types/error_entries/;
+the limits of docs/reliability.md from scripts/limit_table.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 
 import _venv
 import error_tables
+import limit_table
 import protocol_pages
 
 TYPE_CHECKING = False
@@ -45,6 +47,7 @@ def main() -> int:
         os.path.join("docs", "errors.md"): error_tables.sections(),
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
         os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
+        os.path.join("docs", "reliability.md"): {"limits": limit_table.limit_table()},
         os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
     }
     wrong = 0

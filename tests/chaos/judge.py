@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tests.chaos.session import LIMIT
+from tests.chaos.acp_judge import judge_acp
+from tests.chaos.session import LIMIT, SECRET
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.records.index import RECORDS
 from yume_shim.dialects.stream_check import StreamCheck
@@ -18,45 +21,72 @@ if TYPE_CHECKING:
     from tests.chaos.plan import Plan
     from tests.chaos.session import Outcome
 
-CAPS = {True: 98_304, False: 1_000_000}
+CAPS = {"flat": 98_304, "stream-json": 1_000_000, "acp": 32 << 20}
 MEMORY_KB = 400_000
-KILLED = -9
-SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
-SECRET = b"sk-chaos-1"
+DESCRIPTORS = 100
+SIGNALS = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGKILL": -9}
+UNSURE = "read-only home", "full disk", "few descriptors", "small address space"
+"""Under these the program may refuse to start, and what was shown may not be kept."""
+_RECORDS_LOCK = threading.Lock()
+"""What is known about the records is gathered at their first use."""
+BLANKS = re.compile(r"\s+")
+NOT_STORED = re.compile(r"API Error|Failed to authenticate|No response requested|Interrupted|Request interrupted")
+"""Assistant lines of the Claude forms that are notes of this program."""
 
 
 def judge(plan: Plan, outcome: Outcome) -> list[str]:
     """What is wrong; empty if every promise was kept."""
+    problems = _judge_process(plan, outcome)
+    lines = _lines(plan, outcome, problems)
+    complete = is_complete(plan, outcome)
+    if plan.dialect == "acp":
+        problems += judge_acp(plan, outcome, lines, complete=complete)
+    else:
+        problems += _judge_turns(plan, lines, complete=complete)
+        problems += _judge_stream(plan, lines, complete=complete)
+    problems += _judge_code(plan, outcome)
+    problems += _judge_transcripts(plan, outcome, lines)
+    if outcome.second is not None:
+        problems += [f"{problem} (second process)" for problem in _judge_second(plan, outcome.second)]
+    return problems
+
+
+def is_complete(plan: Plan, outcome: Outcome) -> bool:
+    """Everything that the program had to say could be heard."""
+    ends = plan.end.split("+")
+    silenced = "SIGKILL" in ends or "close-stdout" in ends or (not plan.flat and {"SIGTERM", "SIGHUP"} & set(ends))
+    return not silenced and len([end for end in ends if end.startswith("SIG")]) < 2 and outcome.code is not None
+
+
+def _judge_process(plan: Plan, outcome: Outcome) -> list[str]:
     problems: list[str] = []
     if outcome.code is None:
         problems.append(f"hang: no end within {LIMIT:.0f} s")
-    if outcome.strays and plan.actions[-1].kind != "SIGKILL":
+    if outcome.unwritten:
+        problems.append("input: the program did not read")
+    if outcome.strays and "SIGKILL" not in plan.end and plan.end.count("SIG") < 2:
         problems.append(f"stray: {outcome.strays}")
-    if b"Traceback" in outcome.stderr or b"Traceback" in outcome.stdout:
-        problems.append(f"traceback: {outcome.stderr[-1500:].decode(errors='replace')}")
-    if SECRET in outcome.stdout or SECRET in outcome.stderr:
-        problems.append("secret: the key was printed")
-    if outcome.peak_kb > MEMORY_KB:
+    for data in (outcome.stderr, outcome.stdout):
+        place = data.find(b"Traceback (most")
+        if place >= 0 and not (plan.cold and not outcome.stdout and b"\nKeyboardInterrupt" in data):
+            problems.append(f"traceback: {data[place : place + 3000].decode(errors='replace')}")
+    if SECRET.encode() in outcome.stdout or SECRET.encode() in outcome.stderr:
+        problems.append("secret: a key was printed")
+    if outcome.peak_kb > MEMORY_KB + (200_000 if plan.sdk else 0):
         problems.append(f"memory: {outcome.peak_kb} KB")
-    lines = _lines(plan, outcome, problems)
-    end = plan.actions[-1].kind
-    silenced = end in ("SIGKILL", "close-stdout") or (not plan.flat and end in ("SIGTERM", "SIGHUP"))
-    complete = not silenced and outcome.code is not None
-    _judge_turns(plan, lines, problems, complete=complete)
-    _judge_stream(plan, lines, problems, complete=complete)
-    _judge_code(plan, outcome, problems)
-    _judge_transcripts(outcome, problems)
+    if outcome.descriptors > DESCRIPTORS:
+        problems.append(f"descriptors: {outcome.descriptors}")
     return problems
 
 
 def _lines(plan: Plan, outcome: Outcome, problems: list[str]) -> list[dict[str, Any]]:
     raw = outcome.stdout.split(b"\n")
-    whole = plan.actions[-1].kind not in ("SIGKILL", "close-stdout")
-    if raw[-1] and whole:
+    ends = plan.end
+    if raw[-1] and not ("SIGKILL" in ends or "close-stdout" in ends or ends.count("SIG") > 1):
         problems.append(f"torn: the last line has no end: {raw[-1][:200]!r}")
     found = []
     for line in raw[:-1]:
-        if len(line) + 1 > CAPS[plan.flat]:
+        if len(line) + 1 > CAPS[plan.dialect]:
             problems.append(f"cap: a line of {len(line)} bytes")
         try:
             obj = json.loads(line.decode("utf-8", "strict"))
@@ -64,14 +94,17 @@ def _lines(plan: Plan, outcome: Outcome, problems: list[str]) -> list[dict[str, 
             problems.append(f"json: {error}: {line[:200]!r}")
             continue
         found.append(obj)
-    try:
-        check_lines(found, RECORDS["flat" if plan.flat else "nested"])
-    except AssertionError as error:
-        problems.append(f"record: {str(error)[:300]}")
+    if plan.dialect != "acp":
+        try:
+            with _RECORDS_LOCK:
+                check_lines(found, RECORDS["flat" if plan.flat else "nested"])
+        except AssertionError as error:
+            problems.append(f"record: {str(error)[:300]}")
     return found
 
 
-def _judge_turns(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *, complete: bool) -> None:
+def _judge_turns(plan: Plan, lines: list[dict[str, Any]], *, complete: bool) -> list[str]:
+    problems: list[str] = []
     started: Counter[str] = Counter()
     ended: Counter[str] = Counter()
     for line in lines:
@@ -86,9 +119,12 @@ def _judge_turns(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *
         if started[call] != 1 or ended[call] > 1 or (complete and ended[call] != 1):
             problems.append(f"calls: {call} shown {started[call]} times, {ended[call]} results (most {count})")
     results = sum(line["type"] == "result" for line in lines)
-    prompts = sum(action.kind in ("prompt", "huge") for action in plan.actions)
-    if complete and plan.actions[-1].kind in ("eof", "stop-cont") and not results:
-        problems.append("result: a prompt was accepted, and no result came")
+    prompts = prompts_of(plan)
+    refused = any(line.get("subtype") == "error" and line["type"] == "system" for line in lines)
+    if complete and plan.end == "eof" and not refused and plan.system not in UNSURE:
+        least = prompts if plan.flat else 1
+        if results < least:
+            problems.append(f"result: {prompts} prompts were accepted, and {results} results came")
     tasks = sum(line.get("subtype") == "task_notification" for line in lines)
     if results > prompts + tasks:
         problems.append(f"result: {results} results for {prompts} prompts")
@@ -96,15 +132,24 @@ def _judge_turns(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *
         stops = sum(line["type"] == "message_stop" for line in lines)
         if stops != results:
             problems.append(f"result: {results} results, {stops} message_stop lines")
+    return problems
 
 
-def _judge_stream(plan: Plan, lines: list[dict[str, Any]], problems: list[str], *, complete: bool) -> None:
+def prompts_of(plan: Plan) -> int:
+    """How many prompts the host sends."""
+    counts = {"prompt": 1, "huge": 1, "split": 1, "many": 3}
+    return sum(counts.get(action.kind, 0) for action in plan.actions)
+
+
+def _judge_stream(plan: Plan, lines: list[dict[str, Any]], *, complete: bool) -> list[str]:
     """What `yume-shim check-stream --strict` says. A run that was stopped before its start prints nothing."""
-    check = StreamCheck("flat" if plan.flat else "stream-json", strict=True)
+    problems: list[str] = []
+    check = StreamCheck(plan.dialect, strict=True)
     for number, line in enumerate(lines, 1):
         problems += [f"stream: line {number}: {problem}" for problem in check.feed(codec.dumps(line) + b"\n")]
     if complete and lines:
         problems += [f"stream: {problem}" for problem in check.end()]
+    return problems
 
 
 def _parts(line: dict[str, Any]) -> list[dict[str, Any]]:
@@ -114,24 +159,103 @@ def _parts(line: dict[str, Any]) -> list[dict[str, Any]]:
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
-def _judge_code(plan: Plan, outcome: Outcome, problems: list[str]) -> None:
-    end, code = plan.actions[-1].kind, outcome.code
-    allowed: set[int | None] = {0, 1, None}
-    if end in SIGNALS:
-        own = SIGNALS[end]
-        allowed = {own, -(own - 128), None} if plan.flat or end != "SIGINT" else {0, own, None}
-        allowed |= {0, 1} if outcome.seconds > LIMIT / 2 else set()
-    elif end == "SIGKILL":
-        allowed = {KILLED, None}
-    if plan.system:
+def _judge_code(plan: Plan, outcome: Outcome) -> list[str]:
+    code = outcome.code
+    if code is None:
+        return []
+    ends = plan.end.split("+")
+    own = [SIGNALS[end] for end in ends if end in SIGNALS]
+    allowed = {0, 1}
+    if own:
+        allowed = {*own, *(-(code - 128) for code in own if code > 0)}
+        if not plan.flat and ends[0] == "SIGINT":
+            allowed |= {0, 1}
+        if _may_have_ended(plan):
+            allowed |= {0, 1}
+    if plan.system in UNSURE:
         allowed |= {2}
-    if code not in allowed:
-        problems.append(f"code: {code} after {end}")
+    return [] if code in allowed else [f"code: {code} after {plan.end}"]
 
 
-def _judge_transcripts(outcome: Outcome, problems: list[str]) -> None:
+def _may_have_ended(plan: Plan) -> bool:
+    """The program ends by itself only when its input ends, or when it cannot start."""
+    return plan.system in UNSURE
+
+
+def _judge_second(plan: Plan, outcome: Outcome) -> list[str]:
+    """The second process on a session either waits for its turn or says why not."""
+    problems = _judge_process(plan, outcome)
+    lines = _lines(plan, outcome, problems)
+    if outcome.code is not None and not lines and plan.end == "eof" and not outcome.stderr:
+        problems.append("result: the second process said nothing")
+    return problems
+
+
+# ---------------------------------------------------------------- transcripts
+
+
+def _judge_transcripts(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]]) -> list[str]:
+    problems: list[str] = []
     for path in outcome.transcripts:
         try:
             load(str(path))
         except StoreFailed as error:
             problems.append(f"transcript: {error}")
+    if plan.dialect == "acp" or plan.system in (*UNSURE, "two processes") or outcome.code is None:
+        return problems
+    kept_text, kept_results = "", set()
+    for path in outcome.transcripts:
+        text, results, broken = _kept(path.read_bytes())
+        kept_text += text
+        kept_results |= results
+        if broken:
+            problems.append(f"transcript: {broken} lines are no JSON")
+    killed = "SIGKILL" in plan.end or plan.end.count("SIG") > 1
+    lost = [f"the result of {id}" for id in _shown_results(lines) - kept_results]
+    if not killed:
+        lost += [f"the text {text[:200]!r}" for text in _shown_texts(plan, lines) if _plain(text) not in kept_text]
+    return problems + [f"lost: {what} was shown and is not in the transcript" for what in lost]
+
+
+def _kept(data: bytes) -> tuple[str, set[str], int]:
+    """Text of the assistant, ids of results, lines that cannot be read."""
+    text, results, broken = "", set(), 0
+    for line in data.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            broken += 1
+            continue
+        if entry.get("type") not in ("user", "assistant"):
+            continue
+        for part in _parts(entry):
+            if part.get("type") == "text" and entry["type"] == "assistant":
+                text += part["text"]
+            elif part.get("type") == "tool_result":
+                results.add(part["tool_use_id"])
+    return _plain(text), results, broken
+
+
+def _shown_results(lines: list[dict[str, Any]]) -> set[str]:
+    own = [line for line in lines if not line.get("parent_tool_use_id")]
+    return {part["tool_use_id"] for line in own for part in _parts(line) if part.get("type") == "tool_result"}
+
+
+def _shown_texts(plan: Plan, lines: list[dict[str, Any]]) -> list[str]:
+    """The text of each block that was shown."""
+    blocks: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        if line.get("parent_tool_use_id"):
+            continue
+        if plan.flat and line["type"] == "text":
+            name = str(line.get("id"))
+            blocks[name] = blocks.get(name, "") + line["content"]
+        elif not plan.flat and line["type"] == "assistant":
+            if "error" in line or line["message"].get("model") == "<synthetic>":
+                continue
+            blocks[str(number)] = "".join(part["text"] for part in _parts(line) if part.get("type") == "text")
+    return [text for text in blocks.values() if text]
+
+
+def _plain(text: str) -> str:
+    return BLANKS.sub("", text)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.chaos.faults import FAULTS, STATUSES
+from tests.chaos.faults import ALL_FAULTS
+from tests.chaos.routes import ROADS
 from tests.helpers.scripted_model import call, say, think
 
 if TYPE_CHECKING:
@@ -19,22 +20,62 @@ ENDPOINTS = {
     "ollama-chat": ("ollama", "qwen3", ""),
 }
 """API → provider, model, path of its address."""
+DIALECTS = {"flat": 9, "stream-json": 7, "acp": 4}
 COMMANDS = (
     "echo fine",
-    "sleep 0.3; echo late",
+    "sleep 0.2; echo late",
     "sleep 30",
     "trap '' TERM INT; sleep 30",
     "sleep 30 & echo forked",
     "setsid sleep 30 & echo apart",
+    "(trap '' TERM HUP INT; sleep 30) & disown; echo gone",
     "head -c 3000000 /dev/zero | tr '\\0' 'x'",
     "head -c 20000 /dev/urandom",
-    "yes | head -n 200000",
+    "yes | head -n 100000",
+    "printf 'a\\0b\\xff\\xfe\\n\\033[31mred\\r\\n'",
     "exit 3",
     "kill -9 $$",
+    "kill -STOP $$",
     "cat",
+    "exec >&- 2>&-; sleep 0.2",
 )
+HOOKS = {
+    "hook": "cat >/dev/null; echo '{}'",
+    "slow-hook": "sleep 20",
+    "stubborn-hook": "trap '' TERM INT; sleep 20",
+    "refusing-hook": "echo no >&2; exit 2",
+    "failing-hook": "exit 7",
+    "garbage-hook": "head -c 3000 /dev/urandom",
+    "flooding-hook": "yes | head -c 3000000",
+    "forking-hook": "sleep 30 & echo '{}'",
+}
+HOOK_EVENTS = ("PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop")
+SERVERS = ("", "garbage", "flood", "words", "silent", "deaf", "dies", "missing")
+"""How an MCP server starts; "" = as it should."""
+SERVER_TOOLS = ("echo", "hang", "crash", "progress", "broken", "twice", "noisy", "null", "nothing_like_it")
+SYSTEMS = (
+    "read-only home",
+    "full disk",
+    "few descriptors",
+    "small address space",
+    "clock jumps",
+    "two processes",
+)
+JUMPS = (0.0, -86_400.0, 3_600.0, 300_000_000.0, -1_000_000_000.0)
+"""By how many seconds the clock is wrong, one after the other."""
+REPLIES = ("allow", "deny", "garbage", "twice", "late", "nothing")
+"""How the host answers a question about a call."""
 BORN = 0.3
+"""Seconds until the program's own handlers of signals are there for certain."""
 WORDS = ("Hello. ", "Ünïcödé ✓ 🌸 ", "line\nline\n", "\u2028 separators ", "tab\t", "日本語 ", "a" * 300 + " ")
+HOST_ACTIONS = (
+    *("prompt", "prompt", "prompt", "interrupt", "interrupt", "wait", "wait", "garbage", "huge", "model", "mode"),
+    *("deaf", "unknown", "empty", "control", "ping", "split", "stop-cont", "many"),
+)
+ENDS = (
+    *("eof", "eof", "eof", "eof", "SIGINT", "SIGTERM", "SIGHUP", "close-stdout", "SIGKILL"),
+    *("SIGINT+eof", "SIGTERM+eof", "SIGTERM+SIGTERM", "SIGINT+SIGINT"),
+)
 
 
 class Action(NamedTuple):
@@ -50,77 +91,119 @@ class Plan(NamedTuple):
 
     seed: int
     api: str
-    flat: bool
+    dialect: str
     partial: bool
     sdk: bool
+    cold: bool
+    """Started like a host does it, and not from a loaded interpreter."""
+    road: str
+    """A fault on the way to the endpoint."""
+    keys: int
+    spare: str
+    """The API of the fallback model; "" = there is none."""
     answers: list[Answer]
     faults: list[str]
     actions: list[Action]
-    extensions: tuple[str, ...]
+    asks: bool
+    """The host is asked about calls."""
+    reply: str
+    slow: bool
+    """The host reads slowly."""
+    hooks: tuple[tuple[str, str], ...]
+    """Event and behaviour."""
+    server: str | None
+    """How the MCP server starts; None = there is none."""
     system: str
+
+    @property
+    def flat(self) -> bool:
+        return self.dialect == "flat"
+
+    @property
+    def end(self) -> str:
+        """The last action."""
+        return self.actions[-1].kind
 
 
 def draw(seed: int) -> Plan:
     """The session of a seed."""
     chance = random.Random(seed)
     api = chance.choice(list(ENDPOINTS))
-    flat = chance.random() < 0.6
+    [dialect] = chance.choices(list(DIALECTS), list(DIALECTS.values()))
+    server = chance.choice(SERVERS) if chance.random() < 0.12 else None
     return Plan(
-        seed,
-        api,
-        flat,
-        chance.random() < 0.5,
-        api != "ollama-chat" and chance.random() < 0.15,
-        [_answer(chance) for _ in range(chance.randrange(1, 6))],
-        _faults(chance),
-        _actions(chance, flat),
-        tuple(name for name in ("hook", "slow-hook", "mcp", "dying-mcp") if chance.random() < 0.12),
-        chance.choice(("", "", "", "", "read-only home", "few descriptors", "small address space")),
+        seed=seed,
+        api=api,
+        dialect=dialect,
+        partial=chance.random() < 0.5,
+        sdk=api != "ollama-chat" and chance.random() < 0.1,
+        cold=chance.random() < 0.04,
+        road=chance.choice(ROADS) if chance.random() < 0.12 else "",
+        keys=chance.choice((1, 1, 1, 2, 3)),
+        spare=chance.choice(list(ENDPOINTS)) if chance.random() < 0.2 else "",
+        answers=[_answer(chance, server) for _ in range(chance.randrange(1, 6))],
+        faults=_faults(chance),
+        actions=_actions(chance, dialect),
+        asks=chance.random() < 0.2,
+        reply=chance.choice(REPLIES),
+        slow=chance.random() < 0.08,
+        hooks=tuple(
+            (chance.choice(HOOK_EVENTS), chance.choice(list(HOOKS)))
+            for _ in range(chance.choice((0, 0, 0, 0, 0, 0, 1, 2)))
+        ),
+        server=server,
+        system=chance.choice(SYSTEMS) if chance.random() < 0.25 else "",
     )
 
 
-def _answer(chance: random.Random) -> Answer:
+def _answer(chance: random.Random, server: str | None) -> Answer:
     steps: Answer = []
     if chance.random() < 0.3:
         steps.append(think("Considering. " * chance.randrange(1, 20)))
     if chance.random() < 0.8:
         steps.append(say("".join(chance.choices(WORDS, k=chance.randrange(1, 30))), chance.randrange(1, 12)))
-    for _ in range(chance.choice((0, 0, 1, 1, 2, 5))):
-        steps.append(_call(chance))
+    for _ in range(chance.choice((0, 0, 0, 1, 1, 2, 5))):
+        steps.append(_call(chance, server))
     return steps or [say("So.")]
 
 
-def _call(chance: random.Random) -> Any:
-    match chance.randrange(7):
+def _call(chance: random.Random, server: str | None) -> Any:
+    if server is not None and chance.random() < 0.5:
+        return call(f"mcp__odd__{chance.choice(SERVER_TOOLS)}", words="x")
+    match chance.randrange(9):
         case 0 | 1 | 2:
-            return call("Bash", command=chance.choice(COMMANDS), timeout=4_000)
+            return call("Bash", command=chance.choice(COMMANDS), timeout=1_000)
         case 3:
             return call("Bash", command=chance.choice(COMMANDS), run_in_background=True)
         case 4:
-            return call("Read", file_path=chance.choice(("a.txt", "missing.txt", "/etc/hostname", "..")))
+            return call("Read", file_path=chance.choice(("a.txt", "missing.txt", "/etc/hostname", "..", "/dev/zero")))
         case 5:
             return call("Write", file_path="new.txt", content="x" * chance.choice((1, 5_000, 400_000)))
+        case 6:
+            background = {"run_in_background": True} if chance.random() < 0.3 else {}
+            return call("Agent", description="a part", prompt="Do it.", subagent_type="general-purpose", **background)
+        case 7:
+            return call("TaskOutput", task_id="bash_1", block=True, timeout=500)
         case _:
-            return call(chance.choice(("NoSuchTool", "Edit", "Glob")), pattern="*", file_path="a.txt")
+            return call(chance.choice(("NoSuchTool", "Edit", "Glob", "Grep", "TodoWrite")), pattern="*", path=".")
 
 
 def _faults(chance: random.Random) -> list[str]:
-    names = [*FAULTS, *STATUSES]
-    return [chance.choice(names) if chance.random() < 0.55 else "none" for _ in range(chance.randrange(1, 7))]
+    return [chance.choice(ALL_FAULTS) if chance.random() < 0.5 else "none" for _ in range(chance.randrange(1, 7))]
 
 
-def _actions(chance: random.Random, flat: bool) -> list[Action]:
+def _actions(chance: random.Random, dialect: str) -> list[Action]:
     made = [Action("prompt", 0.0, f"Go {chance.random()}")]
-    kinds = ["prompt", "interrupt", "garbage", "huge", "model", "mode", "deaf", "unknown", "empty", "control"]
     made += [
-        Action(chance.choice(kinds), chance.choice((0.0, 0.01, 0.1, 0.4)), chance.random())
-        for _ in range(chance.randrange(4))
+        Action(chance.choice(HOST_ACTIONS), chance.choice((0.0, 0.0, 0.01, 0.1, 0.3)), chance.random())
+        for _ in range(chance.randrange(5))
     ]
-    end = chance.choice(("eof", "eof", "eof", "SIGINT", "SIGTERM", "SIGHUP", "close-stdout", "SIGKILL", "stop-cont"))
-    wait = chance.choice((0.0, 0.02, 0.2, 0.8, 2.0))
+    end, wait = chance.choice(ENDS), chance.choice((0.0, 0.02, 0.2, 0.8))
     if end.startswith("SIG"):  # while the interpreter itself starts, its own default applies
         wait += BORN
+    if dialect == "stream-json" and end == "close-stdout":  # a Claude form finishes its turn without a reader
+        end = "eof"
+    if dialect == "acp" and chance.random() < 0.7:  # the end of the input stops everything there
+        made.append(Action("wait", 0.0))
     made.append(Action(end, wait))
-    if not flat and end == "close-stdout":  # a Claude form finishes its turn without a reader
-        made[-1] = Action("eof", 0.1)
     return made

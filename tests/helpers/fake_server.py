@@ -65,7 +65,9 @@ class Exchange:
 class LoopbackServer:
     """Accepts connections, reads requests, hands each to `handle`, keeps the connection while it returns True."""
 
-    def __init__(self, handle: Callable[[Exchange], bool], tls: ssl.SSLContext | None = None, host: str = "") -> None:
+    def __init__(
+        self, handle: Callable[[Exchange], bool], tls: ssl.SSLContext | None = None, host: str = "", port: int = 0
+    ) -> None:
         self._handle = handle
         self._tls = tls
         self.requests: list[Received] = []
@@ -73,7 +75,7 @@ class LoopbackServer:
         self._sockets: list[socket.socket] = []
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.socket(family, socket.SOCK_STREAM)
-        self._listener.bind((host or "127.0.0.1", 0))
+        self._listener.bind((host or "127.0.0.1", port))
         self._listener.listen(16)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host or '127.0.0.1'}:{self.port}"
@@ -101,9 +103,10 @@ class LoopbackServer:
                 return
             self.connections += 1
             self._sockets.append(sock)
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+            threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
 
-    def _serve(self, sock: socket.socket) -> None:
+    def serve(self, sock: socket.socket) -> None:
+        """Talk to one client."""
         try:
             sock.settimeout(WAIT)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -310,8 +310,8 @@ class ModelClient:
 
     def _salvage(self, request: Request, attempt: Attempt, failure: Failure) -> ModelAnswer | None:
         """Wait and return None to send the request again, return what can be kept, or raise GaveUp."""
-        if attempt.calls() and failure.retryable:
-            return self._keep(attempt)  # finished calls run, once; what was cut after them is void
+        if attempt.calls() and failure.retryable:  # finished calls run, once; of what was cut after them, text stays
+            return self._keep(attempt, attempt.partial_text() if self._on_cut == "continue" else None)
         backoff = request.model.endpoint.backoff
         if failure.kind in FAILOVER_KINDS and self._has_fallback is not None and self._has_fallback():
             backoff = replace(backoff, retries=min(backoff.retries, RETRIES_BEFORE_FALLBACK))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 from yume_shim.net.errors import ConnectFailed, ProxyRefused, ProxyUnusable, TimedOut
@@ -79,7 +80,7 @@ def open_route(
 
     `env` names proxies and root certificates. `check` gets every IP address of the host before any of them is
     connected to, and raises to refuse them. With a `check` there must be no proxy in `env`: a proxy looks the name up
-    again, out of our sight.
+    again, out of our sight. `seconds` is the limit for the whole way: name, socket, tunnel and TLS.
     """
     proxy = _proxy_for(url, env)
     if proxy is not None and check is not None:
@@ -114,14 +115,15 @@ def _open(
     from yume_shim.net.connect import open_socket, secured
 
     first = proxy or url
+    deadline = time.monotonic() + seconds
     sock = open_socket(first.host, first.port, seconds, cancel, check)
-    sock.settimeout(seconds)
     connection = Connection(sock, url.origin)
     try:
         with cancel.guard(connection.abort):
             if url.scheme == "https":
                 if proxy is not None:
-                    _tunnel(connection, url, proxy, seconds)
+                    _tunnel(connection, url, proxy, deadline)
+                sock.settimeout(_left(deadline))
                 connection.sock = encrypted = secured(sock, url.host, env, full=full_roots)
                 cancel.check()  # an abort before this line met the void socket
                 encrypted.do_handshake()
@@ -144,11 +146,20 @@ def _proxy_for(url: Url, env: Mapping[str, str]) -> Url | None:
         raise ProxyUnusable(str(exc)) from None
 
 
-def _tunnel(connection: Connection, url: Url, proxy: Url, seconds: float) -> None:
+def _left(deadline: float) -> float:
+    """Seconds until then; raises TimeoutError if there are none."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("no connection in time")
+    return left
+
+
+def _tunnel(connection: Connection, url: Url, proxy: Url, deadline: float) -> None:
     from yume_shim.net.proxy import connect_request
 
+    connection.sock.settimeout(_left(deadline))
     connection.sock.sendall(connect_request(url, proxy))
-    head = read_head(connection, lambda: connection.read(seconds))
+    head = read_head(connection, lambda: connection.read(_left(deadline)))
     if head is None:
         raise ConnectionResetError("the proxy closed the connection")
     if not 200 <= head.status <= 299:

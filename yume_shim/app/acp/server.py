@@ -96,7 +96,7 @@ class AcpServer:
             __import__("yume_shim.app.start")
             __import__("yume_shim.app.program")
         self._ended.wait()
-        for session in self._sessions():
+        for session in self._registry.unfinished() if self._registry is not None else ():
             session.wait(SHUTDOWN_S)
         self._client.writer.drain(SHUTDOWN_S)
 

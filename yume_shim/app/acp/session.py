@@ -252,7 +252,7 @@ class AcpSession:
 
     def _finish(self, problem: BadMessage | None) -> None:
         """The session has ended, or could not be opened: every request gets its answer."""
-        self._registry.remove(self)
+        self._registry.forget(self)
         with self._lock:
             self._stopped = True
             closing, self._closing = self._closing, []
@@ -264,14 +264,17 @@ class AcpSession:
             self._client.refuse(BadMessage(reason.code, reason.message, self._id, reason.data))
         for id in closing:
             self._client.answer(id, {})
+        self._registry.remove(self)
 
 
 class Registry:
-    """The sessions of a process by id. `add` and `remove` run on the sessions' threads, the others on the reader's."""
+    """The sessions of a process by id. `add`, `forget` and `remove` run on the sessions' threads, the others on the
+    reader's."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._living: list[AcpSession] = []
+        self._ending: list[AcpSession] = []
         self._by_id: dict[str, AcpSession] = {}
 
     def expect(self, session: AcpSession) -> None:
@@ -286,13 +289,25 @@ class Registry:
         with self._lock:
             self._by_id[session.session_id] = session
 
-    def remove(self, session: AcpSession) -> None:
-        """The session has ended."""
+    def forget(self, session: AcpSession) -> None:
+        """The session takes no requests any more; those that wait are still to be answered."""
         with self._lock:
             if session in self._living:
                 self._living.remove(session)
+                self._ending.append(session)
             if self._by_id.get(session.session_id) is session:
                 del self._by_id[session.session_id]
+
+    def remove(self, session: AcpSession) -> None:
+        """The session has ended, and everything is answered."""
+        with self._lock:
+            if session in self._ending:
+                self._ending.remove(session)
+
+    def unfinished(self) -> tuple[AcpSession, ...]:
+        """Those that have an answer to give before the program may end."""
+        with self._lock:
+            return (*self._living, *self._ending)
 
     def find(self, session_id: str) -> AcpSession | None:
         """The session of this id, if it is open or being opened."""
@@ -300,6 +315,6 @@ class Registry:
             return self._by_id.get(session_id)
 
     def all(self) -> tuple[AcpSession, ...]:
-        """Every session that has not ended."""
+        """Every session that takes requests, or is being opened."""
         with self._lock:
             return tuple(self._living)

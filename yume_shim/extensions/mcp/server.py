@@ -86,6 +86,7 @@ class Server:
         self.config, self._services = config, services
         self._connecting = threading.Lock()
         self._lock = threading.Lock()
+        self._ending = threading.Lock()
         self._tape = None if services.record is None or config.kind == "sdk" else services.record(config)
         self._place: Place | None = None
         """Where a replay is."""
@@ -290,14 +291,22 @@ class Server:
             self._services.log("warning", f"MCP server {self.config.name}: {why}")
 
     def disconnect(self) -> None:
-        """Close the connection; `status` stays as it is."""
-        channel, peer = self._channel, self._peer
-        self._channel = self._peer = None
-        if peer is not None:
-            peer.close(CLOSED)
-        if channel is not None:
-            channel.close()
-            channel.finish(CLOSE_S)
+        """Close the connection; `status` stays as it is. If another thread is just doing so, wait for it."""
+        with self._ending:
+            channel, peer = self._channel, self._peer
+            self._channel = self._peer = None
+            if peer is not None:
+                peer.close(CLOSED)
+            if channel is not None:
+                channel.close()
+                channel.finish(CLOSE_S)
+
+    def end(self) -> None:
+        """The program ends: no server is left behind, not even one that is being started at this moment."""
+        self.disconnect()
+        if self._connecting.acquire(timeout=CLOSE_S):  # an attempt to connect gives up, now that `lifetime` is set
+            self._connecting.release()
+        self.disconnect()
 
     def begin_close(self) -> None:
         """Tell the server to end, without waiting: several servers end side by side."""

@@ -115,7 +115,7 @@ class McpServers:
         for server in servers:
             server.begin_close()
         for server in servers:
-            server.disconnect()
+            server.end()
 
     # ------------------------------------------------------------ ToolSource
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.net.inflate import inflater
+from yume_shim.net.message import MAX_INFLATED
 from yume_shim.net.url import join_url
 from yume_shim.providers.sdk.clouds import build_cloud, from_event_stream
 from yume_shim.providers.wire.failures import failure_config, failure_protocol
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import WireRequest
 
 _NO_KEY = "none"
+MAX_REDIRECTS = 5
 PUBLIC_HEADERS = frozenset(
     {
         *("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"),
@@ -50,9 +53,12 @@ class Client:
             timeout=timeout,
             headers={"Accept-Encoding": "identity"},
             follow_redirects=True,
+            max_redirects=MAX_REDIRECTS,
             event_hooks={"request": [self._watch]},
-            transport=_copying_transport(self) if transport.endpoint.api == "google-genai" else None,
         )
+        if transport.endpoint.api == "google-genai":
+            # (Not by a transport of our own: httpx2 leaves out the proxies of the environment then.)
+            self.http.event_hooks = {"request": [self._watch], "response": [_copier(self)]}
         build = build_cloud if transport.endpoint.sign_in else BUILDERS[transport.endpoint.api]
         self.sdk: Any = build(transport, self.http)
 
@@ -167,7 +173,7 @@ def _open_openai(transport: SdkTransport, resource: Any, wire: WireRequest, requ
 
 def _entered(manager: Any) -> Response:
     response = manager.__enter__()
-    pieces: Iterator[bytes] = response.iter_bytes()
+    pieces = _inflated(response.http_response, response.http_response.iter_raw())
     if response.http_response.headers.get("content-type", "").startswith(EVENT_STREAM):
         pieces = from_event_stream(pieces)
     return Response(response.http_response, pieces, lambda: manager.__exit__(None, None, None))
@@ -211,7 +217,7 @@ def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> 
     if not client.captured or client.captured[-1].response.status_code >= 300:
         raise failed or RuntimeError("the SDK sent no request")
     copied = client.captured[-1]
-    return Response(copied.response, _google_pieces(copied, reading, failed), copied.close)
+    return Response(copied.response, _inflated(copied.response, _google_pieces(copied, reading, failed)), copied.close)
 
 
 def _google_pieces(copied: _CopiedBody, reading: Any, failed: Exception | None) -> Iterator[bytes]:
@@ -257,8 +263,8 @@ class _CopiedBody:
         self._inner.close()
 
 
-def _copying_transport(client: Client) -> Any:
-    """An httpx2 transport that records every response in `client.captured`."""
+def _copier(client: Client) -> Callable[[Any], None]:
+    """A hook for every response: what is read of it is kept in `client.captured`."""
     import httpx2
 
     class Stream(httpx2.SyncByteStream):
@@ -271,17 +277,15 @@ def _copying_transport(client: Client) -> Any:
         def close(self) -> None:
             """Do nothing: httpx2 closes when the SDK's reader is done, which may be before the end of the body."""
 
-    class CopyingTransport(httpx2.HTTPTransport):
-        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-            response = super().handle_request(request)
-            set_read_timeout(request, client.idle)
-            response.request = request
-            copied = _CopiedBody(response)
-            response.stream = Stream(copied)
-            client.captured.append(copied)
-            return response
+    def copy(response: httpx2.Response) -> None:
+        if response.has_redirect_location:
+            return
+        set_read_timeout(response.request, client.idle)
+        copied = _CopiedBody(response)
+        response.stream = Stream(copied)
+        client.captured.append(copied)
 
-    return CopyingTransport()
+    return copy
 
 
 # ---------------------------------------------------------------- tables and helpers
@@ -312,6 +316,14 @@ def class_names(exc: BaseException) -> set[str]:
 
 def lower(headers: Any) -> dict[str, str]:
     return {str(name).lower(): str(text) for name, text in headers.items()}
+
+
+def _inflated(http: Any, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The body without its content coding, undone by the same rules and limits as on the direct transport."""
+    coding = http.headers.get("content-encoding", "").lower().strip()
+    if coding in ("", "identity"):
+        return pieces
+    return map(inflater(coding, MAX_INFLATED), filter(None, pieces))
 
 
 def _bare(base_url: str) -> str:

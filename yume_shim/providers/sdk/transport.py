@@ -10,16 +10,28 @@ from __future__ import annotations
 import threading
 import time
 
+from yume_shim.net.errors import NetError
 from yume_shim.net.message import is_sendable
 from yume_shim.net.url import parse_url
 from yume_shim.providers.http.frames import FrameParser
-from yume_shim.providers.sdk.clients import OPENERS, PUBLIC_HEADERS, Client, class_names, lower, set_read_timeout
+from yume_shim.providers.sdk.clients import (
+    MAX_REDIRECTS,
+    OPENERS,
+    PUBLIC_HEADERS,
+    Client,
+    class_names,
+    lower,
+    set_read_timeout,
+)
 from yume_shim.providers.sdk.clouds import not_signed_in
 from yume_shim.providers.wire.failures import (
     failure_config,
     failure_cut,
     failure_from_exception,
+    failure_from_net,
     failure_header,
+    failure_protocol,
+    failure_proxy,
     failure_timeout,
     status_failed,
 )
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
 
     from yume_shim.providers.sdk.clients import Response
     from yume_shim.types.blocks import Json
+    from yume_shim.types.errors import Failure
     from yume_shim.types.models import TransportSettings, WireRequest
     from yume_shim.types.ports import Cancel
 
@@ -59,14 +72,18 @@ class SdkTransport:
     def open(self, wire: WireRequest, cancel: Cancel) -> SdkStream:
         """Send the request in a thread (import, name lookup and connect cannot be interrupted); wait for the head."""
         opening = _Opening(self, wire)
+        end = time.monotonic() + self.timeouts.total
         with cancel.guard(opening.abandon):
             threading.Thread(target=opening.run, name="sdk-open", daemon=True).start()
-            opening.done.wait()
+            in_time = opening.done.wait(self.timeouts.total)
         cancel.check()
+        if not in_time:  # the limits of an SDK are for single reads: a head that trickles in has none
+            opening.abandon()
+            raise ProviderFailed(failure_timeout(self.endpoint.name, "complete answer", self.timeouts.total))
         if opening.error is not None:
             raise self._failed(opening.error) from None
         assert opening.client is not None
-        return SdkStream(self, opening.client, opening.response, cancel)
+        return SdkStream(self, opening.client, opening.response, cancel, end)
 
     def close(self) -> None:
         """Close the kept clients."""
@@ -89,6 +106,8 @@ class SdkTransport:
 
     def _failed(self, exc: BaseException) -> ProviderFailed:
         name = self.endpoint.name
+        if isinstance(exc, NetError):
+            return ProviderFailed(failure_from_net(exc, name))
         if isinstance(exc.__cause__, ProviderFailed):  # our own error, wrapped by the SDK
             return exc.__cause__
         response: Any = getattr(exc, "response", None)
@@ -100,9 +119,14 @@ class SdkTransport:
 
             return ProviderFailed(failure_config(name, missing_package(exc) or str(exc)))
         names = class_names(exc)
+        if "TooManyRedirects" in names:
+            message = f"more than {MAX_REDIRECTS} redirects"
+            return ProviderFailed(failure_protocol(name, message, retryable=False))
         if names & _CONNECTION_ERRORS:
             return ProviderFailed(failure_cut(name, started=False))
         place = parse_url(self.endpoint.base_url).place if self.endpoint.base_url else ""
+        if "ProxyError" in names:
+            return ProviderFailed(_proxy_failed(exc, name, place))
         return not_signed_in(exc, names, self.endpoint) or ProviderFailed(failure_from_exception(exc, name, place))
 
     def headers(self, wire: WireRequest) -> dict[str, str]:
@@ -155,12 +179,14 @@ class _Opening:
 class SdkStream:
     """An open response. Implements `types.ports.FrameStream`."""
 
-    def __init__(self, owner: SdkTransport, client: Client, response: Response, cancel: Cancel) -> None:
+    def __init__(self, owner: SdkTransport, client: Client, response: Response, cancel: Cancel, end: float) -> None:
+        """`end`: when the answer must be complete, on the monotonic clock."""
         self.headers: Mapping[str, str] = response.headers
         self._owner = owner
         self._client = client
         self._response = response
         self._cancel = cancel
+        self._end = end
         self._ended = False
         self._closed = False
         self._guard: AbstractContextManager[None] = cancel.guard(client.abort)
@@ -169,17 +195,18 @@ class SdkStream:
     def __iter__(self) -> Iterator[Json]:
         name, limits = self._owner.endpoint.name, self._owner.timeouts
         parser = FrameParser(name)
-        end = time.monotonic() + limits.total
         started = False
         set_read_timeout(self._response.http.request, limits.idle)
         try:
             for data in self._response.pieces:
                 started = started or bool(data)
                 yield from parser.feed(data)
-                if time.monotonic() > end:
+                if time.monotonic() > self._end:
                     raise ProviderFailed(failure_timeout(name, "complete answer", limits.total))
         except ProviderFailed:
             raise
+        except NetError as exc:
+            raise ProviderFailed(failure_from_net(exc, name)) from None
         except Exception as exc:  # errors of httpx2 and of google's client
             self._cancel.check()
             if "TimeoutException" in class_names(exc):
@@ -201,6 +228,17 @@ class SdkStream:
             self._owner.give_back(self._client)
         else:
             self._client.close()
+
+
+def _proxy_failed(exc: BaseException, name: str, place: str) -> Failure:
+    """The failure of a tunnel. httpx2 gives the proxy's status line, e.g. "403 Forbidden", as the text of its error."""
+    step: BaseException | None = exc
+    while step is not None and type(step).__name__ != "ProxyError":
+        step = step.__cause__ or step.__context__
+    status = str(step).partition(" ")[0]
+    said = f"status {status}" if status.isdigit() else str(step)
+    message = f"the proxy refused a connection to {place} ({said})"
+    return failure_proxy(name, message, retryable=status.startswith("5"))
 
 
 def _content(response: Any) -> bytes:
