@@ -4,8 +4,9 @@ The flags of README.md come from yume_shim/cli/flags.py; the quirks and the endp
 yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md from docs/quirks.toml and the goldens;
 docs/protocol/ from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
 yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
-the protected names from yume_shim/types/protected_names.py; docs/errors.md from yume_shim/types/error_entries/;
-the limits of docs/reliability.md from scripts/limit_table.py.
+the protected names from yume_shim/types/protected_names.py; docs/errors.md from yume_shim/types/error_entries/; the
+limits of docs/reliability.md from scripts/limit_table.py; the clients of README.md from
+yume_shim/cli/client_table.py; docs/yume-shim.1 from scripts/man_page.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import _venv
 import error_tables
 import limit_table
+import man_page
 import protocol_pages
 
 TYPE_CHECKING = False
@@ -34,7 +36,8 @@ def main() -> int:
     """Exit code 1 when a table was out of step and only looked at."""
     _venv.ready()
     tables = {
-        "README.md": {"flags": flags()},
+        "README.md": {"flags": flags(), "clients": clients()},
+        os.path.join("docs", "yume-shim.1"): {"manual": man_page.manual()},
         os.path.join("docs", "providers.md"): {
             "endpoints": endpoints(),
             "quirks": quirks(),
@@ -92,6 +95,15 @@ def flags() -> str:
     for status, words in (("accepted", "Accepted without effect"), ("refused", "Refused with a clear message")):
         names = [f"`{flag.names[0]}`" for flag in FLAGS if flag.status == status]
         lines += ["", f"{words}: {', '.join(names)}."]
+    return "\n".join(lines) + "\n\n"
+
+
+def clients() -> str:
+    """Where each client names the program that it starts."""
+    from yume_shim.cli.client_table import CLIENTS
+
+    lines = ["", "| client | setting | state | `init --for` |", "|---|---|---|---|"]
+    lines += [f"| {client.name} | {client.setting} | {client.state} | `{client.key}` |" for client in CLIENTS]
     return "\n".join(lines) + "\n\n"
 
 

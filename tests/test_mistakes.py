@@ -167,9 +167,9 @@ def test_unknown_settings_are_reported_and_shown_by_doctor(desk: Desk, form: str
     ended, doctor = desk.run(*FORMS[form]), desk.run("doctor")
     assert ended.code == doctor.code == 0
     for text in (
-        "unknown setting `modle`. Did you mean 'model'?",
-        "unknown setting [retri]. Did you mean 'retry'?",
-        "unknown setting `retry.retrys`. Did you mean 'retries'?",
+        "config.toml, line 1: unknown setting `modle`. Did you mean 'model'?",
+        "config.toml, line 2: unknown setting [retri]. Did you mean 'retry'?",
+        "config.toml, line 5: unknown setting `retry.retrys`. Did you mean 'retries'?",
         "settings.json, line 2: unknown key `permisions`. Did you mean 'permissions'?",
         "settings.json, line 3: unknown key `permissions.alow`. Did you mean 'allow'?",
         "unknown permission mode 'acceptEdit'. Did you mean 'acceptEdits'?",
@@ -198,7 +198,8 @@ def test_a_damaged_settings_file_is_loud(desk: Desk, text: str) -> None:
     assert f"settings file {path}, {BROKEN[text]}" in ended.stderr.decode()
     assert "automatic approvals (read-only commands, acceptEdits) are off" in ended.stderr.decode()
     assert doctor.code == 1
-    assert f"problem      {path}, {BROKEN[text]}" in doctor.stdout.decode()
+    assert f"✗ user           {path}, {BROKEN[text]}" in doctor.stdout.decode()
+    assert doctor.stdout.decode().endswith(f"Do this next: edit {path}\n")
 
 
 CALLS = {

@@ -223,4 +223,32 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 BY_NAME: dict[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
-SUBCOMMANDS = ("batch", "check-stream", "doctor", "mcp", "models", "replay", "schema", "sessions", "watch")
+SUBCOMMANDS = ("batch", "check-stream", "doctor", "init", "mcp", "models", "replay", "schema", "sessions", "watch")
+"""Words that click parses; `acp` and the Claude CLI's own sub-commands are answered without it."""
+SUBCOMMAND_HELP = {
+    "acp": "Speak the Agent Client Protocol on stdin and stdout, for editors",
+    "auth": "Show which key each provider gets, and why; `auth status` as in the Claude CLI",
+    "batch": "Run many prompts, with rates, a budget and resumption",
+    "check-stream": "Check a stream of lines against the protocol",
+    "doctor": "Show what a start here would use, what is missing, and what to do",
+    "init": "Write a commented config file, test the key, set up clients",
+    "mcp": "List, add, remove and sign in to MCP servers",
+    "models": "Show models, providers and what each cannot do",
+    "replay": "Show any transcript or recorded output as a page or as text",
+    "schema": "Print the JSON Schemas of the protocol",
+    "sessions": "List, show, search, export and delete stored sessions",
+    "watch": "Show running sessions live in the browser",
+}
+GROUPS = (
+    ("Input and output", "print"),
+    ("Model and provider", "model"),
+    ("Retries and time", "max-retries"),
+    ("System prompt and answer", "system-prompt"),
+    ("Limits", "max-turns"),
+    ("Scripts", "exit-codes"),
+    ("Tools and permissions", "tools"),
+    ("Session", "session-id"),
+    ("Extensions", "mcp-config"),
+    ("Diagnostics and rest", "debug"),
+)
+"""The groups of `--help`: a title, and the first flag of the group."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from yume_shim.host.event_output import Listener
 
 INTERRUPTED = 130
+COMPLETION = "_YUME_SHIM_COMPLETE"
+"""Set by the completion script of a shell, as click names it."""
 
 
 def entry(listeners: Sequence[Listener] = ()) -> None:
@@ -32,6 +34,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     """Run one command line; returns the exit code."""
     if list(argv) in (["--version"], ["-v"]):
         return _say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
+    if COMPLETION in os.environ:  # a shell asks what may follow
+        from yume_shim.cli.commands import run_command
+
+        return run_command(argv)
     if argv and argv[0] == "acp":
         from yume_shim.cli.acp_command import run_acp
 

@@ -1,4 +1,4 @@
-"""`yume-shim models`: providers and their state, known models, aliases, and what happens to missing features."""
+"""`yume-shim models`: known models by provider, aliases, and on request what each provider cannot do."""
 
 from __future__ import annotations
 
@@ -21,14 +21,24 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 MARKS = {"full": "+", "simulated": "~", "silent": "-", "warning": "!", "error": "x"}
+ABILITIES = ("images", "streaming", "thinking", "tools")
 LEGEND = "+ full   ~ simulated   - silent   ! warning   x error"
 
 
 def add_models(group: click.Group, settings: Callable[[], Settings], say: Callable[[str], None]) -> None:
     """Add the command to the group of all sub-commands."""
-    text = "Show providers, models, aliases, and what each provider cannot do."
+    text = "Show known models by provider, with window, prices and state of the key."
     params: list[click.Parameter] = [
         click.Argument(["provider"], required=False, default=""),
+        click.Option(["--search"], default="", help="Only models whose name contains this text."),
+        click.Option(
+            ["--with", "needed"],
+            multiple=True,
+            type=click.Choice(ABILITIES),
+            help="Only models that can do this; may be repeated.",
+        ),
+        click.Option(["--usable"], is_flag=True, help="Only providers that have a key, or need none."),
+        click.Option(["--matrix"], is_flag=True, help="Show what happens to each feature at each provider."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
         click.Option(["--live"], is_flag=True, help="Ask the provider which models it has (one request)."),
     ]
@@ -41,31 +51,42 @@ class _Models:
         self._load = settings
         self._say = say
 
-    def show(self, provider: str, as_json: bool, live: bool) -> None:
+    def show(
+        self,
+        provider: str,
+        search: str,
+        needed: tuple[str, ...],
+        usable: bool,
+        matrix: bool,
+        as_json: bool,
+        live: bool,
+    ) -> None:
         settings = self._load()
         catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
-        try:
-            catalog.resolve(
-                catalog.configured()[0]
-            )  # address and compat flags of the environment apply to this provider
+        try:  # address and compat flags of the environment apply to this provider
+            catalog.resolve(catalog.configured()[0])
         except BadInvocation:
             pass
         if live and not provider:
             raise BadInvocation("--live asks one provider: yume-shim models PROVIDER --live")
         names = (catalog.provider(provider),) if provider else catalog.names()
-        apis = known_apis()  # the replay provider is not one to choose
-        endpoints = [end for end in (catalog.endpoint(name, address=False) for name in names) if end.api in apis]
-        if not endpoints:
-            raise BadInvocation(f"provider '{provider}' has no models of its own")
-        specs = [spec for spec in catalog.known_models() if spec.endpoint in endpoints]
+        endpoints = _endpoints(names, catalog)
+        if usable:
+            endpoints = [end for end in endpoints if _is_usable(end, settings)]
+        specs = [spec for spec in catalog.known_models() if spec.endpoint in endpoints and _fits(spec, search, needed)]
         live_names = self._live(catalog.endpoint(names[0]), catalog, settings) if live else None
+        if live_names is not None:
+            live_names = tuple(name for name in live_names if search.lower() in name.lower())
         if as_json:
             facts = _all_facts(endpoints, specs, catalog, settings)
             self._say(dumps(facts if live_names is None else facts | {"live": list(live_names)}).decode() + "\n")
+        elif matrix:
+            self._say(f"features ({LEGEND}):\n" + "".join(_grid(endpoints)))
         elif provider:
-            self._say("".join(_one(endpoints[0], specs, live_names, settings)))
+            self._say("".join(_one(endpoints[0], specs, live_names, settings) if endpoints else ()))
         else:
-            self._say("".join(_everything(endpoints, specs, catalog, settings)))
+            filtered = bool(search or needed)
+            self._say("".join(_everything(endpoints, specs, catalog, settings, filtered=filtered)))
 
     def _live(self, endpoint: Endpoint, catalog: Catalog, settings: Settings) -> tuple[str, ...]:
         from yume_shim.config.credentials import find_keys, missing_key
@@ -79,18 +100,46 @@ class _Models:
         return list_models(catalog.at(endpoint, ""), keys[0].get(cancel), settings, cancel, Log(endpoint.name))
 
 
+def _endpoints(names: tuple[str, ...], catalog: Catalog) -> list[Endpoint]:
+    apis = known_apis()  # the replay provider is not one to choose
+    found = [end for end in (catalog.endpoint(name, address=False) for name in names) if end.api in apis]
+    if not found:
+        raise BadInvocation(f"provider '{names[0]}' has no models of its own")
+    return found
+
+
+def _is_usable(endpoint: Endpoint, settings: Settings) -> bool:
+    has_address = bool(endpoint.base_url or endpoint.address_by_sign_in)
+    return has_address and find_credential(endpoint, settings) is not None
+
+
+def _fits(spec: ModelSpec, search: str, needed: tuple[str, ...]) -> bool:
+    able = {"images": spec.images, "streaming": spec.streaming, "thinking": spec.thinking, "tools": spec.tools}
+    return search.lower() in f"{spec.endpoint.name}/{spec.id}".lower() and all(able[name] for name in needed)
+
+
 def _everything(
-    endpoints: list[Endpoint], specs: list[ModelSpec], catalog: Catalog, settings: Settings
+    endpoints: list[Endpoint], specs: list[ModelSpec], catalog: Catalog, settings: Settings, *, filtered: bool
 ) -> Iterable[str]:
-    yield "providers:\n"
+    """Models first, grouped by provider; then providers whose models are not listed, and aliases."""
+    others = []
     for endpoint in endpoints:
-        yield f"  {endpoint.name:<13} {endpoint.api:<19} {_state(endpoint, settings)}\n"
-    yield "models:\n"
-    yield from (_model_row(spec, f"{spec.endpoint.name}/{spec.id}") for spec in specs)
+        rows = [_model_row(spec, f"{spec.endpoint.name}/{spec.id}") for spec in specs if spec.endpoint == endpoint]
+        if rows:
+            yield f"{endpoint.name}: {_state(endpoint, settings)}\n"
+            yield from rows
+        else:
+            others.append(endpoint)
+    if filtered:
+        if not specs:
+            yield "No known model fits.\n"
+        return
+    if others:
+        yield "providers without listed models (any model of theirs works as PROVIDER/MODEL):\n"
+        yield from (f"  {endpoint.name:<13} {endpoint.api:<19} {_state(endpoint, settings)}\n" for endpoint in others)
     yield "aliases:\n"
     yield from (f"  {alias:<13} {meaning}\n" for alias, meaning in catalog.aliases().items())
-    yield f"features ({LEGEND}):\n"
-    yield from _grid(endpoints)
+    yield "Prices are USD per million tokens. What each provider cannot do: yume-shim models --matrix\n"
 
 
 def _one(

@@ -5,6 +5,7 @@ The check of the config file and the table in docs/settings.md come from here. L
 
 from __future__ import annotations
 
+from yume_shim.disk.bounded import read_whole
 from yume_shim.text.nearest import did_you_mean
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import TRUST_MODES
@@ -14,6 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
+
+
+MAX_CONFIG_BYTES = 4 << 20
 
 
 @value
@@ -246,15 +250,56 @@ def _check(table: Mapping[str, Any], tree: Mapping[str, Any], path: str, above: 
         name = f"{above}{key}"
         if known is None:
             what = f"[{name}]" if isinstance(item, dict) else f"`{name}`"
-            yield f"{path}: unknown setting {what}.{did_you_mean(key, tree)}"
+            yield with_line(path, f"{path}: unknown setting {what}.{did_you_mean(key, tree)}")
         elif isinstance(known, Setting):
             expected, good = KINDS[known.kind]
             if not good(item):
-                raise BadInvocation(f"{path}: `{name}` must be {expected}")
+                raise BadInvocation(f"{_place(path, name)}: `{name}` must be {expected}")
         elif isinstance(item, dict):
             yield from _check(item, known, path, f"{name}.")
         elif not above:  # deeper ones are checked, and named better, where they are read
-            raise BadInvocation(f"{path}: `{name}` must be a table")
+            raise BadInvocation(f"{_place(path, name)}: `{name}` must be a table")
+
+
+def _place(path: str, name: str) -> str:
+    return with_line(path, f"{path}: `{name}`").removesuffix(f": `{name}`")
+
+
+def with_line(path: str, message: str) -> str:
+    """A message that begins with the path of the config file and names a setting, with the line of that setting."""
+    import re
+
+    rest = message.removeprefix(f"{path}: ")
+    named = re.search(r"`([^`]+)`|\[([^\]]+)\]", rest)
+    if rest == message or named is None:
+        return message
+    try:
+        text = read_whole(path, MAX_CONFIG_BYTES).decode("utf-8", "replace")
+    except OSError:  # a pipe, or gone
+        return message
+    line = line_of_setting(text, named.group(1) or named.group(2))
+    return f"{path}, line {line}: {rest}" if line else message
+
+
+def line_of_setting(text: str, name: str) -> int:
+    """The line on which `a.b.c`, or the nearest table above it, begins; 0 if it is not found."""
+    table, best, matched = "", 0, 0
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if bare.startswith("["):
+            table = full = _unquoted(bare.strip("[] ").partition("]")[0])
+        else:
+            key, assigned, _ = bare.partition("=")
+            if not assigned or key.startswith("#"):
+                continue
+            full = f"{table}.{_unquoted(key)}" if table else _unquoted(key)
+        if (name == full or name.startswith(f"{full}.")) and len(full) > matched:
+            best, matched = number, len(full)
+    return best
+
+
+def _unquoted(key: str) -> str:
+    return key.strip().replace('"', "").replace("'", "")
 
 
 def _tree() -> dict[str, Any]:

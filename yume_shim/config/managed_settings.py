@@ -27,7 +27,8 @@ MAX_FILES = 100
 def managed_layers(folder: str, given: str | None, report: FileReport) -> list[Layer]:
     """Weakest first: the host's, the administrator's file, then the files of the folder next to it by name. Raises
     BadInvocation."""
-    layers = [Layer(MANAGED, data, True) for path in _files(folder) if (data := _read(path, report)) is not None]
+    files = managed_files(folder)
+    layers = [Layer(MANAGED, data, True) for path in files if (data := _read(path, report)) is not None]
     if given is None:
         return layers
     if given.lstrip().startswith("{"):
@@ -40,7 +41,8 @@ def managed_layers(folder: str, given: str | None, report: FileReport) -> list[L
     return [Layer(HOST_MANAGED if layers else MANAGED, host, True), *layers]
 
 
-def _files(folder: str) -> list[str]:
+def managed_files(folder: str) -> list[str]:
+    """The administrator's files by strength; the first need not exist. Raises BadInvocation."""
     more = os.path.join(folder, MORE_FILES)
     try:
         names = sorted(name for name in os.listdir(more) if name.endswith(".json") and not name.startswith("."))

@@ -103,23 +103,28 @@ def read_layers(
 
 
 def _file_layer(name: str, path: str, report: FileReport, *, trusted: bool) -> list[Layer]:
-    """What can be used of a file; what cannot is reported."""
+    data = settings_file(path, report)
+    return [] if data is None else [Layer(name, data, trusted)]
+
+
+def settings_file(path: str, report: FileReport) -> dict[str, Any] | None:
+    """What can be used of a file, None if nothing; what cannot is reported."""
     try:
         raw = read_text(path, MAX_SETTINGS_BYTES)
     except OSError as error:
         if not is_absent(error):
             report.damage(path, 0, f"it cannot be read ({error.strerror})")
-        return []
+        return None
     try:
         data = codec.loads(raw)
     except ValueError as error:
         report.damage(path, getattr(error, "lineno", 0), f"it is not valid JSON ({getattr(error, 'msg', error)})")
-        return []
+        return None
     if not isinstance(data, dict):
         report.damage(path, 1, "it is not a JSON object")
-        return []
+        return None
     report.check(path, raw, data)
-    return [Layer(name, data, trusted)]
+    return data
 
 
 def _extra_settings(text: str, report: FileReport) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def test_the_entry_of_a_project_is_that_of_its_repository(desk: Desk) -> None:
     desk.work.mkdir()
     assert f"[project: {top}]" in desk.mcp("add", "one", "--", *GOOD)
     assert "one: " in desk.mcp("list")
-    assert b"MCP server   one: \xe2\x9c\x94 Connected" in desk.run("doctor", ANTHROPIC_API_KEY="k").stdout
+    assert "✓ one            Connected" in desk.run("doctor", ANTHROPIC_API_KEY="k").stdout.decode()
 
 
 def test_the_folder_that_the_environment_names(desk: Desk) -> None:
@@ -299,11 +299,12 @@ def test_doctor_starts_the_servers_once(desk: Desk) -> None:
     desk.mcp("add", "-s", "user", "bad", "no-such-command-here")
     desk.shared.write_text(json.dumps({"mcpServers": {"shared": {"command": "x"}}}))
     ended = desk.run("doctor", ANTHROPIC_API_KEY="not-a-key")
-    rows = [line for line in ended.stdout.decode().splitlines() if line.startswith("MCP server")]
-    assert ended.code == 0, ended.stderr
-    assert rows[0] == "MCP server   good: ✔ Connected"
-    assert rows[1].startswith("MCP server   bad: ✘ Failed to connect — cannot start no-such-command-here")
-    assert rows[2] == "MCP server   shared: ⏸ Pending approval (this folder is not trusted)"
+    rows = ended.stdout.decode().partition("\nMCP servers\n")[2].splitlines()
+    assert ended.code == 1, ended.stderr
+    assert rows[0] == "  ✓ good           Connected"
+    assert rows[1].startswith("  ✗ bad            Failed to connect — cannot start no-such-command-here")
+    assert rows[2] == "  – shared         Pending approval (this folder is not trusted)"
+    assert ended.stdout.decode().endswith("Do this next: repair or remove it: yume-shim mcp get bad\n")
     assert (desk.work / "starts").read_text() == "x"
 
 

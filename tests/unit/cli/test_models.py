@@ -44,17 +44,31 @@ def test_the_overview(tmp_path: Path) -> None:
     text = said(tmp_path, OPENAI_API_KEY="sk-secret-secret", YUME_MODEL="gpt-5.4")
     assert "sk-secret" not in text
     lines = text.splitlines()
-    assert lines[0] == "providers:"
-    assert "  openai        openai-responses    https://api.openai.com/v1, key from OPENAI_API_KEY" in lines
+    assert lines[0].startswith("anthropic: https://api.anthropic.com, no key: ")
+    assert lines[1].startswith("  anthropic/claude-")
+    assert "openai: https://api.openai.com/v1, key from OPENAI_API_KEY" in lines
     assert "  groq          openai-chat         https://api.groq.com/openai/v1, no key: $GROQ_API_KEY" in lines
     assert "  azure         openai-responses    no address: give --api-base or $AZURE_OPENAI_BASE_URL" in lines
     assert "  bedrock       anthropic-messages  address by region and project, signs in with bedrock" in lines
     (model,) = [line for line in lines if line.startswith("  openai/gpt-4o ")]
     assert model.split() == ["openai/gpt-4o", "window", "128,000", "output", "16,384", "$2.5", "in,", "$10", "out"]
     assert "  sonnet        claude-sonnet-5-5" in lines
-    (pdf,) = [line for line in lines if line.startswith("  PDF input")]
+    assert not [line for line in lines if "replay" in line or "PDF input" in line]
+    matrix = said(tmp_path, "--matrix").splitlines()
+    (pdf,) = [line for line in matrix if line.startswith("  PDF input")]
     assert set(pdf.split()[2:]) == {"+", "!"}
-    assert not [line for line in lines if "replay" in line]
+    assert not [line for line in matrix if "gpt-4o" in line or "replay" in line]
+
+
+def test_filters(tmp_path: Path) -> None:
+    rows = said(tmp_path, "--search", "GPT-4", "--with", "images").splitlines()
+    assert [row.split()[0] for row in rows] == ["openai:", "openai/gpt-4.1", "openai/gpt-4o"]
+    thinking = facts(tmp_path, "openai", "--with", "thinking")["models"]
+    assert thinking
+    assert "gpt-4o" not in [model["id"] for model in thinking]
+    usable = facts(tmp_path, "--usable", OPENAI_API_KEY="sk-secret-secret")
+    assert "groq" not in {provider["name"] for provider in usable["providers"]}
+    assert said(tmp_path, "--search", "no-such-model") == "No known model fits.\n"
 
 
 def test_one_provider(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ READERS = ("conf", "conf_texts", "conf_number", "table", "table_of", "get")
 VARIABLE = re.compile(r'"((?:YUME|CLAUDE_CODE|ANTHROPIC|MAX_THINKING|MAX_MCP|MCP|DISABLE)_[A-Z_]+)"')
 ELSEWHERE = {
     *("ANTHROPIC_BASE_URL", "ANTHROPIC_VERTEX_PROJECT_ID"),  # of providers, which have a table of their own
+    "YUME_API_KEY",
+    *("CLAUDE_CODE_EXECUTABLE", "CLAUDE_CODE_COMMAND"),  # of clients, in the directions of `yume-shim init`
     *("CLAUDE_CODE_MCP_SERVER_NAME", "CLAUDE_CODE_MCP_SERVER_URL"),  # set for programs that we start
 }
 

@@ -233,6 +233,11 @@ def full_probe() -> Abilities:
     return replace(probe(), bubblewrap=working_bubblewrap())
 
 
+def is_complete(able: Abilities) -> bool:
+    """May commands that the gate did not ask about run here?"""
+    return bool(able.seatbelt or (able.filters and (able.landlock or able.bubblewrap)))
+
+
 def confinement_rows(able: Abilities, wants_sandbox: bool) -> list[tuple[str, str]]:
     """What `doctor` says about the confinement of commands."""
     parts = [
@@ -242,7 +247,7 @@ def confinement_rows(able: Abilities, wants_sandbox: bool) -> list[tuple[str, st
         "sandbox-exec" if able.seatbelt else "",
     ]
     text = ", ".join(part for part in parts if part)
-    if not able.seatbelt and not (able.filters and (able.landlock or able.bubblewrap)):
+    if not is_complete(able):
         text = f"{text or 'none'}: only simple commands run unasked (docs/security.md)"
     elif not able.seatbelt and not able.bubblewrap:
         text += "; no mount namespaces: edits next to protected names are asked about"

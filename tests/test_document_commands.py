@@ -1,0 +1,122 @@
+"""Every command block of README and docs: its sub-commands and flags exist, or a table says why it is not looked at."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from yume_shim.cli.argv import parse
+from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS
+from yume_shim.cli.commands import command_group
+from yume_shim.cli.flags import SUBCOMMAND_HELP, SUBCOMMANDS
+from yume_shim.cli.help import grouped, help_text
+from yume_shim.config.known_settings import check_config
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NOT_OURS = {
+    "uv": "installs from an index",
+    "pipx": "installs from an index",
+    "pip": "installs from an index",
+    "npm": "installs from an index",
+    "export": "a setting of the shell",
+    "CLAUDE_CODE_EXECUTABLE": "starts a client of its own",
+    "eval": "completion, tests/test_document_commands.py::test_completion",
+    "man": "shows a file, which the check of the tables keeps fresh",
+}
+"""First words of lines that are not run, and why."""
+
+
+def blocks(*languages: str) -> list[tuple[str, str]]:
+    found = []
+    for path in DOCUMENTS:
+        for language, body in FENCE.findall(path.read_text("utf-8")):
+            if language in languages:
+                found.append((path.relative_to(ROOT).as_posix(), body))
+    return found
+
+
+def shim_lines() -> list[tuple[str, str]]:
+    """Every line of a shell block that starts this program, and every `yume-shim …` in running text."""
+    lines = []
+    for name, body in blocks("sh", "bash", "console"):
+        joined = body.replace("\\\n", " ")
+        lines += [(name, line.strip()) for line in joined.splitlines() if re.match(r"\s*(\$ )?yume-shim\b", line)]
+    for path in DOCUMENTS:
+        text = FENCE.sub("", path.read_text("utf-8"))
+        lines += [(path.relative_to(ROOT).as_posix(), code) for code in re.findall(r"`(yume-shim [^`…|\n]+)`", text)]
+    return sorted(set(lines))
+
+
+def words_of(line: str) -> list[str]:
+    """The words up to the first redirection or pipe."""
+    words = shlex.split(line.removeprefix("$ "), comments=True)
+    for place, word in enumerate(words):
+        if word[:1] in "<>|&;" or word.startswith("2>"):
+            return words[1:place]
+    return words[1:]
+
+
+@pytest.mark.parametrize(("name", "line"), shim_lines())
+def test_flags_and_sub_commands_exist(name: str, line: str) -> None:
+    words = words_of(line)
+    if words and words[0] in command_group().commands:
+        command = command_group().commands[words[0]]
+        known = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+        deeper = getattr(command, "commands", {})
+        if len(words) > 1 and words[1] in deeper:
+            known |= {option for param in deeper[words[1]].params for option in param.opts}
+        own_parser = command.context_settings.get("ignore_unknown_options", False) or words[0] in ("mcp", "batch")
+        unknown = [word for word in words if word.startswith("--") and word.partition("=")[0] not in known | {"--help"}]
+        assert own_parser or not unknown, f"{name}: {line}"
+        return
+    assert words[:1] != ["docter"]
+    if words and (words[0] in CLAUDE_SUBCOMMANDS or words[0] == "acp"):
+        words = words[1:]
+    errors = [error for error in parse(words).errors if "unknown option" in str(error).lower()]
+    assert errors == [], f"{name}: {line}"
+
+
+def test_other_lines_of_shell_blocks_are_accounted_for() -> None:
+    strange = []
+    for name, body in blocks("sh", "bash", "console"):
+        for line in body.replace("\\\n", " ").splitlines():
+            first = re.split(r"[\s=]", line.strip().removeprefix("$ "), maxsplit=1)[0]
+            scripts = re.findall(r"(?:python3?|\.venv/bin/python) (scripts/\w+\.py)", line)
+            if all((ROOT / script).is_file() for script in scripts) and scripts:
+                continue
+            if name == "README.md" and first and first not in (*NOT_OURS, "yume-shim", "#"):
+                strange.append(line)
+    assert strange == []
+
+
+@pytest.mark.parametrize(("name", "body"), blocks("toml"))
+def test_configurations_are_valid(name: str, body: str) -> None:
+    assert check_config(tomllib.loads(body), "-") == [], name
+
+
+def test_every_document_that_readme_names_is_a_link() -> None:
+    text = FENCE.sub("", (ROOT / "README.md").read_text("utf-8"))
+    assert re.findall(r"(?<!\[)`(docs/[\w/]+\.md)`", text) == []
+    assert [link for link in re.findall(r"\]\(((?:docs|golden)/[^)#]+)", text) if not (ROOT / link).exists()] == []
+
+
+def test_help_names_every_sub_command_and_flag() -> None:
+    text = help_text()
+    assert {name for name in command_group().commands if f"\n  {name} " not in text} <= {"auth"}
+    assert set(SUBCOMMANDS) <= set(SUBCOMMAND_HELP)
+    assert len({flag.key for _, flags in grouped() for flag in flags}) > 60
+
+
+def test_completion(monkeypatch: pytest.MonkeyPatch) -> None:
+    import click
+
+    group = command_group()
+    context = click.Context(group)
+    assert "doctor" in [item.value for item in group.shell_complete(context, "do")]
+    assert "--permission-mode" in [item.value for item in group.shell_complete(context, "--perm")]

@@ -1,0 +1,202 @@
+"""`yume-shim doctor`: each line's state, the one thing to do next, the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.helpers import child
+from tests.helpers.fake_server import LoopbackServer
+from yume_shim.cli.doctor import machine
+from yume_shim.cli.doctor.files import file_lines, session_lines
+from yume_shim.cli.doctor.line import Line, as_json, as_text, is_fine, next_step
+from yume_shim.config.known_settings import line_of_setting, with_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.helpers.child import Ended
+    from tests.helpers.fake_server import Exchange
+
+KEY = "canary-key-41c7aa20"
+
+
+def doctor(home: Path, *words: str, **env: str) -> Ended:
+    return child.run(["doctor", *words], [], cwd=home, env=child.clean_environment(home, **env))
+
+
+def checks(home: Path, *words: str, **env: str) -> dict[str, Any]:
+    ended = doctor(home, *words, "--json", **env)
+    assert ended.stderr == b""
+    found: dict[str, Any] = json.loads(ended.stdout)
+    assert found["ok"] is (ended.code == 0)
+    return found
+
+
+def named(found: dict[str, Any], group: str, name: str) -> dict[str, str]:
+    (check,) = [check for check in found["checks"] if (check["group"], check["name"]) == (group, name)]
+    return dict(check)
+
+
+def test_replay_needs_nothing(tmp_path: Path) -> None:
+    ended = doctor(tmp_path, "--provider", "replay")
+    lines = ended.stdout.decode().splitlines()
+    assert (ended.code, ended.stderr) == (0, b"")
+    assert not [line for line in lines[1:] if "✗" in line]
+    assert len([line for line in lines if line.startswith("  ✓ ")]) > 8
+    assert lines[-1].startswith("Do this next: nothing is missing")
+
+
+def test_a_missing_key_is_the_thing_to_do_next(tmp_path: Path) -> None:
+    found = checks(tmp_path, "--provider", "openai", "--model", "gpt-5.4", GROQ_API_KEY=KEY)
+    assert found["ok"] is False
+    assert found["next"] == "export OPENAI_API_KEY=… (or run: yume-shim init --provider openai)"
+    assert "$OPENAI_API_KEY" in named(found, "Keys", "openai")["text"]
+    assert named(found, "Keys", "groq") == {
+        "group": "Keys",
+        "name": "groq",
+        "state": "ok",
+        "text": "from GROQ_API_KEY",
+    }
+    assert KEY not in json.dumps(found)
+
+
+def test_a_broken_config_file_hides_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / ".yume").mkdir()
+    config = tmp_path / ".yume" / "config.toml"
+    config.write_text('provider = "openai"\n\n[timeouts\nidle = 3\n')
+    found = checks(tmp_path)
+    assert "line 3" in named(found, "Files", "config")["text"]
+    assert found["next"] == f"edit {config}"
+    assert named(found, "Settings", "model and keys")["state"] == "off"
+    assert named(found, "Programs and confinement", "shell")["state"] == "ok"
+
+
+def test_each_endpoint_is_asked_once(tmp_path: Path) -> None:
+    def answer(exchange: Exchange) -> bool:
+        if exchange.request.path == "/bad/models":
+            body = {"error": {"message": f"Bad key {KEY}."}}
+            exchange.reply(401, {"Content-Type": "application/json"}, json.dumps(body).encode())
+        else:
+            exchange.reply(200, {"Content-Type": "application/json"}, b'{"data": [{"id": "m-1"}]}')
+        return False
+
+    (tmp_path / ".yume").mkdir()
+    with LoopbackServer(answer) as server:
+        rows = "".join(
+            f'[endpoints.{name}]\napi = "openai-chat"\nbase_url = "{server.url}/{name}"\nkey_vars = ["THE_KEY"]\n'
+            for name in ("good", "bad")
+        )
+        (tmp_path / ".yume" / "config.toml").write_text(f'provider = "good"\nmodel = "m-1"\n{rows}')
+        found = checks(tmp_path, "--live", THE_KEY=KEY)
+    group = "Endpoints, asked now"
+    assert named(found, group, "good")["text"] == "1 models"
+    refused = named(found, group, "bad")
+    assert (refused["state"], refused["todo"]) == ("wrong", "repair key or address of bad")
+    assert KEY not in json.dumps(found)
+    assert sorted(request.path for request in server.requests) == ["/bad/models", "/good/models"]
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_every_settings_file_has_a_line(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "own")}
+    work, managed = tmp_path / "ws", tmp_path / "managed"
+    for folder in (tmp_path / "own", work / ".claude", managed / "managed-settings.d", tmp_path / ".yume"):
+        folder.mkdir(parents=True)
+    (tmp_path / "own" / "settings.json").write_text('{\n "permisions": {}\n}')
+    (work / ".claude" / "settings.json").write_text('{"permissions": {\n"allow": 1}}')
+    (work / ".claude" / "settings.local.json").write_text("{}")
+    (managed / "managed-settings.d" / "a.json").write_text("{")
+    (work / ".mcp.json").write_text('{\n"mcpServers"\n}')
+    (tmp_path / ".yume" / "config.toml").write_text('[retry]\nretries = "x"\n')
+    lines = list(file_lines(env, str(work), str(managed)))
+    shown = {(line.name, line.state): line.text for line in lines}
+    assert "line 2: unknown key `permisions`" in shown["user", "off"]
+    assert "line 2: `permissions.allow` must be" in shown["project", "wrong"]
+    assert shown["local", "ok"].endswith("settings.local.json")
+    assert "does not exist" in shown["managed", "off"]
+    assert "a.json, line 1: it is not valid JSON" in shown["managed", "wrong"]
+    assert ".mcp.json, line 3: it is not valid JSON" in shown["MCP servers", "wrong"]
+    assert "config.toml, line 2: `retry.retries` must be" in shown["config", "wrong"]
+    assert "does not exist" in shown["saved rules", "off"]
+
+
+TOML = """# model = 1
+model = "m"
+[models."gpt-5.4"]
+windw = 3
+[endpoints.acme.quirks]
+noTools = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("model", 2), ("models.gpt-5.4.windw", 4), ("models.gpt-5.4", 3), ("endpoints.acme.quirks.noTools", 6), ("x", 0)],
+)
+def test_the_line_of_a_setting(name: str, line: int) -> None:
+    assert line_of_setting(TOML, name) == line
+
+
+def test_messages_that_name_no_setting_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(TOML)
+    path = str(tmp_path / "c.toml")
+    assert with_line(path, f"{path}: `model` must be a text") == f"{path}, line 2: `model` must be a text"
+    assert with_line(path, f"{path}: nothing is named") == f"{path}: nothing is named"
+    assert with_line(path, "`model` elsewhere") == "`model` elsewhere"
+
+
+def test_missing_bytecode_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    assert machine.bytecode_line(str(tmp_path)).text == "written when a module is first loaded"
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    line = machine.bytecode_line(str(tmp_path))
+    assert (line.state, line.text.startswith("missing for 1 of 1 modules")) == ("off", True)
+    assert line.todo.endswith(f"-m compileall -q {tmp_path}")
+    import compileall
+
+    assert compileall.compile_dir(tmp_path, quiet=2)
+    assert machine.bytecode_line(str(tmp_path)).text == "complete"
+
+
+def test_missing_packages_have_their_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "is_there", lambda module: module not in ("openai", "mcp"))
+    direct = {line.name: line for line in machine.install_lines("")}
+    assert (direct["openai"].state, direct["openai"].todo) == ("off", "pip install openai")
+    assert (direct["mcp"].state, direct["mcp"].todo) == ("off", "pip install 'yume_shim[mcp]'")
+    assert direct["packages"].text == "15 of 16: a lean installation"
+    assert is_fine(list(direct.values()))
+    assert next_step(list(machine.install_lines("sdk"))) == "pip install openai"
+
+
+def test_the_folder_of_sessions(tmp_path: Path) -> None:
+    assert [line.state for line in session_lines(str(tmp_path / "later"))] == ["off"]
+    (tmp_path / "file").write_text("")
+    assert [line.state for line in session_lines(str(tmp_path / "file"))] == ["wrong"]
+    project = tmp_path / "projects" / "-ws"
+    project.mkdir(parents=True)
+    (project / "11111111-1111-4111-8111-111111111111.jsonl").write_text("not a transcript\n")
+    folder, disk = session_lines(str(tmp_path / "projects"))
+    assert "not a session: 11111111" in folder.text
+    assert disk.name == "disk"
+
+
+def test_output_for_people_and_programs() -> None:
+    lines = [Line("A", "one", "ok", "x\x1b[2J"), Line("B", "two", "wrong", "broken", "mend it")]
+    assert as_text(lines, "done").splitlines()[2:] == [
+        "A",
+        "  ✓ one            x",
+        "",
+        "B",
+        "  ✗ two            broken → mend it",
+        "",
+        "Do this next: mend it",
+    ]
+    assert json.loads(as_json(lines[:1], "done"))["next"] == "done"

@@ -1,0 +1,1 @@
+"""`yume-shim doctor`: what a start here would use, what is missing, and what to do about it."""

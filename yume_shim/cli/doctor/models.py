@@ -1,0 +1,144 @@
+"""Lines of `doctor` about the model: provider, model, address, keys by name and place, and what endpoints answer."""
+
+from __future__ import annotations
+
+from yume_shim.catalog.cost import has_price, with_listed_window
+from yume_shim.catalog.resolve import Catalog
+from yume_shim.cli.doctor.line import Line
+from yume_shim.config.credentials import check_places, find_credential, find_keys
+from yume_shim.providers.load import known_apis
+from yume_shim.text.redact import shown_address
+from yume_shim.types.errors import BadInvocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yume_shim.types.models import Endpoint, ModelSpec
+    from yume_shim.types.settings import Settings
+
+MODEL, KEYS, LIVE = "Model", "Keys", "Endpoints, asked now"
+REPLAY = "replay"
+"""The API of recordings: it has no address, no key and no models of its own."""
+
+
+class ModelFacts:
+    """What the settings choose: `spec` is None if that does not name a model, and `error` says why."""
+
+    def __init__(self, settings: Settings, model: str, provider: str) -> None:
+        self.settings, self.spec, self.error = settings, None, ""
+        self.catalog = Catalog(settings, lambda endpoint: find_credential(endpoint, settings) is not None)
+        try:
+            asked = model or self.catalog.configured()[0]
+            self.spec = with_listed_window(self.catalog.resolve(asked, provider))
+        except BadInvocation as error:
+            self.error = error.message
+
+    spec: ModelSpec | None
+
+    def lines(self) -> Iterator[Line]:
+        """Provider, model, address, and the models that take over."""
+        if self.spec is None:
+            yield Line(
+                MODEL,
+                "model",
+                "wrong",
+                self.error,
+                "name one with --model, or run: yume-shim init (yume-shim models lists them)",
+            )
+            return
+        endpoint, spec = self.spec.endpoint, self.spec
+        yield Line(MODEL, "provider", "ok", f"{endpoint.name}, wire API {endpoint.api}")
+        if endpoint.api == REPLAY:
+            yield Line(MODEL, "model", "off", "that of the recording: --cassette names it")
+            return
+        doubt = self.catalog.doubt(spec.id)
+        unknown = f" (not in the catalogue: window {spec.window:,}, {_price(spec)})"
+        text = f"{spec.id}{'' if spec.known else unknown}{f'; {doubt}' if doubt else ''}"
+        yield Line(MODEL, "model", "ok" if spec.known else "off", text)
+        yield Line(MODEL, "address", "ok", shown_address(endpoint.base_url) or "by region and project")
+
+    def key_lines(self) -> Iterator[Line]:
+        """Names and places of keys, never a part of one."""
+        chosen = self.spec.endpoint if self.spec is not None else None
+        if chosen is not None:
+            yield self._chosen_key(chosen)
+        without = []
+        for endpoint in self._endpoints():
+            credential = find_credential(endpoint, self.settings)
+            if chosen is not None and endpoint.name == chosen.name:
+                continue
+            if credential is None:
+                without.append(endpoint.name)
+            elif credential.kind != "none":
+                yield Line(KEYS, endpoint.name, "ok", f"from {credential.source}")
+        if without:
+            yield Line(KEYS, "no key", "off", ", ".join(without), "yume-shim auth shows where keys are looked for")
+
+    def _chosen_key(self, endpoint: Endpoint) -> Line:
+        credential = find_credential(endpoint, self.settings)
+        if credential is None:
+            looked = ", ".join(place.name for place in check_places(endpoint, self.settings))
+            name = endpoint.key_vars[0] if endpoint.key_vars else "YUME_API_KEY"
+            todo = f"export {name}=… (or run: yume-shim init --provider {endpoint.name})"
+            return Line(KEYS, endpoint.name, "wrong", f"none found: looked at {looked}", todo)
+        if endpoint.sign_in:
+            return Line(KEYS, endpoint.name, "ok", f"signs in with {endpoint.sign_in}")
+        found = "needs none" if credential.kind == "none" else f"from {credential.source}"
+        return Line(KEYS, endpoint.name, "ok", found)
+
+    def _endpoints(self) -> list[Endpoint]:
+        apis = known_apis()
+        rows = (self.catalog.endpoint(name, address=False) for name in self.catalog.names())
+        return [endpoint for endpoint in rows if endpoint.api in apis]
+
+    def live_lines(self) -> Iterator[Line]:
+        """One request to each endpoint that has a key, or an entry in the configuration, side by side."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            yield from pool.map(self._asked, self._configured())
+
+    def ask(self) -> Line:
+        """The same of the chosen provider alone."""
+        if self.spec is None or self.spec.endpoint.api == REPLAY:
+            return Line(LIVE, "model", "off", "there is no endpoint to ask")
+        return self._asked(self.spec.endpoint)
+
+    def _configured(self) -> list[Endpoint]:
+        found = {}
+        if self.spec is not None and self.spec.endpoint.api != REPLAY:
+            found[self.spec.endpoint.name] = self.spec.endpoint
+        for endpoint in self._endpoints():
+            credential = find_credential(endpoint, self.settings)
+            own = endpoint.name in self.settings.endpoint.rows
+            if credential is not None and (own or credential.kind != "none"):
+                found.setdefault(endpoint.name, self.catalog.endpoint(endpoint.name))
+        return list(found.values())
+
+    def _asked(self, endpoint: Endpoint) -> Line:
+        from yume_shim.config.credentials import missing_key
+        from yume_shim.engine.cancel import CancelSignal
+        from yume_shim.providers.discovery.model_lists import list_models
+
+        if endpoint.sign_in:
+            return Line(LIVE, endpoint.name, "off", f"signs in with {endpoint.sign_in}: no list of models to ask for")
+        try:
+            keys, cancel = find_keys(endpoint, self.settings), CancelSignal()
+            if not keys:
+                raise missing_key(endpoint, self.settings)
+            spec = self.catalog.at(endpoint, "")
+            names = list_models(spec, keys[0].get(cancel), self.settings, cancel, lambda level, text: None)
+        except BadInvocation as error:
+            return Line(LIVE, endpoint.name, "wrong", error.message, f"repair key or address of {endpoint.name}")
+        text = f"{len(names)} models"
+        if self.spec is None or self.spec.endpoint.name != endpoint.name or self.spec.id in names:
+            return Line(LIVE, endpoint.name, "ok", text)
+        return Line(LIVE, endpoint.name, "off", f"{text}, {self.spec.id} is not in the list")
+
+
+_AT_ONCE = 8
+
+
+def _price(spec: ModelSpec) -> str:
+    return "price known" if has_price(spec) else "price unknown"

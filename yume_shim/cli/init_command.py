@@ -1,0 +1,216 @@
+"""`yume-shim init`: writes a commented config file by asking or from flags, and tests the key.
+
+It also tells how to point a client here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from yume_shim.cli.client_table import BY_KEY, directions
+from yume_shim.config.build import build_settings
+from yume_shim.config.setting_sources import SettingSources, working_folder
+from yume_shim.host.log import Log
+from yume_shim.text.codec import dumps
+from yume_shim.types.errors import BadInvocation
+from yume_shim.types.folders import yume_folder
+from yume_shim.types.value import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yume_shim.cli.doctor.models import ModelFacts
+
+PRIVATE_MODE = 0o600
+"""The file may hold keys."""
+_CLIENT_NAMES = ("default", "opus", "sonnet", "haiku")
+"""What clients of the Claude CLI ask for."""
+
+
+@value
+class Answers:
+    """What the file will say. `key` is never printed."""
+
+    provider: str
+    model: str = ""
+    api_base: str = ""
+    key: str = ""
+    key_env: str = ""
+
+
+def add_init(group: click.Group, say: Callable[[str], None]) -> None:
+    """Add the command to the group of all sub-commands."""
+    text = "Write a commented config file by asking or from flags, and test the key."
+    params: list[click.Parameter] = [
+        click.Option(["--provider"], default="", help="Provider to use. Without it the command asks."),
+        click.Option(["--model"], default="", help="Model to use (default: the provider's)."),
+        click.Option(["--api-base"], default="", help="Address of the endpoint, for a server of your own."),
+        click.Option(["--key-env"], default="", help="Variable that holds the key at each start."),
+        click.Option(["--key-stdin"], is_flag=True, help="Read the key from stdin and store it in the file."),
+        click.Option(["--config", "path"], default="", help="File to write (default: ~/.yume/config.toml)."),
+        click.Option(["--force"], is_flag=True, help="Overwrite the file if it exists."),
+        click.Option(["--no-test"], is_flag=True, help="Do not ask the endpoint whether it takes the key."),
+        click.Option(
+            ["--for", "clients"],
+            multiple=True,
+            type=click.Choice(list(BY_KEY)),
+            help="Tell how to point this client here. Alone: only that, nothing is written.",
+        ),
+    ]
+    group.add_command(click.Command("init", callback=_Init(say).run, params=params, help=text, short_help=text))
+
+
+class _Init:
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+
+    def run(
+        self,
+        provider: str,
+        model: str,
+        api_base: str,
+        key_env: str,
+        key_stdin: bool,
+        path: str,
+        force: bool,
+        no_test: bool,
+        clients: tuple[str, ...],
+    ) -> None:
+        asked = Answers(provider, model, api_base, key_env=key_env)
+        if clients and not provider:
+            self._directions(clients)
+            return
+        path = path or os.environ.get("YUME_CONFIG", "") or os.path.join(yume_folder(os.environ), "config.toml")
+        if not provider and not sys.stdin.isatty():
+            raise BadInvocation(
+                "init: stdin is not a terminal: name the provider, e.g. yume-shim init --provider openai"
+            )
+        if os.path.lexists(path) and not force:
+            raise BadInvocation(f"init: {path} exists. Edit it, or replace it with --force.")
+        if key_stdin:
+            asked = Answers(provider, model, api_base, _checked_key(sys.stdin.readline()), key_env)
+        elif not provider:
+            asked = _ask(asked)
+        facts = _write(path, asked)
+        self._say(f"{path} is written.\n")
+        failed = False if no_test else self._test(facts)
+        self._directions(clients)
+        self._say("Next: yume-shim doctor\n")
+        if failed:
+            raise click.exceptions.Exit(1)
+
+    def _test(self, facts: ModelFacts) -> bool:
+        """Has the endpoint refused? One request for its list of models."""
+        from yume_shim.cli.doctor.line import MARKS
+
+        line = facts.ask()
+        todo = f" → {line.todo}" if line.state == "wrong" and line.todo else ""
+        self._say(f"{MARKS[line.state]} {line.name}: {line.text}{todo}\n")
+        return line.state == "wrong"
+
+    def _directions(self, clients: tuple[str, ...]) -> None:
+        from shutil import which
+
+        beside = os.path.join(os.path.dirname(sys.executable), "yume-shim")
+        program = which("yume-shim") or (beside if os.path.isfile(beside) else "yume-shim")
+        for key in clients:
+            self._say(directions(BY_KEY[key], program))
+
+
+def _checked_key(raw: str) -> str:
+    key = raw.strip()
+    if not key or not key.isascii() or not key.isprintable():
+        raise BadInvocation("init: the key is empty or has characters that no key has")
+    return key
+
+
+def _ask(given: Answers) -> Answers:
+    """Questions on stderr, as stdout may be read by a program. The key is not shown while it is typed."""
+    provider = click.prompt(
+        "Provider (anthropic, openai, google, openrouter, ollama, …)", default="anthropic", err=True
+    )
+    model = given.model or click.prompt(
+        "Model (empty: the provider's default)", default="", show_default=False, err=True
+    )
+    base = given.api_base
+    if provider == "compatible" and not base:
+        base = click.prompt("Address, e.g. https://llm.example/v1", err=True)
+    question = "Key (not shown; empty: it is taken from the environment at each start)"
+    key = click.prompt(question, default="", show_default=False, hide_input=True, err=True)
+    return Answers(provider, model, base, _checked_key(key) if key.strip() else "", given.key_env)
+
+
+def _write(path: str, answers: Answers) -> ModelFacts:
+    """Check the file before it gets its name. Raises BadInvocation."""
+    from yume_shim.cli.doctor.models import ModelFacts
+    from yume_shim.disk.json_edit import replace_file
+
+    draft = f"{path}.new"
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+        replace_file(draft, config_text(answers).encode(), PRIVATE_MODE)
+        try:
+            sources = SettingSources(
+                {"config": draft}, (), flat=True, env=os.environ, cwd=working_folder(), log=Log("-", "error")
+            )
+            facts = ModelFacts(build_settings(sources), "", answers.provider)
+            if facts.spec is None:
+                raise BadInvocation(f"init: nothing is written: {facts.error}")
+            os.replace(draft, path)
+        finally:
+            if os.path.lexists(draft):
+                os.remove(draft)
+    except OSError as error:
+        raise BadInvocation(f"init: {path} cannot be written: {error.strerror}") from None
+    return facts
+
+
+def config_text(answers: Answers) -> str:
+    """The whole file, with a comment for each part; what is not chosen is there as an example."""
+    provider, model = answers.provider, answers.model
+    own = f"{provider}/{model}" if model else ""
+    head = [
+        "# Configuration of yume-shim. `yume-shim doctor` checks it; docs/settings.md lists all settings.",
+        "",
+        "# Provider and model of a start that names none. `yume-shim models` shows what is known.",
+        f"provider = {_quoted(provider)}",
+        f"model = {_quoted(model)}" if model else '# model = "…"    # without it: the default of the provider',
+        "",
+        "# Models that take over when the first is overloaded, rate-limited or cannot be reached.",
+        '# fallback = ["google/gemini-3.5-flash"]',
+        "",
+        "# Names that clients of the Claude CLI ask for, and the models they get.",
+        "[aliases]",
+    ]
+    mark = "" if own and provider != "anthropic" else "# "
+    example = own or "google/gemini-3.5-flash"
+    aliases = [f"{mark}{name} = {_quoted(example)}" for name in _CLIENT_NAMES]
+    keys = [
+        "",
+        "# Keys by provider; several are used in turn. Clients pass on little of the environment: keys in this file",
+        "# are always found. It is readable by you alone.",
+        "[keys]",
+        f"{provider_key(provider)} = {_quoted(answers.key)}" if answers.key else '# openai = "sk-…"',
+    ]
+    rows = []
+    if answers.api_base or answers.key_env:
+        rows = ["", "# Where this provider is, and the variable with its key.", f"[endpoints.{provider_key(provider)}]"]
+        rows += [f"base_url = {_quoted(answers.api_base)}"] if answers.api_base else []
+        rows += [f"key_vars = [{_quoted(answers.key_env)}]"] if answers.key_env else []
+    return "\n".join([*head, *aliases, *keys, *rows]) + "\n"
+
+
+def provider_key(provider: str) -> str:
+    """A bare key where TOML allows one."""
+    plain = provider.replace("-", "").replace("_", "")
+    return provider if plain.isascii() and plain.isalnum() else _quoted(provider)
+
+
+def _quoted(text: str) -> str:
+    if not text.isprintable():
+        raise BadInvocation("init: a value has characters that cannot be printed")
+    return dumps(text).decode()
