@@ -50,7 +50,8 @@ class Answers(ModelServer):
 
 def last_word(body: Any) -> str:
     """The word after the last `Say` of the conversation."""
-    return re.findall(r"Say (\w+)", json.dumps(body.get("messages") or body.get("input") or body.get("contents")))[-1]
+    text = json.dumps(body.get("messages") or body.get("input") or body.get("contents"))
+    return str(re.findall(r"Say (\w+)", text)[-1])
 
 
 class Desk:
@@ -163,11 +164,13 @@ def test_killed_and_resumed_three_times_every_id_is_there_once(tmp_path: Path) -
     desk = Desk(tmp_path, *prompts(40))
     desk.model.delay = 0.02
     for _ in range(3):
-        before = desk.out.read_bytes().count(b"\n") if desk.out.exists() else 0
+        least = (desk.out.read_bytes().count(b"\n") if desk.out.exists() else 0) + 6
+
+        def has_rows(least: int = least) -> bool:
+            return desk.out.exists() and desk.out.read_bytes().count(b"\n") >= least
+
         process = desk.start("-j", "4", "--resume")
-        wait_until(
-            lambda least=before + 6: desk.out.exists() and desk.out.read_bytes().count(b"\n") >= least, "rows in OUT"
-        )
+        wait_until(has_rows, "rows in OUT")
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL

@@ -194,3 +194,42 @@ def test_the_configured_bash_gets_the_command(tmp_path: Path) -> None:
     path = str(script).replace("\\", "/").replace("'", "'\\''")
     assert printed.strip() == repr(["-c", f". '{path}'; eval \"$yume_command\"", "bash"])
     assert not (tmp_path / "own.txt").exists()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_other_tool_or_pattern_shows_or_changes_what_is_hidden(tmp_path: Path, mode: str) -> None:
+    desk = Desk(tmp_path, mode)
+    for path in spellings(str(desk.work)):
+        desk.use("MultiEdit", file_path=path, edits=[{"old_string": SECRET, "new_string": "gone"}])
+        desk.use("NotebookEdit", notebook_path=path, new_source="gone", cell_id="0")
+        assert SECRET not in desk.use("LS", path=path), path
+        assert SECRET not in desk.use("Glob", path=path, pattern="*"), path
+        assert (desk.work / LONG).read_text() == SECRET, path
+
+
+def test_patterns_in_every_spelling_stay_in_the_folder(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "bypassPermissions")
+    (tmp_path / "outside.txt").write_text("x")
+    full = str(desk.work)
+    for pattern in ("*.txt", f"{full}\\*.txt", f"{full.upper()}\\*.txt", f"{full}/*.txt".replace("\\", "/")):
+        assert "other.txt" in desk.use("Glob", pattern=pattern), pattern
+    for pattern in (f"{tmp_path}\\*.txt", "..\\*.txt", "sub\\..\\..\\*.txt", "*\\..\\..\\*.txt", "C:*.txt"):
+        assert "outside" not in desk.use("Glob", pattern=pattern), pattern
+
+
+def test_a_hook_without_a_bash_gets_its_event_by_stdin(tmp_path: Path) -> None:
+    from yume_shim.extensions.hooks.commands import HookCommands
+    from yume_shim.extensions.hooks.specs import Hook
+    from yume_shim.system.shell_choice import ShellChoice
+
+    folder = tmp_path / "a&calc"
+    folder.mkdir()
+    env = {**os.environ, "CLAUDE_PROJECT_DIR": str(folder)}
+    hooks = HookCommands(str(folder), env, None, lambda: ShellChoice(""))
+    event = b'{"x":"& echo P>own.txt"}\r\n'
+    command = f'"{sys.executable}" -c "import sys; print(sys.stdin.read())"'
+    run = hooks.run(Hook("Stop", command=command), event, cancel(), {})
+    assert "P>own.txt" in run.stdout
+    run = hooks.run(Hook("Stop", command="echo %CLAUDE_PROJECT_DIR%"), event, cancel(), {})
+    assert "CLAUDE_PROJECT_DIR" in run.failed
+    assert not list(tmp_path.rglob("own.txt"))

@@ -66,6 +66,7 @@ HOOK_ANSWERS: tuple[Json, ...] = (
      {"type": "command", "command": "x", "args": ["a"], "shell": "bash", "async": True}, {"type": "http", "url": "http://x"},
      {"type": "prompt", "prompt": "p"}, {"type": "agent", "prompt": "p"}, {"type": "mcp_tool", "server": "s", "tool": "t"}]}]},
 )  # fmt: skip
+HOOK_WORDS = (b"(", b"(?:", b"[[", b"a{99999999999999999999}", b"(?i)", b"(?P<a>", b"\\\\1", b"|", b"*", b"+?")
 TOML = b'api = "openai-chat"\nmodel = "m"\ntools = true\nstreaming = true\n'
 WIRE: tuple[Json, ...] = (
     {"!headers": {"X-Request-Id": "r"}},
@@ -94,7 +95,9 @@ def open_target(name: str, folder: Path) -> Target:
         sse = b"".join(b"event: message\nid: 1\ndata: " + seed + b"\n\n" for seed in seeds[:3])
         return Target(name, check_mcp, (*seeds, b"\n".join(seeds), b"[" + b",".join(seeds[:2]) + b"]", sse))
     if name == "hooks":
-        return Target(name, check_hooks, (*(codec.dumps(item) for item in HOOK_ANSWERS), b"plain words\n", b"{a"))
+        return Target(
+            name, check_hooks, (*(codec.dumps(item) for item in HOOK_ANSWERS), b"plain words\n", b"{a"), HOOK_WORDS
+        )
     (folder / "wire").mkdir()
     (folder / "mcp").mkdir()
     lines = b"\n".join(codec.dumps(item) for item in WIRE)

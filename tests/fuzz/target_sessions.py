@@ -9,6 +9,9 @@ from tests.fuzz.harness import Target
 from tests.helpers.transcripts import answer, chain, question, save
 from yume_shim.context.estimate import estimate_request
 from yume_shim.context.repair import repair
+from yume_shim.pages.cleaning import Cleaner
+from yume_shim.pages.html.page import page
+from yume_shim.pages.readers.transcript import read_transcript
 from yume_shim.providers.load import load_adapter
 from yume_shim.store import export, index
 from yume_shim.store.children import child_path, load_child
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 NAMES = ("sessions",)
 APIS = ("anthropic-messages", "openai-chat", "google-genai", "openai-responses", "ollama-chat")
 REQUEST_EVERY = 4
+PAGE_EVERY = 4
 CALL = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "a.py"}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "x"}], "is_error": False}
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
@@ -80,7 +84,8 @@ def check(path: str, agent: str, data: bytes, number: int) -> None:
     if stored is None:
         return
     codec.dumps(export.markdown(stored)).decode("utf-8")
-    codec.dumps(export.page(stored)).decode("utf-8")
+    if number % PAGE_EVERY == 0:
+        codec.dumps(page(read_transcript(data.splitlines(), Cleaner()))).decode("utf-8")
     try:
         load(path, stored.chain[len(stored.chain) // 2])
     except NoSuchMessage as error:

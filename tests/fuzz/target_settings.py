@@ -119,7 +119,7 @@ def open_target(name: str, folder: Path) -> Target:
         )
     if name == "config":
         place = files.home / ".yume" / "config.toml"
-        return Target(name, lambda data: check_file(files, place, data), CONFIG, CONFIG_WORDS, linear=False)
+        return Target(name, lambda data: check_file(files, place, data), CONFIG, CONFIG_WORDS)
     if name == "argv":
         flags = tuple(f"\n{spelling}\n".encode() for flag in FLAGS for spelling in flag.names)
         return Target(name, lambda data: check_argv(files, data), ARGV, (*flags, b"\n", b"=", b"-", b",", b"--"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from functools import partial
 
 from yume_shim.engine.cancel import CancelSignal
 from yume_shim.extensions.hooks.commands import HookCommands
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
     from yume_shim.app.lazy_tasks import LazyTasks
     from yume_shim.app.start import Startup
     from yume_shim.engine.session import Session
+    from yume_shim.system.shell_choice import ShellChoice
     from yume_shim.tools.dispatch.builtin import BuiltinTools
     from yume_shim.types.blocks import Json
     from yume_shim.types.calls import PreparedCall
     from yume_shim.types.errors import Failure
     from yume_shim.types.ports import Cancel, Gate, HostChannel
+    from yume_shim.types.settings import Settings
     from yume_shim.types.tasks import TaskFacts
 
     T = TypeVar("T")
@@ -55,7 +59,7 @@ def hook_services(
         tasks=facts.background,
         conversation=facts.conversation,
         folder=tools.shell_folder,
-        commands=HookCommands(settings.cwd, env, tools.orphan_watcher),
+        commands=HookCommands(settings.cwd, env, tools.orphan_watcher, _windows_shell(settings)),
         host=host,
         emit=startup.output.emit,
         ids=startup.ids,
@@ -74,6 +78,14 @@ def hook_services(
         lifetime=CancelSignal(),
         spent=set(),
     )
+
+
+def _windows_shell(settings: Settings) -> Callable[[], ShellChoice] | None:
+    if os.name != "nt":
+        return None
+    from yume_shim.system.windows.shell import shell_of_settings
+
+    return partial(shell_of_settings, settings)
 
 
 class _Facts:

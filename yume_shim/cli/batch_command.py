@@ -139,7 +139,7 @@ def exit_code(counts: Counts, fail_on: frozenset[str], *, failed: bool) -> int:
 def _tasks(inputs: tuple[str, ...], prompt: str) -> list[Task]:
     if prompt:
         return tasks_of_files(inputs, prompt)
-    if len(inputs) > 1:
+    if len(inputs) != 1:
         raise BadInvocation("several files need --prompt: what to do with each of them")
     return read_tasks(inputs[0])
 

@@ -172,7 +172,11 @@ def _with_root(table: Any, root: str) -> Any:
     made = {name: _with_root(one, root) for name, one in table.items()}
     command = made.get("command")
     if isinstance(command, str) and "args" not in made:
-        return {**made, "command": f"export CLAUDE_PLUGIN_ROOT={shlex.quote(root)}; {command}"}
+        if made.get("shell") == "powershell":
+            quoted = root.replace("'", "''")
+            return {**made, "command": f"$env:CLAUDE_PLUGIN_ROOT = '{quoted}'; {command}"}
+        text = f"export CLAUDE_PLUGIN_ROOT={shlex.quote(root)}; {command}"
+        return {"shell": "bash", **made, "command": text}  # cmd.exe would read neither `export` nor the quotes
     return _replaced(made, root) if "command" in made else made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from yume_shim.config.file_report import FileReport
 
 MAX_SETTINGS_BYTES = 4 << 20
+MAX_CONFIG_BYTES = 128 << 10
+"""Of config.toml: Python's parser takes quadratic time for a long dotted key, about a second at this length."""
 FLAG_LAYER = "--settings"
 """The layer that is given by flag."""
 MANAGED = "managed"
@@ -45,8 +48,10 @@ class Layer:
 def read_config(path: str, log: Callable[[str, str], None], *, required: bool) -> dict[str, Any]:
     """config.toml; {} if it does not exist. An unreadable file is reported, because it may hold keys."""
     try:
-        raw = read_text(path, MAX_SETTINGS_BYTES, pipes=required)
+        raw = read_text(path, MAX_CONFIG_BYTES, pipes=required)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise BadInvocation(f"the config file {path} is {error.strerror}: make it shorter") from None
         if required:
             raise BadInvocation(f"cannot read the config file {path}: {error.strerror}") from None
         if not is_absent(error):

@@ -202,13 +202,19 @@ def without_comments(text: str) -> str:
     return "".join([*kept, text[done:]])
 
 
-def _imports(text: str, folder: str) -> Iterator[str]:
-    """The files that `@path` names outside of code. A word that names no file is ignored."""
+def imported_names(text: str) -> Iterator[tuple[str, ...]]:
+    """What each `@path` outside of code may name, the likeliest first."""
     prose = _SPAN.sub(" ", _FENCE.sub("\n", text))
     for match in _IMPORT.finditer(prose):
         name = match[1].replace("\\ ", " ")
         bare = name.rstrip(_TRAILING)
-        for candidate in (name, bare, bare.replace("\\", "/")):  # written on Windows: `@sub\inc.md`
+        yield name, bare, bare.replace("\\", "/")  # written on Windows: `@sub\inc.md`
+
+
+def _imports(text: str, folder: str) -> Iterator[str]:
+    """The files that are imported. A word that names no file is ignored."""
+    for candidates in imported_names(text):
+        for candidate in candidates:
             path = os.path.join(folder, os.path.expanduser(candidate))
             if candidate and may_be_file(path):
                 tidy = os.path.normpath(path)

@@ -36,7 +36,8 @@ class FileCall:
         rest = pattern[found.start() :] if found else ""
         # `x/*/../..` goes up after its wildcard, from an unknown depth: count it as going up from the start.
         climbs = "/.." * rest.replace("\\", "/").split("/").count("..")
-        start = (head[: head.rfind("/") + 1] or ".") + climbs
+        end = max(head.rfind("/"), head.rfind("\\") if self._space.flavour.windows else -1)
+        start = (head[: end + 1] or ".") + climbs
         bases = dict.fromkeys((first.asked, first.real))  # the tool searches the resolved folder
         return first, *(self._space.place(start, base) for base in bases)
 

@@ -72,6 +72,10 @@ class Workspace:
         return tuple(dict.fromkeys((folder, tidy(self.resolve(folder).real, self.flavour))))
 
     def absolute(self, path: str) -> str:
+        if self.flavour.windows:
+            from yume_shim.disk.foreign_paths import from_linux
+
+            path = from_linux(path)
         return tidy(expand(path, self.cwd, self.home, self.flavour), self.flavour)
 
     def add(self, folder: str) -> None:

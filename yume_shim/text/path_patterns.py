@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_ALTERNATIVES = 256
 """Patterns that braces may expand to."""
+MAX_QUOTE = 60
+"""Characters of a wrong name pattern that are shown."""
 
 
 class PathPattern:
@@ -114,7 +116,10 @@ def _names(pattern: str) -> tuple[Pattern[str] | None, ...]:
         if name in ("", "."):
             continue
         if name != "**":
-            made.append(re.compile(_name_regex(name)))
+            try:
+                made.append(re.compile(_name_regex(name)))
+            except re.error as error:
+                raise ValueError(f"{name[:MAX_QUOTE]!r}: {str(error).partition(' at position')[0]}") from None
         elif not made or made[-1] is not None:
             made.append(None)
     if made and made[-1] is None:
@@ -174,7 +179,7 @@ class PathList:
             from_top = bare.lstrip("/") if "/" in bare else f"**/{bare}"
             try:
                 self._tests.append((chosen, PathPattern(from_top), PathPattern(f"{from_top}/**")))
-            except (ValueError, re.error):
+            except ValueError:
                 continue
 
     def matches(self, path: str) -> bool:

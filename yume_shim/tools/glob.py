@@ -80,10 +80,12 @@ def newest_first(paths: Iterable[str]) -> list[str]:
 
 def _inside(pattern: str, top: str) -> str:
     """The pattern relative to the folder searched. The gate did not judge anything outside it, so that is refused."""
-    pattern = pattern.replace("\\", "/") if os.sep == "\\" else pattern
+    windows = os.sep == "\\"
+    pattern = pattern.replace("\\", "/") if windows else pattern
     base = top.replace(os.sep, "/").rstrip("/") + "/"
     if os.path.isabs(pattern):
-        if not pattern.startswith(base):
+        start = pattern[: len(base)]
+        if start != base and not (windows and start.lower() == base.lower()):
             raise ToolFailed("The pattern must be relative to the folder searched; name another folder with `path`.")
         pattern = pattern[len(base) :]
     if ".." in pattern.split("/"):

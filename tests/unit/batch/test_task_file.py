@@ -28,7 +28,13 @@ def test_a_prompt_gets_its_line_number_as_id(tmp_path: Path) -> None:
 
 
 def test_every_field_becomes_a_flag(tmp_path: Path) -> None:
-    row = {"prompt": "Hi", "model": "openai/m", "system": "Be brief", "append_system": "--x", "tools": ["Read", "Grep"]}
+    row: dict[str, object] = {
+        "prompt": "Hi",
+        "model": "openai/m",
+        "system": "Be brief",
+        "append_system": "--x",
+        "tools": ["Read", "Grep"],
+    }
     row |= {"schema": {"type": "object"}, "settings": {"model": "x"}, "cwd": str(tmp_path), "max_turns": 3}
     (task,) = read_tasks(written(tmp_path, row))
     assert task.cwd == str(tmp_path)

@@ -10,6 +10,7 @@ import pytest
 from yume_shim.cli.argv import parse
 from yume_shim.config.build import build_settings
 from yume_shim.config.setting_sources import SettingSources
+from yume_shim.config.settings_files import MAX_CONFIG_BYTES
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import HistorySettings, RetrySettings, Rules, Timeouts
 
@@ -187,6 +188,14 @@ WRONG = (
 def test_an_invalid_config_file_is_refused(start: Start, text: str) -> None:
     start.config(text)
     with pytest.raises(BadInvocation):
+        start()
+
+
+def test_a_config_file_that_is_too_long_is_refused(start: Start) -> None:
+    start.config(f"#{'x' * (MAX_CONFIG_BYTES - 1)}")
+    start()
+    start.config(f"#{'x' * MAX_CONFIG_BYTES}")
+    with pytest.raises(BadInvocation, match=r"config\.toml is longer than 131,072 bytes: make it shorter"):
         start()
 
 

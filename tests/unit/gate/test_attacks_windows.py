@@ -12,140 +12,25 @@ import pytest
 
 from tests.helpers.gates import SPECS, bash, decide
 from tests.helpers.settings import settings_with
-from tests.helpers.windows_disk import WindowsDisk
-from yume_shim.disk.foreign_paths import ForeignPath, local_path
+from tests.helpers.windows_gate import MODES, SHORT, SPELLINGS, verdicts, windows_gate
 from yume_shim.gate.paths import WINDOWS
 from yume_shim.gate.permissions import Permissions
 from yume_shim.gate.workspace import resolved_by_text as by_text
 from yume_shim.types.blocks import ToolCall
-from yume_shim.types.settings import Rules
-
-MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
-DENY = ("Read(./secret.txt)", "Edit(./locked.txt)", "Read(./vault/**)")
-DISK = WindowsDisk(
-    (
-        "C:\\w\\secret.txt",
-        "C:\\w\\locked.txt",
-        "C:\\w\\other.txt",
-        "C:\\w\\vault\\key.pem",
-        "C:\\w\\sub\\note.txt",
-        "C:\\w\\long-secret-name.txt",
-        "C:\\w\\.git\\config",
-        "C:\\Users\\u\\private.txt",
-        "C:\\Windows\\win.ini",
-    ),
-    {
-        "SECRET~1.TXT": "secret.txt",
-        "LOCKED~1.TXT": "locked.txt",
-        "VAULT~1": "vault",
-        "LONG-S~1.TXT": "long-secret-name.txt",
-        "GIT~1": ".git",
-        "W~1": "w",
-    },
-    {"C:\\w\\joint": "C:\\w\\vault", "C:\\w\\away": "C:\\Users\\u"},
-)
-
-
-def windows_gate(mode: str, *, deny: tuple[str, ...] = DENY, allow: tuple[str, ...] = (), **more: Any) -> Permissions:
-    logged: list[str] = more.pop("logged", [])
-    settings = settings_with(permission_mode=mode, rules=Rules(allow, (), deny))
-    return Permissions(
-        settings,
-        "C:\\w",
-        "C:\\Users\\u",
-        False,
-        lambda level, text: logged.append(text),
-        flavour=WINDOWS,
-        shell=more.pop("shell", "git-bash"),
-        resolver=DISK.resolve,
-        **more,
-    )
-
-
-def verdicts(tool: str, field: str, path: str, mode: str, **more: Any) -> set[str]:
-    """What the gate says on the path as given, and on the plain one that the tool is prepared with."""
-    found: set[str] = {decide(windows_gate(mode), tool, **{field: path}, **more).verdict}
-    try:
-        plain = local_path(path, "windows", computer="DESK")
-        found.add(decide(windows_gate(mode), tool, **{field: plain}, **more).verdict)
-    except ForeignPath:
-        found.add("deny")
-    return found
-
 
 # ---------------------------------------------------------------- file tools: one file, many spellings
-
-SPELLINGS = [  # {} is the file's name, ^ its name in capitals
-    "{}",
-    "^",
-    ".\\{}",
-    "./{}",
-    "C:\\w\\{}",
-    "c:\\W\\^",
-    "C:/w/{}",
-    "\\w\\{}",
-    "sub\\..\\{}",
-    "sub/../{}",
-    "C:\\w\\sub\\..\\.\\{}",
-    "\\\\?\\C:\\w\\{}",
-    "\\\\?\\c:\\w\\^",
-    "\\\\?\\C:\\w\\sub\\..\\{}",
-    "\\\\?\\C:\\w/{}",
-    "\\\\?\\C:\\w\\{}. ",
-    "\\\\.\\C:\\w\\{}",
-    "//?/C:/w/{}",
-    "//./C:/w/{}",
-    "\\??\\C:\\w\\{}",
-    "\\\\?\\GLOBALROOT\\Device\\HarddiskVolume1\\w\\{}",
-    "\\\\?\\Volume{{0}}\\w\\{}",
-    "\\\\.\\GLOBALROOT\\??\\C:\\w\\{}",
-    "\\\\localhost\\c$\\w\\{}",
-    "\\\\LOCALHOST\\C$\\w\\{}",
-    "//localhost/c$/w/{}",
-    "\\\\127.0.0.1\\c$\\w\\{}",
-    "\\\\127.1\\c$\\w\\{}",
-    "\\\\DESK\\c$\\w\\{}",
-    "\\\\desk.local\\c$\\w\\{}",
-    "\\\\::1\\c$\\w\\{}",
-    "\\\\0--1.ipv6-literal.net\\c$\\w\\{}",
-    "\\\\?\\UNC\\localhost\\c$\\w\\{}",
-    "\\\\.\\UNC\\localhost\\c$\\w\\{}",
-    "\\\\server@SSL\\DavWWWRoot\\{}",
-    "C:{}",
-    "c:sub\\..\\{}",
-    "{}::$DATA",
-    "{}::$data",
-    "{}:stream",
-    "{}:stream:$DATA",
-    "C:\\w::$INDEX_ALLOCATION\\{}",
-    "C:\\w:$I30:$INDEX_ALLOCATION\\{}",
-    "{}.",
-    "{}...",
-    "{} ",
-    "{}. .",
-    "C:\\w.\\{}",
-    "C:\\w \\{}",
-    "sub.\\..\\{}",
-    "/c/w/{}",
-    "/C/W/^",
-    "/mnt/c/w/{}",
-    "/cygdrive/c/w/{}",
-    "~\\..\\..\\w\\{}",
-    "~/../../w/{}",
-    "C:\\W~1\\{}",
-]
-SHORT = {"secret.txt": "SECRET~1.TXT", "locked.txt": "LOCKED~1.TXT"}
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_spelling_passes_a_deny_rule(spelling: str, mode: str) -> None:
-    for name, tool, more in (
+    rows: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("secret.txt", "Read", {}),
         ("secret.txt", "Grep", {"pattern": "x"}),
         ("locked.txt", "Edit", {"old_string": "a", "new_string": "b"}),
         ("locked.txt", "Write", {"content": "x"}),
-    ):
+    )
+    for name, tool, more in rows:
         field = {"Grep": "path"}.get(tool, "file_path")
         for each in (name, SHORT[name]):
             path = spelling.replace("{{0}}", "{0}").replace("{}", each).replace("^", each.upper())
@@ -161,6 +46,7 @@ def test_no_spelling_passes_a_denied_folder(path: str, mode: str) -> None:
     assert verdicts("Grep", "path", path.rpartition("\\")[0], mode, pattern="x") == {"deny"}
 
 
+DEVICE_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (("Read", {}), ("Write", {"content": "x"}))
 DEVICES = [
     *("nul", "NUL.txt", "con", "sub\\aux", "prn.log", "COM1", "com\u00b9", "COM\u00b2.txt", "LPT\u00b3", "lpt9.x"),
     *("conin$", "CONOUT$", "clock$", "nul .txt", "\\\\.\\PhysicalDrive0", "\\\\.\\pipe\\x", "\\\\.\\C:", "a<b", "a|b"),
@@ -171,7 +57,7 @@ DEVICES = [
 @pytest.mark.parametrize("path", DEVICES)
 def test_devices_pipes_and_servers_are_never_opened(path: str) -> None:
     for mode in MODES:
-        for tool, more in (("Read", {}), ("Write", {"content": "x"})):
+        for tool, more in DEVICE_CALLS:
             assert verdicts(tool, "file_path", path, mode, **more) == {"deny"}
 
 

@@ -57,6 +57,11 @@ def test_too_many_alternatives() -> None:
         expand_braces("{a,b}" * 12)
 
 
+def test_a_range_that_is_none_is_named() -> None:
+    with pytest.raises(ValueError, match=r"'\[z-a\]': bad character range z-a$"):
+        PathPattern("src/[z-a]")
+
+
 @pytest.mark.parametrize("pattern", ["*a" * 40 + "b", "**/" * 40 + "x", "**/*/" * 30 + "x", "[a" * 200])
 def test_hostile_patterns_are_cheap(pattern: str) -> None:
     with cheap(2):

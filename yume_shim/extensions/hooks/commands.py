@@ -9,6 +9,7 @@ from itertools import count
 from yume_shim.extensions.hooks.answers import HookRun, async_seconds, is_async
 from yume_shim.system.processes import end_group, end_marked, group_alive, marked, start
 from yume_shim.system.programs import NO_CURRENT_FOLDER, absolute_argv, find_program
+from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import Cancelled
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from yume_shim.extensions.hooks.env_file import EnvFile
     from yume_shim.extensions.hooks.specs import Hook
+    from yume_shim.system.shell_choice import ShellChoice
     from yume_shim.types.ports import Cancel
 
     class GroupWatcher(Protocol):
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 MARK = "YUME_HOOK"
 """The variable in the environment of a hook's processes: one that starts a session of its own is found by it."""
+OWN_VARIABLES = ("CLAUDE_PROJECT_DIR",)
+"""Variables of all hooks that this program sets itself."""
 MAX_OUTPUT = 1 << 20
 """Bytes of each stream that are kept; the rest is read and dropped."""
 READ_BYTES = 64 * 1024
@@ -46,8 +50,16 @@ _numbers = count(1)
 class HookCommands:
     """Starts commands for one session. Groups that still run when a turn ends are ended by `end_turn`."""
 
-    def __init__(self, cwd: str, env: Mapping[str, str], watcher: GroupWatcher | None) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        env: Mapping[str, str],
+        watcher: GroupWatcher | None,
+        windows_shell: Callable[[], ShellChoice] | None = None,
+    ) -> None:
+        """`windows_shell`: the session's shell on Windows; None elsewhere, where the system's shell runs commands."""
         self._cwd, self._env, self._watcher = cwd, env, watcher
+        self._windows_shell = windows_shell
         self._lock = threading.Lock()
         self._groups: dict[int, str] = {}
         """The groups of this turn, and the mark in the environment of all their processes."""
@@ -68,15 +80,15 @@ class HookCommands:
         if self._watcher is not None:
             self._watcher.pipe()
         mark = f"{os.getpid()}-{next(_numbers)}"
-        argv, why = _argv(hook, self._env)
+        argv, more, why = self._argv(hook, env)
         if why:
             return HookRun(hook, failed=why)
         try:
             process = start(
                 argv,
-                shell=isinstance(argv, str),
+                shell=isinstance(argv, str) and self._windows_shell is None,
                 cwd=self._cwd,
-                env=marked({**self._env, **env, **NO_CURRENT_FOLDER}, MARK, mark),
+                env=marked({**self._env, **env, **more, **NO_CURRENT_FOLDER}, MARK, mark),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -85,6 +97,31 @@ class HookCommands:
             return HookRun(hook, failed=f"it cannot be started: {error}")
         self._register(process.pid, mark)
         return self._watch(process, hook, given, cancel)
+
+    def _argv(self, hook: Hook, env: Mapping[str, str]) -> tuple[str | list[str], Mapping[str, str], str]:
+        """(a command for the system's shell, or a program with its arguments; variables for it; why it cannot be
+        started)."""
+        if hook.args is not None:
+            try:
+                return absolute_argv([hook.command, *hook.args], self._env), NOTHING, ""
+            except FileNotFoundError as error:
+                return [], NOTHING, f"it cannot be started: {error}"
+        if hook.shell == "powershell":
+            path = self._env.get("PATH", "")
+            found = next((full for name in ("pwsh", "powershell") if (full := find_program(name, path))), "")
+            why = "" if found else "no PowerShell is installed for it"
+            return [found, "-NoProfile", "-Command", hook.command], NOTHING, why
+        if self._windows_shell is None:
+            return hook.command, NOTHING, ""
+        from yume_shim.system.hook_shell import hook_start
+        from yume_shim.system.windows.shell import system_root, variable
+
+        given = {**{name: self._env[name] for name in OWN_VARIABLES if name in self._env}, **env}
+        wslenv = variable(self._env, "WSLENV")
+        begun = hook_start(
+            hook.command, hook.shell, self._windows_shell(), given, system_root=system_root(), wslenv=wslenv
+        )
+        return begun.argv, begun.env, begun.problem
 
     def _watch(self, process: Popen[bytes], hook: Hook, given: bytes, cancel: Cancel) -> HookRun:
         woken, detached = threading.Event(), threading.Event()
@@ -234,16 +271,3 @@ def _feed(stdin: IO[bytes] | None, given: bytes) -> None:
             stdin.close()
         except OSError:
             pass
-
-
-def _argv(hook: Hook, env: Mapping[str, str]) -> tuple[str | list[str], str]:
-    """(a command for the system's shell, or a program with its arguments; why it cannot be started)."""
-    if hook.args is not None:
-        try:
-            return absolute_argv([hook.command, *hook.args], env), ""
-        except FileNotFoundError as error:
-            return [], f"it cannot be started: {error}"
-    if hook.shell != "powershell":
-        return hook.command, ""
-    found = next((full for name in ("pwsh", "powershell") if (full := find_program(name, env.get("PATH", "")))), "")
-    return [found, "-NoProfile", "-Command", hook.command], "" if found else "no PowerShell is installed for it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from yume_shim.text.foreign_patterns import compile_foreign
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.value import value
 
@@ -25,6 +26,8 @@ PROMPT_SECONDS = 30.0
 AGENT_SECONDS = 60.0
 MAX_SECONDS = 86_400.0
 MAX_HOOKS = 500
+MAX_QUOTE = 100
+"""Characters of a wrong matcher that are shown."""
 _NAMES = re.compile(r"[A-Za-z0-9_\-|, ]+\Z")
 
 
@@ -89,7 +92,7 @@ class Hook:
         if _NAMES.match(self.matcher):
             return subject in {name.strip() for name in re.split(r"[|,]", self.matcher)}
         try:
-            return re.search(self.matcher, subject) is not None
+            return compile_foreign(self.matcher).search(subject) is not None
         except re.error:
             return True
 
@@ -99,7 +102,7 @@ def matcher_problem(matcher: str) -> str:
     if matcher in ("", "*") or _NAMES.match(matcher):
         return ""
     try:
-        re.compile(matcher)
+        compile_foreign(matcher)
     except re.error as error:
-        return f"the matcher {matcher!r} is not a regular expression ({error})"
+        return f"the matcher {matcher[:MAX_QUOTE]!r} is not a regular expression ({error})"
     return ""

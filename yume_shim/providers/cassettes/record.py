@@ -65,7 +65,7 @@ class Recorder:
                 lines = [f"api = {_toml(api)}", f"model = {_toml(model)}"]
                 lines += [] if native_tools else ["tools = false"]
                 lines += [] if streaming else ["streaming = false"]
-                _write(table, "\n".join((*lines, "")).encode(), os.O_EXCL)
+                _write(table, "\n".join((*lines, "")).encode(), os.O_TRUNC)
             self._count = len(os.listdir(os.path.join(directory, "wire")))
         except OSError as exc:
             raise BadInvocation(f"cannot record to {directory!r}: {exc.strerror}") from None
@@ -98,14 +98,22 @@ class Recorder:
                 self._fault(data)
 
     def _begin(self, wire: WireRequest) -> None:
-        with self._lock:
-            self._count += 1
-            number = self._count
+        number = self._next_number()
         self._current.path = os.path.join(self._directory, "wire", f"{number:02d}.jsonl")
         self._current.refused = False
-        _write(self._current.path, b"", os.O_TRUNC)
         body = self._safe(wire.body)
         _write(os.path.join(self._directory, "requests", f"{number:02d}.json"), body + b"\n", os.O_TRUNC)
+
+    def _next_number(self) -> int:
+        """The number of the next request; its empty file is there. Other processes may record here, too."""
+        with self._lock:
+            while True:
+                self._count += 1
+                try:
+                    _write(os.path.join(self._directory, "wire", f"{self._count:02d}.jsonl"), b"", os.O_EXCL)
+                except FileExistsError:
+                    continue
+                return self._count
 
     def _fault(self, failure: Failure) -> None:
         if self._current.refused:

@@ -276,7 +276,7 @@ class ToolState:
         def put(path: str, data: bytes) -> None:
             write_file(write_target(path, path, may_enter=False, judged=path), data, path)
 
-        self.checkpoints = Checkpoints(folder, put)
+        self.checkpoints = Checkpoints(folder, put, self.log)
 
     def stop_background(self, task_id: str) -> bool:
         """End a background command; False if it is not running."""

@@ -1,7 +1,8 @@
 """File checkpoints: backups of files before the file tools change them, prompt by prompt, so that they can be rewound.
 
 A backup is made before the first change of a file after each prompt. A list beside the backups has one line for each,
-so that a resumed session can rewind too. Changes made by shell commands are not tracked.
+so that a resumed session can rewind too. Changes made by shell commands are not tracked. What cannot be kept (a full
+disk) stops no change: it is said once, and that file is not rewound.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ UNKNOWN = "No file checkpoint found for message {0}."
 
 @value
 class Backup:
-    """A file as it was before a prompt changed it; `kept` is "" if it was not there, None if it was too large."""
+    """A file as it was before a prompt changed it. `kept` is "" if it was not there, None if there is no backup: it was
+    too large, or the disk was full."""
 
     prompt: str
     path: str
@@ -41,9 +43,11 @@ class Backup:
 class Checkpoints:
     """One per session. `write` puts a file back (the file tools' own safe way of writing)."""
 
-    def __init__(self, folder: str, write: Callable[[str, bytes], None]) -> None:
+    def __init__(self, folder: str, write: Callable[[str, bytes], None], log: Callable[[str, str], None]) -> None:
         self._folder = resolve(os.path.abspath(folder)).real
         self._write = write
+        self._log = log
+        self._warned = False
         self._lock = threading.Lock()
         self._prompt = ""
         self._prompts: list[str] = []
@@ -102,11 +106,25 @@ class Checkpoints:
         if len(data) > MAX_FILE_BYTES:
             return None
         name = f"{len(self._backups):06d}.bak"
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        handle = os.open(os.path.join(self._folder, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        kept = os.path.join(self._folder, name)
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            handle = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            self._warn(error)
+            try:
+                os.unlink(kept)
+            except OSError:
+                pass  # it was not created, or half of it stays: nothing refers to it
+            return None
         return name
+
+    def _warn(self, error: OSError) -> None:
+        if not self._warned:
+            self._warned = True
+            self._log("warning", f"not every file of this session can be rewound: {self._folder}: {error.strerror}")
 
     def _content(self, backup: Backup) -> bytes | None:
         return _read(os.path.join(self._folder, backup.kept)) if backup.kept else None
@@ -123,10 +141,21 @@ class Checkpoints:
             pass  # it is gone already
 
     def _note(self, line: Json) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        handle = os.open(os.path.join(self._folder, LIST_NAME), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "ab") as file:
-            file.write(codec.dumps(line) + b"\n")
+        data = codec.dumps(line) + b"\n"
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+            handle = os.open(os.path.join(self._folder, LIST_NAME), flags, 0o600)
+            with os.fdopen(handle, "r+b", buffering=0) as file:
+                size = file.seek(0, os.SEEK_END)
+                if size:  # a killed process, or a full disk, may have left half a line
+                    file.seek(size - 1)
+                    data = data if file.read(1) == b"\n" else b"\n" + data
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[file.write(rest) :]
+        except OSError as error:
+            self._warn(error)
 
     def _load(self) -> None:
         for raw in (_read(os.path.join(self._folder, LIST_NAME)) or b"").splitlines():

@@ -14,6 +14,7 @@ import sys
 from yume_shim.disk.bounded import read_handle, read_start
 from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.text.codec import dumps, loads
+from yume_shim.text.foreign_patterns import compile_foreign
 from yume_shim.text.path_patterns import anywhere
 from yume_shim.tools.search.walk import VCS_FOLDERS, files_below
 
@@ -118,7 +119,7 @@ def compile_pattern(pattern: str, ignore_case: bool, multiline: bool) -> Pattern
     pattern = pattern.replace(r"\z", r"\Z")
     flags = (re.IGNORECASE if ignore_case else 0) | (re.MULTILINE | re.DOTALL if multiline else 0)
     try:
-        return re.compile(pattern, flags)
+        return compile_foreign(pattern, flags)
     except re.error as error:
         raise ValueError(f"regex parse error: {error}") from None
 

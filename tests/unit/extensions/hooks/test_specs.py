@@ -34,8 +34,13 @@ from yume_shim.extensions.hooks.specs import Hook
         ("^(Write|Edit)$", "MultiEdit", False),
         ("Bash.*", "Bash", True),
         ("(", "Bash", True),  # a guard must not be off because of a mistake
+        pytest.param("(" * 1_500 + ")" * 1_500, "Bash", True, id="nested too deep"),
+        ("a{99999999999999999999}", "Bash", True),
+        ("Edit|[[W]rite", "Write", True),  # Python would warn of it on stderr
+        ("Edit|[[W]rite", "Bash", False),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_matchers(matcher: str, tool: str, matches: bool) -> None:
     assert Hook("PreToolUse", matcher, "guard").matches(tool) is matches
 

@@ -121,3 +121,15 @@ def test_a_disk_that_fails_stops_the_recording_only(tmp_path: Path) -> None:
     recorder("frame", {"a": 1})
     assert len(said) == 1
     assert said[0].startswith("warning: recording stopped")
+
+
+def test_two_processes_may_record_to_one_folder(tmp_path: Path) -> None:
+    recorders = [Recorder(str(tmp_path), "openai-chat", "m") for _ in range(2)]
+    for number, recorder in enumerate(recorders):
+        recorder("request", WireRequest("/x", {"number": number}))
+    for number, recorder in enumerate(recorders):
+        recorder("frame", {"number": number})
+    for folder, name in (("wire", "jsonl"), ("requests", "json")):
+        files = sorted((tmp_path / folder).iterdir())
+        assert [file.name for file in files] == [f"01.{name}", f"02.{name}"]
+        assert [json.loads(file.read_bytes()) for file in files] == [{"number": 0}, {"number": 1}]

@@ -20,10 +20,11 @@ class Files:
         self.space = base / "ws"
         self.space.mkdir()
         self.kept = base / "kept"
+        self.told: list[str] = []
         self.points = self.open()
 
     def open(self) -> Checkpoints:
-        return Checkpoints(str(self.kept), self.put)
+        return Checkpoints(str(self.kept), self.put, lambda level, text: self.told.append(text))
 
     @staticmethod
     def put(path: str, data: bytes) -> None:
@@ -70,8 +71,11 @@ def test_the_next_process_can_rewind_too(files: Files) -> None:
     with open(files.kept / "checkpoints.jsonl", "ab") as file:
         file.write(b'{"prompt": "torn')
     again = files.open()
+    again.begin("p2")  # after half a line
+    assert files.open().rewind("p2", dry_run=True)["filesChanged"] == []
     assert len(again.rewind("p1", dry_run=False)["filesChanged"]) == 1
     assert files.read("a") is None
+    assert files.told == []
 
 
 def test_unknown_prompts(files: Files) -> None:
