@@ -26,6 +26,8 @@ from yume_shim.types.value import replace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from yume_shim.types.exit_codes import Cause, Failing
+
 PLACES = {
     "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", ""),
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY", "/v1"),
@@ -76,7 +78,7 @@ def end(outcome: str, kind: str = "", **more: Any) -> TurnEnded:
         (end("success", stop_reason="refusal"), FAIL_ON, "refused"),
     ],
 )
-def test_causes(ended: TurnEnded, fail_on: tuple[str, ...], cause: str) -> None:
+def test_causes(ended: TurnEnded, fail_on: tuple[Failing, ...], cause: Cause) -> None:
     assert cause_of(ended, fail_on) == cause
     detailed = ScriptSettings(detailed_codes=True, fail_on=fail_on)
     plain = 0 if ended.outcome == "success" else 1

@@ -231,8 +231,10 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "YUME_API_BASE": "Base URL of the endpoint (`--api-base`)",
     "YUME_COMPAT": "What the endpoint cannot do (`--compat`)",
     "YUME_CONFIG": "The config file (`--config`)",
+    "YUME_DEADLINE": "Seconds for the whole run (`--deadline`)",
     "YUME_DELTA_INTERVAL": "Milliseconds for which pieces of text are collected (`--delta-interval`)",
     "YUME_MAX_LINE_BYTES": "Size limit of an output line (`--max-line-bytes`)",
+    "YUME_MAX_TOOL_CALLS": "Tool calls of the whole run (`--max-tool-calls`)",
     "YUME_TEST_CLOCK": "A fixed clock, for byte-exact output in tests",
     "YUME_TEST_IDS": "Counted ids, for byte-exact output in tests",
 }
