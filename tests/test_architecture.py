@@ -29,6 +29,8 @@ MAY_IMPORT_HEAVY = {
         "cli/commands.py",
         "cli/batch_command.py",
         "cli/page_commands.py",
+        "cli/doctor/command.py",
+        "cli/init_command.py",
         "cli/session_commands.py",
         "cli/models_command.py",
         "cli/protocol_commands.py",

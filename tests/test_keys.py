@@ -116,7 +116,8 @@ def test_a_limited_key_leaves_the_request_to_the_next_and_no_key_is_ever_shown(t
     assert world.sent() == [ONE, TWO, TWO]
     [told] = [line["message"] for line in ended.lines if line.get("code") == "key_rotated"]
     assert told == (
-        "key 1 of 2 (config file [keys] acme #1) is at its limit: key 2 of 2 (config file [keys] acme #2) is used"
+        "key 1 of 2 (config file [keys] acme #1) is at its limit: key 2 of 2 (config file [keys] acme #2) is used. "
+        "Replace the key that the message names if it was refused."
     )
     assert b"2 keys for acme, used in this order" in ended.stderr
     shown = ended.stdout + ended.stderr + world.everything_kept()

@@ -116,7 +116,7 @@ def test_its_errors_are_understood_and_its_backoff_is_used(tmp_path: Path) -> No
     assert len(server.requests) == 2
     assert ended.code == 1
     assert result(ended)["is_error"]
-    assert "Acme is busy." in result(ended)["result"]
+    assert "Acme is busy (acme: overloaded, status 503)" in result(ended)["result"]
 
 
 def test_a_missing_key_is_reported_by_its_variable(tmp_path: Path) -> None:

@@ -65,7 +65,9 @@ def test_the_texts_of_a_failed_compaction(tmp_path: Path) -> None:
     ended = run(tmp_path, NESTED, script, [say("hello")], [refuse(400)])
     [status] = [line for line in ended.lines if line.get("compact_result")]
     result, text = ended.lines[-1], ended.lines[-2]["message"]["content"][0]["text"]
-    assert text == "Error during compaction: API Error: 400 scripted refusal"
+    assert text.startswith(
+        "Error during compaction: API Error: 400 scripted refusal (anthropic: bad_request, status 400"
+    )
     assert (status["compact_error"], result["result"]) == (text, text)
     assert (result["subtype"], result["is_error"], ended.code) == ("success", False, 0)
 

@@ -62,7 +62,8 @@ class Browser:
         """Load a page, up to its `load` event."""
         self.requests, self.errors = [], []
         self.send("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+        blank = url == "about:blank"
+        self.wait("document.readyState === 'complete' && (location.href === 'about:blank') === arguments[0]", blank)
 
     def run(self, script: str, *given: object) -> Any:
         """What a script returns in the page."""
@@ -78,7 +79,8 @@ class Browser:
 
         def ready() -> bool:
             try:
-                found[:] = [self.run(f"return {script}", *given)]
+                code = f"const found = {script}; return found instanceof Element ? true : found"  # it has no JSON
+                found[:] = [self.run(code, *given)]
             except AssertionError as error:
                 if not any(word in str(error) for word in GOING):
                     raise

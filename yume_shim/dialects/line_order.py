@@ -168,7 +168,7 @@ class NestedOrder:
             yield from self._result(line)
         elif kind == "stream_event":
             event = line.get("event")
-            yield from self._partial.feed(event if isinstance(event, dict) else {})
+            yield from self._partial.feed(event if isinstance(event, dict) else {}, "abandoned_blocks" in line)
         elif kind == "assistant":
             if self._state != "turn" and parent is None:
                 yield "`assistant` outside a turn"
@@ -205,7 +205,7 @@ class _PartialOrder:
         self._message = False
         self._block: Any = None
 
-    def feed(self, event: Json) -> Iterator[str]:
+    def feed(self, event: Json, abandoned: bool) -> Iterator[str]:
         kind, index = event.get("type"), event.get("index")
         if kind == "message_start":
             if self._message:
@@ -224,7 +224,7 @@ class _PartialOrder:
             if kind == "content_block_stop":
                 self._block = None
         elif kind == "message_stop":
-            if self._block is not None:
+            if self._block is not None and not abandoned:  # an interrupted call gets no stop of its own
                 yield f"`message_stop` while block {self._block} is open"
             self._message, self._block = False, None
 

@@ -333,9 +333,7 @@ class ModelClient:
         if attempt.visible():
             kept = self._cut(attempt)
         else:
-            self._count_lost(attempt)
-            if attempt.started:  # a host that follows the stream has seen its start
-                self._emit(ResponseDropped(0, None, interrupted=False))
+            self._drop(attempt, 0)  # a host that follows the stream has seen its start
         self._retries += 1
         self._services.log(
             "info", f"{failure.kind}: {failure.message}; retry {self._retries}/{backoff.retries} in {wait:.1f} s"

@@ -27,39 +27,42 @@ if TYPE_CHECKING:
 
 MAX_CHANGE = 200
 """Characters of our own words about a change."""
+MAX_COUNTED = 16
+"""Requests whose attempts are counted: as many as loops may run side by side."""
 _CODE = re.compile(r"[\w.:\[\]-]{1,80}", re.ASCII)
 
 
-class _Counted(threading.local):
-    """The request that this thread sent last, and how often."""
-
-    request: Request | None = None
-    attempts = 0
-
-
 class RequestLog:
-    """The requests to one endpoint. Loops that run side by side share it; each thread counts its own attempts.
+    """The requests to one endpoint. Loops that run side by side share it; the lock guards the counts, since each
+    attempt of a request may run on a thread of its own.
 
     `log` is None unless debug messages are written; `keep` stores the record of a failure."""
 
     def __init__(self, log: Callable[[str, str], None] | None, keep: Callable[[Json], None] | None) -> None:
         self._log = log
         self._keep = keep
-        self._counted = _Counted()
+        self._lock = threading.Lock()
+        self._counted: list[tuple[Request, int]] = []
+        """The requests sent last, each with its attempts, the newest at the end."""
 
     def note(self, request: Request, exchange: Exchange, failure: Failure | None, change: str) -> None:
         """One attempt has ended. `change`: it is sent again at once, changed in this way."""
-        counted = self._counted
-        if counted.request is not request:
-            counted.request, counted.attempts = request, 0
-        counted.attempts += 1
+        attempts = self._count(request)
         if failure is None and self._log is None:
             return
-        facts = self._facts(request, exchange, failure, change) | {"attempt": counted.attempts}
+        facts = self._facts(request, exchange, failure, change) | {"attempt": attempts}
         if self._log is not None:
             self._log("debug", log_entry("request", **facts))
         if failure is not None and failure.kind != "cancelled" and self._keep is not None:
             self._keep({"time": timestamp(time.time()), "version": __version__, **facts})
+
+    def _count(self, request: Request) -> int:
+        """How often the request was sent, this time included."""
+        with self._lock:
+            attempts = 1 + next((count for sent, count in self._counted if sent is request), 0)
+            others = [pair for pair in self._counted if pair[0] is not request]
+            self._counted = [*others[1 - MAX_COUNTED :], (request, attempts)]
+            return attempts
 
     def _facts(self, request: Request, exchange: Exchange, failure: Failure | None, change: str) -> dict[str, Any]:
         endpoint, wire = request.model.endpoint, exchange.wire

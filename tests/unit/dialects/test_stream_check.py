@@ -117,8 +117,8 @@ TEXT: Line = {"type": "text", "content": "a", "id": "m:0"}
         ({"content": "a"}, ["type: missing"], ["type: missing", "unknown kind"]),
         (
             {"type": "interrupt", "reason": "boredom"},
-            ['reason: must be one of "user", "signal", "shutdown", not "boredom"'],
-            ['reason: must be one of "user", "signal", "shutdown", not "boredom"'],
+            ['reason: must be one of "user", "signal", "shutdown", "deadline", not "boredom"'],
+            ['reason: must be one of "user", "signal", "shutdown", "deadline", not "boredom"'],
         ),
         (
             {"type": "thinking", "is_thinking": True, "id": "m:0"},

@@ -66,7 +66,8 @@ class ModelFacts:
         without = []
         for endpoint in self._endpoints():
             credential = find_credential(endpoint, self.settings)
-            if chosen is not None and endpoint.name == chosen.name:
+            name = endpoint.name
+            if chosen is not None and name == chosen.name:
                 continue
             if credential is None:
                 without.append(endpoint.name)
@@ -111,7 +112,8 @@ class ModelFacts:
             found[self.spec.endpoint.name] = self.spec.endpoint
         for endpoint in self._endpoints():
             credential = find_credential(endpoint, self.settings)
-            own = endpoint.name in self.settings.endpoint.rows
+            name = endpoint.name
+            own = name in self.settings.endpoint.rows
             if credential is not None and (own or credential.kind != "none"):
                 found.setdefault(endpoint.name, self.catalog.endpoint(endpoint.name))
         return list(found.values())
@@ -132,7 +134,8 @@ class ModelFacts:
         except BadInvocation as error:
             return Line(LIVE, endpoint.name, "wrong", error.message, f"repair key or address of {endpoint.name}")
         text = f"{len(names)} models"
-        if self.spec is None or self.spec.endpoint.name != endpoint.name or self.spec.id in names:
+        chosen = self.spec.endpoint.name if self.spec is not None else ""
+        if self.spec is None or chosen != endpoint.name or self.spec.id in names:
             return Line(LIVE, endpoint.name, "ok", text)
         return Line(LIVE, endpoint.name, "off", f"{text}, {self.spec.id} is not in the list")
 

@@ -113,6 +113,7 @@ START: tuple[Entry, ...] = (
         "Add --help to the sub-command",
         "cli/mcp_arguments",
         "cli/batch_command",
+        "cli/init_command",
         "cli/page_commands",
         "cli/page_output",
         "cli/session_finder",
