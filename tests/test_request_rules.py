@@ -1,4 +1,4 @@
-"""Every request that leaves us obeys the documented rules of its API: on all goldens and on 10,000 histories."""
+"""Every request that leaves us obeys the documented rules of its API: on all goldens and on thousands of histories."""
 
 from __future__ import annotations
 
