@@ -53,17 +53,24 @@ class HostCommands:
         *,
         flat: bool,
         replay: bool,
+        typed: bool = False,
     ) -> None:
+        """`typed`: a person sits at stdin."""
         self._session, self._questions, self._gate, self._emit = session, questions, gate, emit
         self._responder = responder
         self._dialect: Literal["flat", "claude"] = "flat" if flat else "claude"
-        self._replay = replay
+        self._replay, self._typed = replay, typed
 
     def take_line(self, line: bytes) -> None:
         """Handle one line of stdin. Never raises, whatever the line contains."""
         try:
             command = parse_line(line, self._dialect)
         except BadLine as bad:
+            if self._typed:
+                from yume_shim.host.typed_lines import say_how
+
+                if say_how(line):
+                    return
             self._emit(InputRejected(bad.message, bad.quote))
             return
         self.take(command)

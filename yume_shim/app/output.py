@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from yume_shim import CLAUDE_VERSION, __version__
 from yume_shim.host.delta_merging import DeltaMerger
+from yume_shim.host.descriptors import is_terminal
 from yume_shim.host.event_output import EventOutput
 from yume_shim.host.latch import Latch
+from yume_shim.host.log import STDERR
 from yume_shim.host.writer import STDOUT, LineWriter
 from yume_shim.types.events import SUCCESSES, LocalCommandDone, ModelChanged, Notice, Retrying, TurnEnded
 from yume_shim.types.settings import FLAT_LINE_BYTES, NESTED_LINE_BYTES
@@ -67,6 +69,7 @@ class Output:
         else:
             self.writer = LineWriter(STDOUT, cap, wide_escapes=not flat, shrink=self._shrink, on_gone=self._gone)
             dialect = make_dialect(settings, ids, cap, used)
+        self._live = dialect if settings.host.live and is_terminal(STDERR) else None
         merges = flat and link is None
         written = DeltaMerger(self.writer, settings.host.delta_interval, cap) if merges else self.writer
         self.events = EventOutput(clock, ids, dialect, written, listeners, tell=self._tell)
@@ -80,11 +83,19 @@ class Output:
             from yume_shim.dialects.stderr_notes import stderr_note
 
             if note := stderr_note(event):
+                self._break_line()
                 self._log("warning", note)
         elif self._errors_to_stderr and isinstance(event, TurnEnded) and event.outcome not in SUCCESSES:
             from yume_shim.dialects.plain import closing_text
 
             self._log("error", closing_text(event))
+
+    def _break_line(self) -> None:
+        """Text that comes and the log share a terminal: a note begins on a line of its own."""
+        from yume_shim.dialects.terminal_text import LiveText
+
+        if isinstance(self._live, LiveText):
+            self.writer.write_text(self._live.break_line())
 
     def _shrink(self, line: Json, limit: int) -> Json:
         from yume_shim.dialects.line_shrinking import shrink
@@ -107,9 +118,7 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
     if output_format == "flat":
         return flat_dialect(ids, cap, tool_deltas=settings.host.tool_deltas)
     if output_format == "text":
-        from yume_shim.dialects.plain import TextDialect
-
-        return TextDialect(errors=not settings.script.errors_to_stderr)
+        return _text_dialect(settings)
     from yume_shim.dialects.nested import NestedDialect
 
     nested = NestedDialect(CLAUDE_VERSION, ids, partial=settings.host.partial_messages, spent_before=used)
@@ -118,6 +127,17 @@ def make_dialect(settings: Settings, ids: Ids, cap: int, used: tuple[ModelUsage,
 
         return JsonDialect(nested, verbose=settings.host.verbose)
     return nested
+
+
+def _text_dialect(settings: Settings) -> Dialect:
+    errors = not settings.script.errors_to_stderr
+    if settings.host.live or settings.host.attended:
+        from yume_shim.dialects.terminal_text import AttendedText, LiveText
+
+        return LiveText(errors=errors) if settings.host.live else AttendedText(errors=errors)
+    from yume_shim.dialects.plain import TextDialect
+
+    return TextDialect(errors=errors)
 
 
 def flat_dialect(ids: Ids, cap: int, *, tool_deltas: bool = False) -> Dialect:

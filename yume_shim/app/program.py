@@ -219,7 +219,7 @@ class Program:
         from yume_shim.types.commands import EndOfInput, UserInput
 
         host = self._settings.host
-        prompt = read_prompt(STDIN, host.prompt, self._signalled, self._log, host.swallowed_prompt)
+        prompt = read_prompt(STDIN, host, self._signalled, self._log)
         if prompt is not None:
             self._session.submit(UserInput((Text(prompt),), prompt))
         self._session.submit(EndOfInput())
@@ -273,6 +273,7 @@ class Program:
             self._emit,
             flat=self._startup.flat,
             replay=self._settings.host.replay_user_messages,
+            typed=self._settings.host.typed,
         )
         LineReader(STDIN, commands.take_line, commands.end, commands.take_long).start()
 

@@ -12,6 +12,7 @@ from yume_shim.config.build import build_settings
 from yume_shim.config.credentials import secrets_of
 from yume_shim.config.setting_sources import SettingSources, working_folder
 from yume_shim.host.clock import FixedClock, SystemClock
+from yume_shim.host.descriptors import is_terminal
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.latch import Latch
 from yume_shim.host.log import Log
@@ -64,12 +65,18 @@ def run(
         check_words(errors)
         early_log = Log("-", env.get("YUME_LOG", "warning"))
         cwd = working_folder()
-        settings = build_settings(SettingSources(values, words, flat=flat, env=env, cwd=cwd, log=early_log))
+        sources = SettingSources(values, words, flat=flat, env=env, cwd=cwd, log=early_log, is_terminal=is_terminal)
+        settings = build_settings(sources)
+        if settings.host.typed:
+            from yume_shim.host.typed_lines import greet
+
+            greet()
         startup = Startup(settings, flat, listeners)
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings, values=values)
     signals = EarlySignals()
-    signals.start(settings.limits.timeouts.shutdown)  # a host that has read the first line may send a signal at once
+    # at once: a host that has read the first line may send a signal
+    signals.start(settings.limits.timeouts.shutdown, as_signal=settings.host.attended)
     if flat:
         startup.output.emit(SessionReady(startup.first_info()))
     try:
@@ -332,11 +339,11 @@ class EarlySignals:
         """The name of the signal; "" = none yet."""
         return self._latch.value or (self._signals.first if self._signals is not None else "")
 
-    def start(self, shutdown: float) -> None:
+    def start(self, shutdown: float, *, as_signal: bool = False) -> None:
         """Install the handlers; `shutdown` is the number of seconds that an orderly end may take."""
         from yume_shim.host.signals import Signals
 
-        self._signals = Signals(self.receive, shutdown)
+        self._signals = Signals(self.receive, shutdown, as_signal=as_signal)
         self._signals.install()
 
     def settle(self) -> None:

@@ -77,6 +77,7 @@ FLAGS: tuple[Flag, ...] = (
     _switch("--print -p", "Print the answer and exit (the prompt is the positional argument, stdin, or both)"),
     _value("--output-format", "format", "What is written to stdout", choices=FORMATS),
     _value("--input-format", "format", "What is read from stdin", choices=("text", "stream-json")),
+    _switch("--no-stdin", "-p: leave stdin to others, as `ssh -n` does, e.g. in a `while read` loop", ours=True),
     _switch("--verbose", "Required by stream-json; makes json an array of all messages"),
     _switch("--include-partial-messages", "stream-json: add stream_event lines while the answer streams"),
     _switch("--replay-user-messages", "stream-json input and output: echo user lines with isReplay"),

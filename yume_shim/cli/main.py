@@ -83,8 +83,19 @@ def _end_quietly_on_interrupt() -> None:
         signal.signal(signal.SIGINT, _end_at_once)
 
 
-def _end_at_once(_number: int, _frame: object) -> None:
+def _end_at_once(number: int, _frame: object) -> None:
+    if _attended():  # a shell's loop stops only if the signal itself ends the program (host/signals.py)
+        import signal
+
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
     os._exit(INTERRUPTED)
+
+
+def _attended() -> bool:
+    """Has a person at a terminal asked for one answer?"""
+    one_answer = any(word.startswith(("-p", "--print")) for word in sys.argv[1:]) and "--input-format" not in sys.argv
+    return one_answer and os.name != "nt" and any(os.isatty(fd) for fd in (0, 2))
 
 
 def _hold_stdin() -> None:

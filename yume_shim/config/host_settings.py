@@ -13,6 +13,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 LIST_FLAGS = ("allowedTools", "disallowedTools", "tools", "add-dir", "mcp-config", "betas")
 """Flags that take every following word."""
 LOG_FORMATS = ("text", "json")
+STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 def host_settings(sources: SettingSources) -> HostSettings:
@@ -20,12 +21,20 @@ def host_settings(sources: SettingSources) -> HostSettings:
     stream_in = sources.text("input-format") == "stream-json"
     output = "flat" if sources.flat else sources.text("output-format") or "text"
     one_shot = bool(sources.words) or sources.on("print")
+    lines = stream_in or (sources.flat and not one_shot)
     _check_formats(sources, output, stream_in)
+    if lines and sources.on("no-stdin"):
+        raise BadInvocation('Error: --no-stdin needs a prompt on the command line: yume-shim --no-stdin -p "…"')
+    terminal = sources.is_terminal
     return HostSettings(
         output_format=output,  # type: ignore[arg-type]  # the flag table checked the choice
-        input_format="lines" if stream_in or (sources.flat and not one_shot) else "text",
+        input_format="lines" if lines else "text",
         prompt=sources.words[0] if sources.words and not stream_in else None,
         swallowed_prompt="" if sources.words else _swallowed(sources),
+        read_stdin=not sources.on("no-stdin"),
+        typed=lines and terminal(STDIN),
+        attended=not lines and (terminal(STDIN) or terminal(STDERR)),
+        live=streams_text(sources),
         verbose=sources.on("verbose"),
         partial_messages=sources.on("include-partial-messages"),
         replay_user_messages=sources.on("replay-user-messages"),
@@ -40,6 +49,13 @@ def host_settings(sources: SettingSources) -> HostSettings:
         merge_waiting=not sources.flat,
         watch_streams=_watch_streams(sources),
     )
+
+
+def streams_text(sources: SettingSources) -> bool:
+    """Whether the answer is shown while it comes: as text, to a terminal. Shown text cannot be taken back, so not where
+    a cut answer is to be asked for again from its start."""
+    as_text = not sources.flat and sources.text("output-format") in (None, "", "text")
+    return as_text and sources.text("on-cut") != "restart" and sources.is_terminal(STDOUT)
 
 
 def _swallowed(sources: SettingSources) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.config.host_settings import streams_text
 from yume_shim.config.setting_sources import strings
 from yume_shim.config.settings_files import PROJECT_LAYERS
 from yume_shim.types.errors import BadInvocation
@@ -138,7 +139,7 @@ def network_settings(sources: SettingSources) -> NetworkSettings:
     return NetworkSettings(
         transport=sources.text("transport") or sources.conf("transport"),  # type: ignore[arg-type]  # checked by the flag table
         retry=_retry(sources),
-        on_cut=sources.text("on-cut") or ("continue" if sources.flat else "restart"),  # type: ignore[arg-type]  # likewise
+        on_cut=sources.text("on-cut") or ("continue" if sources.flat or streams_text(sources) else "restart"),  # type: ignore[arg-type]  # likewise
         cassette=sources.text("cassette") or "",
         record=sources.text("record") or "",
     )

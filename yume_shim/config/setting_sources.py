@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
+
+def _nobody(_: int) -> bool:
+    return False
+
+
 _NEVER_FROM_PROJECTS = (
     *("_BASE_URL", "_API_BASE", "_HOST", "_API_KEY", "_TOKEN", "_PROXY", "_PROFILE"),
     *("_USE_BEDROCK", "_USE_VERTEX", "_ACCESS_KEY", "_ACCESS_KEY_ID", "_CREDENTIALS", "_CUSTOM_HEADERS"),
@@ -51,8 +56,11 @@ class SettingSources:
         cwd: str,
         log: Callable[[str, str], None],
         managed: str = "",
+        is_terminal: Callable[[int], bool] | None = None,
     ) -> None:
-        """Read the files; `managed` replaces the system's folder of managed settings. Raises BadInvocation."""
+        """Read the files; `managed` replaces the system's folder of managed settings. `is_terminal` says it of a
+        descriptor; None: nobody sits there. Raises BadInvocation."""
+        self.is_terminal = is_terminal or _nobody
         self.values, self.words, self.flat, self.cwd, self.log = values, words, flat, cwd, log
         named = self.text("config") or env.get("YUME_CONFIG", "")
         self.config_path: str = named or os.path.join(yume_folder(env), "config.toml")

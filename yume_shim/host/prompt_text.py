@@ -11,12 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from yume_shim.types.settings import HostSettings
+
 GRACE_SECONDS = 3.0
 """How long to wait for the first byte of stdin when the prompt was given as an argument, as the Claude CLI does."""
 MAX_PROMPT_BYTES = 64 * 1024 * 1024
 _CHUNK = 64 * 1024
 
 NO_INPUT = "Error: Input must be provided either through stdin or as a prompt argument when using --print"
+NO_PROMPT = "Error: --no-stdin needs a prompt argument"
 
 
 class _StdinBytes:
@@ -48,17 +51,18 @@ class _StdinBytes:
 
 
 def read_prompt(
-    fd: int, prompt: str | None, stopped: Callable[[], bool], log: Callable[[str, str], None], hint: str = ""
+    fd: int, host: HostSettings, stopped: Callable[[], bool], log: Callable[[str, str], None]
 ) -> str | None:
-    """The whole prompt; None when `stopped` became true meanwhile. Raises BadInvocation when there is none; `hint` says
-    where it may have gone."""
-    body = "" if _is_terminal(fd) else _body(fd, prompt, stopped, log)
+    """The whole prompt; None when `stopped` became true meanwhile. Raises BadInvocation when there is none."""
+    prompt, hint = host.prompt, host.swallowed_prompt
+    body = "" if not host.read_stdin or _is_terminal(fd) else _body(fd, prompt, stopped, log)
     if body is None:
         return None
     # argument first, as `echo body | claude -p prompt` does it
     whole = f"{prompt}\n{body}" if prompt and body else prompt or body
     if not whole:
-        raise BadInvocation(f"{NO_INPUT}. {hint}" if hint else NO_INPUT)
+        wanted = NO_INPUT if host.read_stdin else NO_PROMPT
+        raise BadInvocation(f"{wanted}. {hint}" if hint else wanted)
     if not whole.strip():
         raise BadInvocation("Error: Input contained only whitespace: give a prompt as an argument or through stdin")
     return whole

@@ -34,8 +34,10 @@ class Signals:
     """`on_signal(name)` is called once, on a separate thread, for the first signal. A second one, or no end within
     `shutdown + GRACE` seconds, ends the process at once with 128 + its number."""
 
-    def __init__(self, on_signal: Callable[[str], None], shutdown: float) -> None:
-        self._on_signal = on_signal
+    def __init__(self, on_signal: Callable[[str], None], shutdown: float, *, as_signal: bool = False) -> None:
+        """`as_signal`: a shell waits. An interrupt ends the process as if nothing handled it: a shell goes on with its
+        loop after a program that exits with 130, and stops after one that the signal has ended."""
+        self._on_signal, self._as_signal = on_signal, as_signal
         self._patience = shutdown + GRACE
         self._names: dict[int, str] = {}
         self._first_at = 0.0
@@ -68,12 +70,16 @@ class Signals:
 
     def settle(self) -> None:
         """Return when every signal that has arrived is in `first`. The end of the input may overtake a signal on its
-        way through the pipe and the thread; the exit code must not depend on that."""
+        way through the pipe and the thread; the exit code must not depend on that. After an interrupt that ends the
+        process as a signal (`as_signal`) this is where it ends."""
         try:
             os.write(self._outgoing, bytes((MARK,)))
         except BlockingIOError:
-            return  # the pipe is full of signals: the first one has been read long ago
-        self._settled.wait(SETTLE)
+            pass  # the pipe is full of signals: the first one has been read long ago
+        else:
+            self._settled.wait(SETTLE)
+        if self._as_signal and self.first == "SIGINT":
+            self._end(next(number for number, name in self._names.items() if name == self.first))
 
     def _listen(self, incoming: int) -> None:
         while numbers := os.read(incoming, READ_BYTES):
@@ -91,13 +97,20 @@ class Signals:
             threading.Thread(target=self._watch, args=(number,), name="watchdog", daemon=True).start()
             threading.Thread(target=self._report, args=(number,), name="signal", daemon=True).start()
         elif now - self._first_at > SAME_SIGNAL:
-            os._exit(128 + number)
+            self._end(number)
 
     def _report(self, number: int) -> None:
         self._on_signal(self._names[number])
 
     def _watch(self, number: int) -> None:
         time.sleep(self._patience)
+        self._end(number)
+
+    def _end(self, number: int) -> None:
+        if self._as_signal:
+            from yume_shim.system import end_by_signal
+
+            end_by_signal(number)
         os._exit(128 + number)
 
 

@@ -12,6 +12,7 @@ if sys.platform == "win32":
     from yume_shim.system.windows import (
         await_input,
         await_room,
+        end_by_signal,
         is_root,
         limit_memory,
         move_over,
@@ -27,6 +28,7 @@ else:
     from yume_shim.system.posix import (
         await_input,
         await_room,
+        end_by_signal,
         is_root,
         limit_memory,
         move_over,
@@ -42,6 +44,7 @@ else:
 __all__ = (
     "await_input",
     "await_room",
+    "end_by_signal",
     "is_root",
     "limit_memory",
     "move_over",

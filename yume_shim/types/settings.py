@@ -90,6 +90,14 @@ class HostSettings:
     prompt: str | None = None
     swallowed_prompt: str = ""
     """A sentence about the flag whose list may have taken the prompt, if there is no prompt."""
+    read_stdin: bool = True
+    """Text input: what stdin holds belongs to the prompt (not with `--no-stdin`)."""
+    typed: bool = False
+    """A person types the lines: stdin is a terminal."""
+    attended: bool = False
+    """Text input: a person waits: stdin or stderr is a terminal. An interrupt ends the process as the signal would."""
+    live: bool = False
+    """Text output: stdout is a terminal, so the answer is shown while it comes."""
     verbose: bool = False
     partial_messages: bool = False
     replay_user_messages: bool = False

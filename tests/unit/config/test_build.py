@@ -30,6 +30,7 @@ class Start:
         self.home.mkdir()
         self.cwd.mkdir()
         self.logged: list[tuple[str, str]] = []
+        self.terminals: tuple[int, ...] = ()
 
     def __call__(self, *argv: str, **env: str) -> Settings:
         parsed = parse(argv)
@@ -42,6 +43,7 @@ class Start:
                 env={"HOME": str(self.home), **env},
                 cwd=str(self.cwd),
                 log=lambda level, message: self.logged.append((level, message)),
+                is_terminal=self.terminals.__contains__,
             )
         )
 
@@ -71,6 +73,35 @@ def test_without_flags_the_format_is_flat(start: Start) -> None:
     assert (s.tools.concurrency, s.host.merge_waiting) == (1, False)
 
 
+@pytest.mark.parametrize(
+    ("terminals", "argv", "typed", "attended", "live", "on_cut"),
+    [
+        ((0, 1, 2), [], True, False, False, "continue"),
+        ((1, 2), [], False, False, False, "continue"),
+        ((0, 1, 2), ["-p", "x"], False, True, True, "continue"),
+        ((1,), ["-p", "x"], False, False, True, "continue"),
+        ((2,), ["-p", "x"], False, True, False, "restart"),
+        ((0, 1, 2), ["-p", "x", "--on-cut", "restart"], False, True, False, "restart"),
+        ((0, 1, 2), ["-p", "x", "--output-format", "json"], False, True, False, "restart"),
+        ((0, 1, 2), ["-p", "x", "--output-format", "flat"], False, True, False, "continue"),
+        (
+            (2,),
+            [*["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]],
+            False,
+            False,
+            False,
+            "restart",
+        ),
+    ],
+)
+def test_terminals(
+    start: Start, terminals: tuple[int, ...], argv: list[str], typed: bool, attended: bool, live: bool, on_cut: str
+) -> None:
+    start.terminals = terminals
+    s = start(*argv)
+    assert (s.host.typed, s.host.attended, s.host.live, s.network.on_cut) == (typed, attended, live, on_cut)
+
+
 def test_claude_formats(start: Start) -> None:
     s = start("-p", "hi")
     assert (s.host.output_format, s.host.input_format, s.host.prompt) == ("text", "text", "hi")
@@ -88,6 +119,7 @@ def test_claude_formats(start: Start) -> None:
         (["--input-format", "stream-json", "--output-format", "json"], "--input-format"),
         (["-p", "x", "--include-partial-messages"], "--include-partial-messages"),
         (["-p", "x", "--replay-user-messages"], "--replay-user-messages"),
+        (["--no-stdin"], "--no-stdin needs a prompt"),
         (["-p", "x", "--max-turns", "abc"], "--max-turns"),
         (["-p", "x", "--max-turns", "1.5"], "whole number"),
         (["-p", "x", "--max-budget-usd", "abc"], "positive number"),

@@ -10,10 +10,19 @@ from tests.helpers.event_stories import INFO, ended, prompt, streamed, tag_event
 from tests.helpers.fakes import FakeIds
 from yume_shim.dialects.nested import NestedDialect
 from yume_shim.dialects.plain import JsonDialect, TextDialect
+from yume_shim.dialects.terminal_text import AttendedText, LiveText
 from yume_shim.text.codec import loads
-from yume_shim.types.blocks import Text
+from yume_shim.types.blocks import Text, ToolCall
 from yume_shim.types.errors import Failure
-from yume_shim.types.events import ControlAnswered, Interrupted, ResponseStarted, SessionReady, TurnStarted
+from yume_shim.types.events import (
+    ControlAnswered,
+    Interrupted,
+    ResponseDropped,
+    ResponseStarted,
+    SessionReady,
+    ToolStarted,
+    TurnStarted,
+)
 
 if TYPE_CHECKING:
     from yume_shim.types.events import Event
@@ -75,3 +84,41 @@ def test_verbose_json_is_one_array_of_messages() -> None:
     assert printed.isascii()  # the separator is escaped: the array is one line for every reader
     assert loads(printed) == expected
     assert [line["type"] for line in expected] == ["system", "assistant", "result"]
+
+
+CALL = ToolCall("c1", "Read", {})
+SAID = [ResponseStarted("msg_1", "m"), *streamed(0, Text("Let me "), ["Let ", "me "])]
+LIVE: dict[str, tuple[list[Event], str, str]] = {
+    "two blocks": ([*SAID, *streamed(1, Text("look."), ["look."]), ended("Let me \nlook.")], "Let me \nlook.\n", ""),
+    "a call between": (
+        [
+            *SAID,
+            ToolStarted(CALL),
+            ToolStarted(CALL),
+            ResponseStarted("2", "m"),
+            *streamed(0, Text("b"), ["\n ", "b"]),
+            ended("b"),
+        ],
+        "Let me \n\nb\n",
+        "",
+    ),
+    "cut, gone on": ([*SAID, ResponseDropped(1, 0, interrupted=False), *SAID, ended("…")], "Let me Let me \n", ""),
+    "delivered by a call": ([*SAID, ToolStarted(CALL), ended('{"a":1}')], 'Let me \n{"a":1}\n', ""),
+    "a failure": ([*SAID, ended(outcome="max_turns", limit="1")], "Let me \nError: Reached max turns (1)\n", ""),
+    "interrupted": ([*SAID, Interrupted("signal", "streaming"), ended(outcome="cancelled")], "Let me \n", "Let me\n"),
+    "nothing came": ([TurnStarted(INFO, ()), ended(outcome="cancelled")], "", ""),
+    "withdrawn": ([*SAID, ResponseDropped(0, 0, interrupted=False), ended(outcome="cancelled")], "Let me \n", ""),
+    "control characters": ([*streamed(0, Text("x"), ["\x1b]0;x\x07\r\n", "y\x9b2J"]), ended("x")], "]0;x\ny2J\n", ""),
+    "a shutdown": ([*SAID, Interrupted("shutdown", "streaming"), ended(outcome="cancelled")], "Let me ", ""),
+}
+
+
+@pytest.mark.parametrize("case", LIVE)
+def test_text_for_a_person(case: str) -> None:
+    events, live, after_interrupt = LIVE[case]
+    shown = LiveText()
+    assert "".join(line["!text"] for tagged in tag_events(events) for line in shown.feed(tagged)) == live
+    if events[-1] == ended(outcome="cancelled"):
+        attended = AttendedText()
+        printed = [line["!text"] for tagged in tag_events(events) for line in attended.feed(tagged)]
+        assert "".join(printed) == after_interrupt

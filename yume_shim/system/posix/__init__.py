@@ -8,6 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+DELIVERY = 1.0
+"""Seconds that a signal to ourselves may take."""
 
 # ---------------------------------------------------------------- pipes
 
@@ -134,3 +136,20 @@ def os_version() -> str:
     """The name and version of the system."""
     system = os.uname()
     return f"{system.sysname} {system.release}"
+
+
+# ---------------------------------------------------------------- signals
+
+
+def end_by_signal(number: int) -> None:
+    """End this process by the signal, as if nothing handled it; on any thread. Returns only if that fails."""
+    import ctypes
+    import time
+
+    try:
+        # Python sets handlers on the main thread only, which may be stuck
+        ctypes.CDLL(None).signal(int(number), 0)
+    except (OSError, AttributeError):
+        return
+    os.kill(os.getpid(), number)
+    time.sleep(DELIVERY)  # another thread may get it, a moment later

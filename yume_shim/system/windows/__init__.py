@@ -180,3 +180,7 @@ def os_version() -> str:
         raise NotImplementedError
     version = sys.getwindowsversion()
     return f"Windows {version.major}.{version.minor}.{version.build}"
+
+
+def end_by_signal(number: int) -> None:
+    """Windows ends no process by a signal: the caller exits with a code."""

@@ -1,0 +1,122 @@
+"""The program at a terminal, with a person: what it says, what it shows while it comes, and how it is stopped."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers import listening_shim
+from tests.helpers.child import DEADLINE, PROGRAM, clean_environment
+from tests.helpers.scripted_model import ModelServer, call, cut, hold, say
+from tests.helpers.timing import wait_until
+
+if sys.platform == "win32":
+    pytest.skip("POSIX terminals", allow_module_level=True)
+
+from tests.helpers.terminals import CTRL_C, CTRL_D, Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUICK = ("--retry-initial", "0.01")
+SHIM = " ".join(PROGRAM)
+
+
+def environment(home: Path, server: ModelServer) -> dict[str, str]:
+    return clean_environment(home, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="not-a-key")
+
+
+def test_started_by_hand_it_says_what_to_type(tmp_path: Path) -> None:
+    with (
+        ModelServer([say("Hello.")]) as server,
+        Terminal([], cwd=tmp_path, env=environment(tmp_path, server), on=(0, 2)) as terminal,
+    ):
+        terminal.wait_for("--help")
+        assert terminal.seen.count("\n") == 3
+        terminal.type("what's up?\n")
+        terminal.wait_for("yume-shim -p 'what'\\''s up?'")
+        assert '{"type":"user","content":"what\'s up?"}' in terminal.seen
+        terminal.type("exit\n")
+        terminal.wait_for("To end: Ctrl-D.")
+        terminal.type('{"type":"user"\n')  # JSON is the protocol's business
+        terminal.type('{"type":"user","content":"hi"}\n')
+        terminal.type(CTRL_D)
+        assert terminal.end() == 0
+    lines = [json.loads(line) for line in terminal.piped.splitlines()]
+    assert lines[0]["type"] == "system"
+    assert [line["code"] for line in lines if line["type"] == "error"] == ["bad_input"]
+    assert "".join(line["content"] for line in lines if line["type"] == "text") == "Hello."
+
+
+def test_text_is_shown_while_it_comes_and_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello")
+    answers = (
+        [say("Let me look."), call("Read", file_path=str(tmp_path / "a.txt"))],
+        [say("\nIt says \x1b[2J hel", 1), cut()],
+        [say("lo.", 1)],
+    )
+    env = environment(tmp_path, server := ModelServer(*answers))
+    with server, Terminal(["-p", "look", *QUICK], cwd=tmp_path, env=env, on=(1,)) as terminal:
+        assert terminal.end() == 0
+    assert terminal.seen == "Let me look.\n\nIt says [2J hello.\n"
+
+
+@pytest.mark.parametrize("redirected", [False, True])
+def test_an_interrupt_leaves_what_came_and_stops_a_loop(redirected: bool, tmp_path: Path) -> None:
+    """A shell goes on with its loop after a program that exits with 130: only the signal itself stops it."""
+    report = tmp_path / "modules"
+    shim, target = " ".join(listening_shim.modules_reported(report)), "> out.txt" if redirected else ""
+    loop = f'for i in 1 2 3; do {shim} -p hi {target}; echo "code $?"; done; echo after'
+    env = environment(tmp_path, server := ModelServer([say("Half an", 1), hold()], [say("again")]))
+    program = ("bash", "-c", loop)
+    with server, Terminal([], cwd=tmp_path, env=env, on=(0, 1, 2), program=program) as terminal:
+        if redirected:
+            wait_until(lambda: report.exists() and "\ndelta" in report.read_text())
+        else:
+            terminal.wait_for("Half an")
+        terminal.type(CTRL_C)
+        assert terminal.end() == -signal.SIGINT
+    assert terminal.seen == ("^C" if redirected else "Half an^C\n")
+    if redirected:
+        assert (tmp_path / "out.txt").read_text() == "Half an\n"
+    assert server.left == 1
+
+
+def test_an_interrupted_program_ends_by_the_signal_at_any_time(tmp_path: Path) -> None:
+    """Also before its own handlers are there, and by a second interrupt while it is stuck."""
+    env = environment(tmp_path, server := ModelServer([say("x", 1), hold()]))
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    early = "import sys; sys.argv = ['yume-shim', '-p', 'x']; from yume_shim.cli import main; "
+    early += f"main._end_quietly_on_interrupt(); {code}"
+    with server, Terminal(["-c", early], cwd=tmp_path, env=env, program=(sys.executable,)) as terminal:
+        assert terminal.end() == -signal.SIGINT
+    stuck = "import os, signal, time; from yume_shim.host.signals import Signals; "
+    stuck += (
+        "Signals(lambda _: time.sleep(60), 60, as_signal=True).install(); print('ready', flush=True); time.sleep(60)"
+    )
+    with Terminal(["-c", stuck], cwd=tmp_path, env=env, program=(sys.executable,)) as terminal:
+        terminal.wait_for("ready")
+        terminal.type(CTRL_C)
+        terminal.wait_for("^C")
+        signal.sigtimedwait([], 0.15)  # two within a tenth of a second count as one
+        terminal.type(CTRL_C)
+        assert terminal.end() == -signal.SIGINT
+
+
+def test_no_stdin_leaves_the_lines_of_a_loop_alone(tmp_path: Path) -> None:
+    (tmp_path / "names").write_text("Ada\nGrace\nBarbara\n")
+    loop = f'while read -r name; do {SHIM} --no-stdin -p "Who is $name?"; done < names'
+    server = ModelServer(*([say(f"Answer {number}.")] for number in (1, 2, 3)))
+    with server:
+        env = environment(tmp_path, server)
+        program = ["bash", "-c", loop]
+        ended = subprocess.run(program, cwd=tmp_path, env=env, capture_output=True, timeout=DEADLINE, check=False)
+    assert (ended.stdout, ended.stderr) == (b"Answer 1.\nAnswer 2.\nAnswer 3.\n", b"")
+    asked = [json.dumps(request.json()["messages"]) for request in server.requests]
+    assert ["Ada" in asked[0], "Grace" in asked[1], "Barbara" in asked[2]] == [True, True, True]
+    assert "Grace" not in asked[0]
