@@ -1,35 +1,20 @@
-"""Every command block of README and docs: its sub-commands and flags exist, or a table says why it is not looked at."""
+"""Commands in the running text of the documents name sub-commands and flags that exist; configurations are valid."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import tomllib
-from pathlib import Path
 
 import pytest
 
+from tests.helpers.document_world import DOCUMENTS, FENCE, ROOT
 from yume_shim.cli.argv import parse
 from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS
 from yume_shim.cli.commands import command_group
 from yume_shim.cli.flags import SUBCOMMAND_HELP, SUBCOMMANDS
 from yume_shim.cli.help import grouped, help_text
 from yume_shim.config.known_settings import check_config
-
-ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NOT_OURS = {
-    "uv": "installs from an index",
-    "pipx": "installs from an index",
-    "pip": "installs from an index",
-    "npm": "installs from an index",
-    "export": "a setting of the shell",
-    "CLAUDE_CODE_EXECUTABLE": "starts a client of its own",
-    "eval": "completion, tests/test_document_commands.py::test_completion",
-    "man": "shows a file, which the check of the tables keeps fresh",
-}
-"""First words of lines that are not run, and why."""
 
 
 def blocks(*languages: str) -> list[tuple[str, str]]:
@@ -42,11 +27,10 @@ def blocks(*languages: str) -> list[tuple[str, str]]:
 
 
 def shim_lines() -> list[tuple[str, str]]:
-    """Every line of a shell block that starts this program, and every `yume-shim …` in running text."""
+    """Every `yume-shim …` in running text, and in blocks that show how commands are written."""
     lines = []
-    for name, body in blocks("sh", "bash", "console"):
-        joined = body.replace("\\\n", " ")
-        lines += [(name, line.strip()) for line in joined.splitlines() if re.match(r"\s*(\$ )?yume-shim\b", line)]
+    for name, body in blocks(""):
+        lines += [(name, line) for line in body.splitlines() if line.startswith("yume-shim ")]
     for path in DOCUMENTS:
         text = FENCE.sub("", path.read_text("utf-8"))
         lines += [(path.relative_to(ROOT).as_posix(), code) for code in re.findall(r"`(yume-shim [^`…|\n]+)`", text)]
@@ -80,19 +64,6 @@ def test_flags_and_sub_commands_exist(name: str, line: str) -> None:
         words = words[1:]
     errors = [error for error in parse(words).errors if "unknown option" in str(error).lower()]
     assert errors == [], f"{name}: {line}"
-
-
-def test_other_lines_of_shell_blocks_are_accounted_for() -> None:
-    strange = []
-    for name, body in blocks("sh", "bash", "console"):
-        for line in body.replace("\\\n", " ").splitlines():
-            first = re.split(r"[\s=]", line.strip().removeprefix("$ "), maxsplit=1)[0]
-            scripts = re.findall(r"(?:python3?|\.venv/bin/python) (scripts/\w+\.py)", line)
-            if all((ROOT / script).is_file() for script in scripts) and scripts:
-                continue
-            if name == "README.md" and first and first not in (*NOT_OURS, "yume-shim", "#"):
-                strange.append(line)
-    assert strange == []
 
 
 @pytest.mark.parametrize(("name", "body"), blocks("toml"))

@@ -1,0 +1,58 @@
+"""Every shell block of the documents is run: what is written there works, against a loopback vendor."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.document_world import DOCUMENTS, ROOT, DocumentWorld, Vendor, needs_node, shell_blocks
+
+if sys.platform == "win32":
+    pytest.skip("the blocks are for POSIX shells", allow_module_level=True)
+
+from tests.helpers.terminals import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROMPTS = {"README.md": 5, "docs/examples/README.md": 1, "docs/fleet.md": 4}
+"""How many prompts the blocks of a document send."""
+WITH_BLOCKS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if shell_blocks(path)]
+DIALOGUE = (("Provider", "openai"), ("Model", "gpt-5.4"), ("Key", "not-a-key"))
+"""What `yume-shim init` asks, and what is answered."""
+
+
+@pytest.mark.parametrize("name", WITH_BLOCKS)
+def test_blocks_run(name: str, tmp_path: Path) -> None:
+    with Vendor() as vendor:
+        world = DocumentWorld(tmp_path, vendor)
+        for block in shell_blocks(ROOT / name):
+            if block.startswith("yume-shim init\n"):
+                with_dialogue(block, world)
+            elif not needs_node(block):
+                ended = world.run(block)
+                assert (ended.code, b"Traceback" in ended.stderr) == (0, False), (block, ended)
+        assert vendor.prompts == PROMPTS.get(name, 0)
+    assert world.mistakes() == []
+
+
+def with_dialogue(block: str, world: DocumentWorld) -> None:
+    """Run a block that asks a person."""
+    program = ("bash", "-e", "-c", block)
+    with Terminal([], cwd=world.cwd, env=world.environment, program=program) as terminal:
+        for question, answer in DIALOGUE:
+            terminal.wait_for(question)
+            terminal.type(f"{answer}\n")
+        assert terminal.end() == 0, terminal.seen
+    assert "✓" in terminal.seen
+    assert "Next: yume-shim doctor" in terminal.seen
+
+
+def test_a_wrong_block_is_noticed(tmp_path: Path) -> None:
+    with Vendor() as vendor:
+        world = DocumentWorld(tmp_path, vendor)
+        assert world.run("yume-shim --no-such-flag -p x").code != 0
+        world.run("python3 scripts/chaos.py --sesions 3\npython scripts/gone.py || true")
+    assert world.mistakes() == ["--sesions of: python3 scripts/chaos.py --sesions 3"]
