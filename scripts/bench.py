@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass
 
 import _venv
+from _progress import Progress
 
 SHORT, MANY, PACED = 20, 20_000, 100
 """Deltas of a short turn, of a long one, and of the one that is sent slowly to measure latency."""
@@ -72,13 +73,20 @@ def main() -> int:
 def measure(programs: dict[str, list[str]], port: int, runs: int) -> dict[str, dict[str, float]]:
     """Name → figure → value. Programs take turns, so that a busy moment of the machine hits all of them."""
     short: dict[str, list[Run]] = {name: [] for name in programs}
+    progress = Progress("bench", len(programs) * (runs + 3))
+
+    def counted(name: str, deltas: int) -> Run:
+        run = one_run(programs[name], port, deltas)
+        progress.step(name)
+        return run
+
     for _ in range(runs):
-        for name, program in programs.items():
-            short[name].append(one_run(program, port, SHORT))
+        for name in programs:
+            short[name].append(counted(name, SHORT))
     found = {}
-    for name, program in programs.items():
-        long = min((one_run(program, port, MANY) for _ in range(2)), key=lambda run: run.cpu)
-        paced = one_run(program, port, PACED)
+    for name in programs:
+        long = min((counted(name, MANY) for _ in range(2)), key=lambda run: run.cpu)
+        paced = counted(name, PACED)
         best = {
             field: min(getattr(run, field) for run in short[name]) for field in ("first_line", "first_delta", "cpu")
         }
@@ -91,6 +99,7 @@ def measure(programs: dict[str, list[str]], port: int, runs: int) -> dict[str, d
             f"peak memory, {MANY:,} deltas, MB": long.memory_mb,
             "chunk → line, median, ms": statistics.median(paced.latencies) * 1e3,
         }
+    progress.clear()
     return found
 
 

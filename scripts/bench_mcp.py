@@ -20,6 +20,8 @@ import threading
 import time
 from pathlib import Path
 
+from _progress import Progress
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 COUNT = 3
 WAIT_S = 60.0
@@ -129,16 +131,12 @@ def main() -> int:
         place = Place(Path(folder))
         with_servers = ("--mcp-config", place.servers)
         place.init(FLAT, *with_servers)  # compiles what is not compiled yet
-        rows = [
-            (
-                place.init(FLAT),
-                place.init(FLAT, *with_servers),
-                place.init(NESTED),
-                place.init(NESTED, *with_servers),
-                place.handshake(),
-            )
-            for _ in range(runs)
-        ]
+        rows = []
+        with Progress("bench", runs) as progress:
+            for _ in range(runs):
+                flats = place.init(FLAT), place.init(FLAT, *with_servers)
+                rows.append((*flats, place.init(NESTED), place.init(NESTED, *with_servers), place.handshake()))
+                progress.step()
     middle = [statistics.median(column) * 1000 for column in zip(*rows, strict=True)]
     flat, flat_with, nested, nested_with, handshake = middle
     lines = (

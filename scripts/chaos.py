@@ -17,6 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _progress import Progress
+
 from tests.chaos.judge import judge
 from tests.chaos.plan import draw
 from tests.chaos.session import Launchers, run_session
@@ -60,16 +62,18 @@ def _run_all(seeds: range, jobs: int, launchers: Launchers, log: Path | None) ->
     found: Counter[str] = Counter()
     bad = done = 0
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="yume-chaos-") as made, ThreadPoolExecutor(jobs) as pool:
+    progress = Progress("chaos", len(seeds))
+    with progress, tempfile.TemporaryDirectory(prefix="yume-chaos-") as made, ThreadPoolExecutor(jobs) as pool:
         for seed, problems in pool.map(lambda seed: _run(seed, Path(made), launchers), seeds):
             done += 1
             bad += bool(problems)
+            progress.step(f"{bad} with findings" if bad else "")
             for problem in problems:
                 found[problem.partition(":")[0]] += 1
-                _say(log, f"seed {seed}: {problem}")
+                _say(log, f"seed {seed}: {problem}", progress)
             if done % REPORT_EVERY == 0:
                 rate = done / (time.monotonic() - began)
-                _say(log, f"{done} of {len(seeds)} sessions, {bad} with findings, {rate:.1f} per second")
+                _say(log, f"{done} of {len(seeds)} sessions, {bad} with findings, {rate:.1f} per second", progress)
     _say(log, f"{done} sessions from seed {seeds[0]}, {bad} with findings; {dict(found)}")
     return 1 if bad else 0
 
@@ -85,7 +89,9 @@ def _run(seed: int, folder: Path, launchers: Launchers) -> tuple[int, list[str]]
     return seed, problems
 
 
-def _say(log: Path | None, text: str) -> None:
+def _say(log: Path | None, text: str, progress: Progress | None = None) -> None:
+    if progress is not None:
+        progress.clear()
     print(text, flush=True)
     if log is not None:
         with log.open("a", encoding="utf-8") as file:

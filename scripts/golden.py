@@ -19,6 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import _progress
 import _venv
 
 GOLDEN = Path(_venv.ROOT) / "golden"
@@ -73,11 +74,11 @@ def check(pattern: str) -> int:
     if not chosen:
         return none_found(pattern)
     kinds = sorted({name_of(path).split("/")[0] for path in chosen})
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", *(TESTS[kind] for kind in kinds)]
+    words = ["-q", "-p", "no:randomly", *(TESTS[kind] for kind in kinds)]
     if pattern and pattern.rstrip("/") not in TESTS:
         names = sorted(name_of(path).split("/", 1)[1].replace("/", " and ") for path in chosen)
         words += ["-k", " or ".join(f"({name})" for name in names)]
-    return subprocess.call(words)
+    return _progress.run_pytest(words)
 
 
 def update(pattern: str) -> int:
@@ -88,16 +89,18 @@ def update(pattern: str) -> int:
     if not chosen:
         return none_found(pattern)
     complaints: list[str] = []
-    for path in chosen:
-        match name_of(path).split("/")[0]:
-            case "sessions":
-                complaints += session_cases.update(session_cases.load(path))
-            case "providers":
-                wire_cases.update_case(path)
-            case _:
-                with tempfile.TemporaryDirectory(prefix="yume-golden-") as scratch:
-                    tool_cases.update(path, Path(scratch))
-        print(f"  {name_of(path)}")
+    with _progress.Progress("golden", len(chosen)) as progress:
+        for path in chosen:
+            match name_of(path).split("/")[0]:
+                case "sessions":
+                    complaints += session_cases.update(session_cases.load(path))
+                case "providers":
+                    wire_cases.update_case(path)
+                case _:
+                    with tempfile.TemporaryDirectory(prefix="yume-golden-") as scratch:
+                        tool_cases.update(path, Path(scratch))
+            progress.say(f"  {name_of(path)}")
+            progress.step()
     if shutil.which("git"):
         subprocess.call(["git", "--no-pager", "diff", "--stat", "golden"])
     for complaint in complaints:

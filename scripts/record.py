@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import _progress
 import _venv
 
 GOLDEN = Path(_venv.ROOT) / "golden"
@@ -41,6 +42,7 @@ def main() -> int:
         return 1
     if not given.yes and not agreed(f"This sends one prompt to {given.provider} ({given.model}) with your key. Go on?"):
         return 1
+    _progress.tell(f"record: asking {given.provider} ({given.model}), at most {TIMEOUT} s\n")
     with tempfile.TemporaryDirectory(prefix="yume-record-") as scratch:
         tape = Path(scratch) / "tape"
         code = ask(given.provider, given.model, given.prompt, given.tools, tape, scratch)
@@ -48,6 +50,7 @@ def main() -> int:
         if not frames.exists():
             print(f"nothing was recorded (exit code {code})", file=sys.stderr)
             return 1
+        _progress.tell(f"record: {len(frames.read_bytes().splitlines())} frames\n")
         write(folder, frames, given.model, given.prompt)
     print(f"golden/{given.case}: read wire.jsonl for anything private, complete case.toml, then")
     print(f"  python3 scripts/golden.py --update {given.case}")

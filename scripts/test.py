@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
+import _progress
 import _venv
 
 
@@ -13,10 +13,12 @@ def main() -> int:
     """Pytest's exit code."""
     _venv.ready()
     given = sys.argv[1:]
-    command = [sys.executable, "-m", "pytest"]
+    words = []
     if (os.cpu_count() or 1) > 1 and not any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in given):
-        command += ["-n", "2", "--dist", "worksteal"]
-    return subprocess.call([*command, *given], cwd=_venv.ROOT)
+        words += ["-n", "2", "--dist", "worksteal"]
+    os.chdir(_venv.ROOT)
+    sys.path.insert(0, _venv.ROOT)
+    return _progress.run_pytest([*words, *given])
 
 
 if __name__ == "__main__":
