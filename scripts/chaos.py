@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _progress import Progress
 
+from tests.chaos.coverage import Coverage
 from tests.chaos.judge import judge
 from tests.chaos.plan import draw
 from tests.chaos.session import Launchers, run_session
@@ -26,7 +27,7 @@ from tests.chaos.session import Launchers, run_session
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tests.chaos.plan import Plan
-    from tests.chaos.session import Outcome
+    from tests.chaos.running import Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED_STEP = 1_000_000
@@ -60,33 +61,49 @@ def main() -> int:
 
 def _run_all(seeds: range, jobs: int, launchers: Launchers, log: Path | None) -> int:
     found: Counter[str] = Counter()
-    bad = done = 0
+    covered = Coverage()
+    bad = forced = 0
     began = time.monotonic()
     progress = Progress("chaos", len(seeds))
     with progress, tempfile.TemporaryDirectory(prefix="yume-chaos-") as made, ThreadPoolExecutor(jobs) as pool:
-        for seed, problems in pool.map(lambda seed: _run(seed, Path(made), launchers), seeds):
-            done += 1
-            bad += bool(problems)
+        run = pool.map(lambda seed: _run(seed, Path(made), launchers), seeds)
+        for done, (plan, outcome, problems) in enumerate(run, 1):
+            if outcome is not None:
+                covered.add(plan, outcome)
+                forced += outcome.forced
+            again: set[str] = set()
+            if problems:
+                bad += 1
+                again = {_kind(problem) for problem in _run(plan.seed, Path(made), launchers)[2]}
             progress.step(f"{bad} with findings" if bad else "")
             for problem in problems:
-                found[problem.partition(":")[0]] += 1
-                _say(log, f"seed {seed}: {problem}", progress)
+                found[_kind(problem)] += 1
+                repeated = "yes" if _kind(problem) in again else "no"
+                _say(log, f"seed {plan.seed}: {problem} (again: {repeated})", progress)
             if done % REPORT_EVERY == 0:
                 rate = done / (time.monotonic() - began)
                 _say(log, f"{done} of {len(seeds)} sessions, {bad} with findings, {rate:.1f} per second", progress)
-    _say(log, f"{done} sessions from seed {seeds[0]}, {bad} with findings; {dict(found)}")
+    _say(log, covered.table())
+    _say(log, f"{len(seeds)} sessions from seed {seeds[0]}, {bad} with findings; {dict(found)}")
+    if forced:
+        _say(log, f"{forced} of them were given so little processor time that the program had to end them itself")
     return 1 if bad else 0
 
 
-def _run(seed: int, folder: Path, launchers: Launchers) -> tuple[int, list[str]]:
-    plan = draw(seed)
+def _kind(problem: str) -> str:
+    return problem.partition(":")[0]
+
+
+def _run(seed: int, folder: Path, launchers: Launchers) -> tuple[Plan, Outcome | None, list[str]]:
+    plan, outcome = draw(seed), None
     place = folder / str(seed)
     try:
-        problems = judge(plan, run_session(plan, place, launchers))
+        outcome = run_session(plan, place, launchers)
+        problems = judge(plan, outcome)
     except Exception as error:
         problems = [f"harness: {error!r}"]
     shutil.rmtree(place, ignore_errors=True)
-    return seed, problems
+    return plan, outcome, problems
 
 
 def _say(log: Path | None, text: str, progress: Progress | None = None) -> None:
@@ -109,7 +126,8 @@ def _show(seed: int, launchers: Launchers) -> int:
             print(f"--- {path.name}\n{path.read_text('utf-8', 'replace')}")
     print(f"--- stdout\n{outcome.stdout.decode(errors='replace')}")
     print(f"--- stderr\n{outcome.stderr.decode(errors='replace')}")
-    print(f"--- code {outcome.code}, {outcome.seconds:.1f} s, {outcome.peak_kb} KB, {outcome.descriptors} descriptors")
+    print(f"--- code {outcome.code}, {outcome.seconds:.1f} s and {outcome.lost:.1f} s without a processor")
+    print(f"--- {outcome.peak_kb} KB, {outcome.descriptors} descriptors, faults {outcome.faults}")
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -11,7 +11,8 @@ from tests.chaos.judge import judge
 from tests.chaos.launcher import Launcher
 from tests.chaos.mutants import MUTANTS, PLAIN, ROOT, broken_copy, is_seen, problems_of
 from tests.chaos.plan import Action, draw
-from tests.chaos.session import Launchers, Outcome, run_session
+from tests.chaos.running import Outcome
+from tests.chaos.session import Launchers, run_session
 from tests.helpers.scripted_model import call
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tests.chaos.plan import Plan
-    from tests.chaos.session import Outcome
+    from tests.chaos.running import Outcome
 
 ENDED = ("completed", "failed")
 

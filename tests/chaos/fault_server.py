@@ -38,6 +38,8 @@ class FaultServer(LoopbackServer):
         self._random = random.Random(seed)
         self._turn = threading.Lock()
         self._count = 0
+        self.played: list[str] = []
+        """The faults of the requests so far."""
         self._left: dict[str, list[str]] = {}
         super().__init__(self.answer, tls, port=port)
 
@@ -65,6 +67,7 @@ class FaultServer(LoopbackServer):
             left = self._left.setdefault(named, names)
             return left.pop(0) if len(left) > 1 else left[0], ANSWER
         fault = self._faults.pop(0) if self._faults else "none"
+        self.played.append(fault)
         if fault.isdigit():  # the answer waits for the next request
             return fault, []
         return fault, self._answers.pop(0) if self._answers else [say("Done.")]

@@ -26,6 +26,11 @@ class Host(Protocol):
     asked: list[int]
     """Ids of requests that must be answered."""
 
+    @property
+    def opened(self) -> bool:
+        """A session is there, so that what is said reaches it."""
+        ...
+
     def begin(self) -> None:
         """What comes before everything else."""
 
@@ -43,6 +48,8 @@ class Host(Protocol):
 
 class FlatHost:
     """Speaks the flat dialect."""
+
+    opened = True
 
     def __init__(self, plan: Plan, send: Send, _: str) -> None:
         self._plan, self._send = plan, send
@@ -82,6 +89,8 @@ class FlatHost:
 
 class NestedHost:
     """Speaks stream-json."""
+
+    opened = True
 
     def __init__(self, plan: Plan, send: Send, _: str) -> None:
         self._plan, self._send = plan, send
@@ -135,6 +144,10 @@ class AcpHost:
         self._session = ""
         self._waiting: list[tuple[str, Any]] = []
         self.asked: list[int] = []
+
+    @property
+    def opened(self) -> bool:
+        return bool(self._session)
 
     def begin(self) -> None:
         self._ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})

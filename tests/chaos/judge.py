@@ -9,7 +9,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tests.chaos.acp_judge import judge_acp
-from tests.chaos.session import LIMIT, SECRET
+from tests.chaos.plan import prompts_of
+from tests.chaos.running import INTERRUPTED, LIMIT, ORDERLY
+from tests.chaos.session import SECRET
 from tests.helpers.record_check import check_lines
 from yume_shim.dialects.records.index import RECORDS
 from yume_shim.dialects.stream_check import StreamCheck
@@ -19,7 +21,7 @@ from yume_shim.types.errors import StoreFailed
 
 if TYPE_CHECKING:
     from tests.chaos.plan import Plan
-    from tests.chaos.session import Outcome
+    from tests.chaos.running import Outcome
 
 CAPS = {"flat": 98_304, "stream-json": 1_000_000, "acp": 32 << 20}
 MEMORY_KB = 400_000
@@ -54,14 +56,24 @@ def judge(plan: Plan, outcome: Outcome) -> list[str]:
 def is_complete(plan: Plan, outcome: Outcome) -> bool:
     """Everything that the program had to say could be heard."""
     ends = plan.end.split("+")
-    silenced = "SIGKILL" in ends or "close-stdout" in ends or (not plan.flat and {"SIGTERM", "SIGHUP"} & set(ends))
+    silenced = (
+        outcome.forced
+        or "SIGKILL" in ends
+        or "close-stdout" in ends
+        or (not plan.flat and {"SIGTERM", "SIGHUP"} & set(ends))
+    )
     return not silenced and len([end for end in ends if end.startswith("SIG")]) < 2 and outcome.code is not None
 
 
 def _judge_process(plan: Plan, outcome: Outcome) -> list[str]:
     problems: list[str] = []
     if outcome.code is None:
-        problems.append(f"hang: no end within {LIMIT:.0f} s")
+        reason = "starved: no verdict after" if outcome.starved else f"hang: no end within {LIMIT:.0f} s;"
+        problems.append(f"{reason} {outcome.seconds:.0f} s, {outcome.lost:.0f} s without a processor")
+    elif "SIG" in plan.end and outcome.ending > ORDERLY:
+        problems.append(f"late: it ended {outcome.ending:.1f} s after {plan.end}")
+    if outcome.interrupted > INTERRUPTED:
+        problems.append(f"late: the result came {outcome.interrupted:.1f} s after the interrupt")
     if outcome.unwritten:
         problems.append("input: the program did not read")
     if outcome.strays and "SIGKILL" not in plan.end and plan.end.count("SIG") < 2:
@@ -135,12 +147,6 @@ def _judge_turns(plan: Plan, lines: list[dict[str, Any]], *, complete: bool) -> 
     return problems
 
 
-def prompts_of(plan: Plan) -> int:
-    """How many prompts the host sends."""
-    counts = {"prompt": 1, "huge": 1, "split": 1, "many": 3}
-    return sum(counts.get(action.kind, 0) for action in plan.actions)
-
-
 def _judge_stream(plan: Plan, lines: list[dict[str, Any]], *, complete: bool) -> list[str]:
     """What `yume-shim check-stream --strict` says. A run that was stopped before its start prints nothing."""
     problems: list[str] = []
@@ -210,7 +216,7 @@ def _judge_transcripts(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]]
         kept_results |= results
         if broken:
             problems.append(f"transcript: {broken} lines are no JSON")
-    killed = "SIGKILL" in plan.end or plan.end.count("SIG") > 1
+    killed = outcome.forced or "SIGKILL" in plan.end or plan.end.count("SIG") > 1
     lost = [f"the result of {id}" for id in _shown_results(lines) - kept_results]
     if not killed:
         lost += [f"the text {text[:200]!r}" for text in _shown_texts(plan, lines) if _plain(text) not in kept_text]

@@ -207,3 +207,9 @@ def _actions(chance: random.Random, dialect: str) -> list[Action]:
         made.append(Action("wait", 0.0))
     made.append(Action(end, wait))
     return made
+
+
+def prompts_of(plan: Plan) -> int:
+    """How many prompts the host sends."""
+    counts = {"prompt": 1, "huge": 1, "split": 1, "many": 3}
+    return sum(counts.get(action.kind, 0) for action in plan.actions)
