@@ -23,8 +23,8 @@ STARVED = 20
 
 
 class FairClock:
-    """Counts seconds while `wait` is called, or all of them (`since_start`). `pids` are the processes whose waiting does
-    not count."""
+    """Counts seconds while `wait` is called, or all of them (`since_start`). `pids`: the processes whose waiting for a
+    processor does not count."""
 
     def __init__(self, *pids: int) -> None:
         self._pids = pids
@@ -51,7 +51,7 @@ class FairClock:
 
     def sleep(self, seconds: float) -> None:
         """Sleep so many seconds that count."""
-        self.wait(lambda pause: time.sleep(pause), seconds)
+        self.wait(time.sleep, seconds)
 
     def since_start(self) -> float:
         """Seconds since the clock was made, if `wait` was not called."""

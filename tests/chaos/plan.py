@@ -65,8 +65,6 @@ JUMPS = (0.0, -86_400.0, 3_600.0, 300_000_000.0, -1_000_000_000.0)
 """By how many seconds the clock is wrong, one after the other."""
 REPLIES = ("allow", "deny", "garbage", "twice", "late", "nothing")
 """How the host answers a question about a call."""
-BORN = 0.3
-"""Seconds until the program's own handlers of signals are there for certain."""
 WORDS = ("Hello. ", "Ünïcödé ✓ 🌸 ", "line\nline\n", "\u2028 separators ", "tab\t", "日本語 ", "a" * 300 + " ")
 HOST_ACTIONS = (
     *("prompt", "prompt", "prompt", "interrupt", "interrupt", "wait", "wait", "garbage", "huge", "model", "mode"),
@@ -199,8 +197,6 @@ def _actions(chance: random.Random, dialect: str) -> list[Action]:
         for _ in range(chance.randrange(5))
     ]
     end, wait = chance.choice(ENDS), chance.choice((0.0, 0.02, 0.2, 0.8))
-    if end.startswith("SIG"):  # while the interpreter itself starts, its own default applies
-        wait += BORN
     if dialect == "stream-json" and end == "close-stdout":  # a Claude form finishes its turn without a reader
         end = "eof"
     if dialect == "acp" and chance.random() < 0.7:  # the end of the input stops everything there
