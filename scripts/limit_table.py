@@ -7,6 +7,12 @@ import importlib
 MIB = 1 << 20
 LIMITS = (
     ("Turns", "", "", ""),
+    (
+        "yume_shim.engine.turn_preparation",
+        "READ_LIMIT_S",
+        "s",
+        "a turn waits for files before its first request; then it goes on without them",
+    ),
     ("yume_shim.engine.cancel", "GRACE_S", "s", "work that does not stop when told to is abandoned, and that is said"),
     ("yume_shim.engine.cancel", "HURRIED_S", "s", "the same after a second interrupt, and at the end of the session"),
     (

@@ -21,6 +21,7 @@ from tests.chaos.plan import (
     SYSTEMS,
 )
 from tests.chaos.routes import ROADS
+from tests.helpers.wire_writers import Call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,5 +103,6 @@ class Coverage:
 def _agents(plan: Plan, shown: bytes) -> list[str]:
     if b'"Agent"' not in shown and b'"a part"' not in shown:
         return []
-    given = [step.given for answer in plan.answers for step in answer if getattr(step, "name", "") == "Agent"]
+    steps = [step for answer in plan.answers for step in answer]
+    given = [step.given for step in steps if isinstance(step, Call) and step.name == "Agent"]
     return ["background" if "run_in_background" in each else "foreground" for each in given]

@@ -210,13 +210,15 @@ def _judge_transcripts(plan: Plan, outcome: Outcome, lines: list[dict[str, Any]]
     if plan.dialect == "acp" or plan.system in (*UNSURE, "two processes") or outcome.code is None:
         return problems
     kept_text, kept_results = "", set()
+    killed = outcome.forced or "SIGKILL" in plan.end or plan.end.count("SIG") > 1
     for path in outcome.transcripts:
-        text, results, broken = _kept(path.read_bytes())
+        data = path.read_bytes()
+        # the end may come inside of a write: the line that it cuts was not shown, and is skipped when it is loaded
+        text, results, broken = _kept(data[: data.rfind(b"\n") + 1] if killed else data)
         kept_text += text
         kept_results |= results
         if broken:
             problems.append(f"transcript: {broken} lines are no JSON")
-    killed = outcome.forced or "SIGKILL" in plan.end or plan.end.count("SIG") > 1
     lost = [f"the result of {id}" for id in _shown_results(lines) - kept_results]
     if not killed:
         lost += [f"the text {text[:200]!r}" for text in _shown_texts(plan, lines) if _plain(text) not in kept_text]

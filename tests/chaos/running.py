@@ -15,6 +15,7 @@ from tests.chaos.hosts import HOSTS
 from tests.chaos.plan import prompts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.chaos.hosts import Host
@@ -86,7 +87,7 @@ class Running:
         self._hearing.set()
         self._closed = False
         self._input_open = True
-        self._writing = threading.Lock()
+        self._writing = threading.RLock()
         self._results = 0
         self._changed = threading.Condition()
         self._interrupt: FairClock | None = None
@@ -109,8 +110,7 @@ class Running:
         self._await_end(clock)
         self.outcome.peak_kb = self._process.peak_kb
         for reader in readers:
-            own = FairClock()
-            own.wait(lambda pause, reader=reader: reader.join(pause) or not reader.is_alive(), PATIENCE)
+            FairClock().wait(_ended(reader), PATIENCE)
         self.outcome.seconds, self.outcome.lost = clock.seconds, clock.lost
         self.outcome.asked = self._host.asked
         self._close_input()
@@ -156,9 +156,10 @@ class Running:
                 self._write(b"\n   \n{}\nnull\n")
             case "split":
                 line = self._host.prompt(f"Split {action.body}")
-                self._write(line[:20])
-                time.sleep(0.02)
-                self._write(line[20:])
+                with self._writing:  # an answer of the host must not come between
+                    self._write(line[:20])
+                    time.sleep(0.02)
+                    self._write(line[20:])
             case "stop-cont":
                 self._process.signal(signal.SIGSTOP)
                 time.sleep(0.2)
@@ -275,3 +276,11 @@ def _descriptors(pid: int) -> int:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:  # it has ended, or this is no Linux
         return 0
+
+
+def _ended(thread: threading.Thread) -> Callable[[float], bool]:
+    def ended(pause: float) -> bool:
+        thread.join(pause)
+        return not thread.is_alive()
+
+    return ended

@@ -33,10 +33,16 @@ class Facts:
 
 
 def facts(
-    cwd: str, now: float, environ: Mapping[str, str] = os.environ, warn: Callable[[str], None] | None = None
+    cwd: str,
+    now: float,
+    environ: Mapping[str, str] = os.environ,
+    warn: Callable[[str], None] | None = None,
+    *,
+    files: bool = True,
 ) -> Facts:
-    """Collect the facts. `now` is the clock's wall time in seconds. `warn` learns which files cannot be read."""
-    git_dir = _git_dir(cwd, warn)
+    """Collect the facts. `now` is the clock's wall time in seconds. `warn` learns which files cannot be read. `files`:
+    False looks at none, so nothing is known about git."""
+    git_dir = _git_dir(cwd, warn) if files else None
     return Facts(
         cwd=cwd,
         platform=sys.platform,

@@ -119,11 +119,12 @@ class Job:
             self._run()
         return self
 
-    def result(self) -> Any:
+    def result(self, limit: float | None = None) -> Any:
         """Wait; returns what the work returns and raises what it raises. Raises Abandoned if it goes on after its grace
-        time: then its thread runs on, and nobody reads its result."""
+        time, or for more than `limit` seconds: then its thread runs on, and nobody reads its result."""
         with self._cancel.guard(self._woken.set):
-            self._woken.wait()
+            if not self._woken.wait(limit):
+                raise Abandoned(self._name)
         while not self._ended.wait(LOOK_S):
             if self._cancel.out_of_patience(self._depth) and not (self._blocked is not None and self._blocked()):
                 raise Abandoned(self._name)

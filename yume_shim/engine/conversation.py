@@ -64,6 +64,11 @@ class Conversation:
         return () if self._instructions is None else self._instructions.system
 
     @property
+    def is_prepared(self) -> bool:
+        """The instructions have been built."""
+        return self._instructions is not None
+
+    @property
     def preamble(self) -> str:
         """What stands before the first message; "" before `prepare`."""
         return "" if self._instructions is None else self._instructions.preamble
@@ -120,11 +125,25 @@ class Conversation:
     def prepare(self) -> None:
         """Build system prompt and memory note once, before the first request; after that they stay as they are, so that
         the provider's prompt cache holds."""
+        if self._instructions is not None:
+            return
         with self._preparing:  # the reader's thread: a host may ask how full the context is before the first turn
             if self._instructions is None:
                 from yume_shim.engine.instructions import build_instructions
 
-                self._instructions = build_instructions(self.services, self.options.get(), self.models.current())
+                built = build_instructions(self.services, self.options.get(), self.models.current())
+                if not self.is_prepared:  # `prepare_without_files` does not wait for the lock
+                    self._instructions = built
+
+    def prepare_without_files(self) -> None:
+        """The same, if it has not been done: without files, because reading them takes too long. Should they be read in
+        the end, they come too late."""
+        if self._instructions is None:
+            from yume_shim.engine.instructions import build_instructions
+
+            self._instructions = build_instructions(
+                self.services, self.options.get(), self.models.current(), files=False
+            )
 
     def suit(self, spec: ModelSpec) -> bool:
         """Rebuild the system prompt if this model is of another size than the one it was built for; True if so."""

@@ -40,12 +40,15 @@ class Instructions:
     """Our rules for work and answers are in the system prompt."""
 
 
-def build_instructions(services: EngineServices, options: Options, spec: ModelSpec) -> Instructions:
-    """Read files and settings; never raises because of a file."""
+def build_instructions(
+    services: EngineServices, options: Options, spec: ModelSpec, *, files: bool = True
+) -> Instructions:
+    """Read files and settings; never raises because of a file. `files`: False reads none."""
     from yume_shim.context.system_prompt import surroundings
 
-    around, style = _facts(services), _chosen_style(services, options.output_style)
-    memory = _memory(services, spec.window) if services.settings.instructions.memory else None
+    around = _facts(services, files=files)
+    style = _chosen_style(services, options.output_style) if files else None
+    memory = _memory(services, spec.window) if files and services.settings.instructions.memory else None
     notes = [memory.note if memory is not None else ""]
     if options.exclude_dynamic and options.system_prompt is None:
         notes.append(f"<system-reminder>\n{surroundings(around)}\n</system-reminder>")
@@ -54,7 +57,7 @@ def build_instructions(services: EngineServices, options: Options, spec: ModelSp
 
         notes.append(style_note(style))
     small, coding = wants_small(services, spec), style is None or style.keeps_coding
-    if services.skill_list is not None and services.toolbox.find(SKILL_TOOL) is not None:
+    if files and services.skill_list is not None and services.toolbox.find(SKILL_TOOL) is not None:
         notes.append(services.skill_list(spec.window))
     system = _system(services, options, around, small=small, coding=coding)
     return Instructions(system, "\n\n".join(filter(None, notes)), memory, small, coding)
@@ -66,13 +69,13 @@ def resized(now: Instructions, services: EngineServices, options: Options, *, sm
     return replace(now, system=system, small=small)
 
 
-def _facts(services: EngineServices) -> Facts:
+def _facts(services: EngineServices, *, files: bool = True) -> Facts:
     from yume_shim.context.environment import facts
 
     def warn(text: str) -> None:
         services.log("warning", text)
 
-    return facts(services.settings.cwd, services.clock.now(), services.settings.env, warn)
+    return facts(services.settings.cwd, services.clock.now(), services.settings.env, warn, files=files)
 
 
 def _system(services: EngineServices, options: Options, around: Facts, *, small: bool, coding: bool) -> tuple[str, ...]:

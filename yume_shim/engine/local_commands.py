@@ -9,6 +9,7 @@ from yume_shim.engine.compaction import CompactionFailed
 from yume_shim.engine.model_client import Stopped
 from yume_shim.engine.requests import Requests
 from yume_shim.engine.slash_commands import ONLY_FOR_MODEL, ask_hooks
+from yume_shim.engine.turn_preparation import prepare
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.children import FORKED_COMMAND, ChildRequest
 from yume_shim.types.errors import Cancelled, HostStopped, ToolFailed
@@ -165,7 +166,7 @@ class LocalCommands:
         from yume_shim.engine.children import Children
         from yume_shim.engine.command_expansion import expand
 
-        self._conversation.prepare()
+        prepare(self._services, self._conversation, cancel)
         notes = ask_hooks(self._services, "slash_command", file.name, arguments, cancel)
         request = ChildRequest(
             expand(self._services, file, arguments, cancel),
@@ -220,7 +221,7 @@ class LocalCommands:
         history = self._conversation.history
         if not any(message.role == "assistant" for message in history):
             raise CompactionFailed(NOTHING_TO_COMPACT)
-        self._conversation.prepare()
+        requests.prepare()
         return requests.compactor.summarise("manual", len(history), requests.size(), instructions)
 
     def _start(self, prompt: UserInput, uuids: tuple[str, ...]) -> None:

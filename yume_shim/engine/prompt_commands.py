@@ -43,8 +43,15 @@ class PromptCommands:
         return not self._may_be(prompt) or not self._commands.knows(prompt)
 
     def expand(self, prompt: UserInput, cancel: Cancel) -> Expansion | None:
-        """What a command becomes for the model; None for any other prompt. Raises ToolFailed or Cancelled."""
-        return self._commands.expand(prompt, cancel) if self._may_be(prompt) else None
+        """What a command becomes for the model; None for any other prompt, and if it was stopped. Raises ToolFailed."""
+        if not self._may_be(prompt):
+            return None
+        from yume_shim.engine.turn_preparation import attempt
+
+        found: Expansion | None = attempt(
+            self._services, cancel, "The command of the prompt", lambda: self._commands.expand(prompt, cancel)
+        )
+        return found
 
     def model_of(self, file: PromptFile) -> ModelSpec | None:
         """The model that a command or skill names; None = the session's."""

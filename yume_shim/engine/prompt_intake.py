@@ -70,8 +70,14 @@ class PromptIntake:
         if not any(isinstance(block, Text) and "@" in block.text for block in blocks):
             return
         from yume_shim.engine.attach import attachments
+        from yume_shim.engine.turn_preparation import READ_LIMIT_S, attempt
 
-        self.add_notes(attachments(self._services, blocks, cancel))
+        def read() -> list[str]:
+            return attachments(self._services, blocks, cancel)
+
+        self.add_notes(
+            attempt(self._services, cancel, "Reading the files that the prompt mentions", read, READ_LIMIT_S) or ()
+        )
 
     def add_notes(self, notes: Iterable[str], *, hidden: bool = False) -> None:
         """Add texts for the model to the prompt. `hidden`: they belong to a command that the host sent."""

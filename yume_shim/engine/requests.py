@@ -7,6 +7,7 @@ import os
 from yume_shim.context.estimate import Measured, frame_size, measured, room_for_output, size_of
 from yume_shim.context.repair import repair
 from yume_shim.context.result_trimming import apply_trim, plan_step
+from yume_shim.engine.turn_preparation import attempt, prepare
 from yume_shim.types.blocks import Text
 from yume_shim.types.events import ContextMeasured, Notice
 from yume_shim.types.models import Request
@@ -77,6 +78,10 @@ class Requests:
         self._sent_tools: tuple[ToolSpec, ...] = ()
         self.forced_tool = ""
         """The one tool that must be called now; "" = the model chooses."""
+
+    def prepare(self) -> None:
+        """Build the conversation's instructions, if that has not been done."""
+        prepare(self._services, self._conversation, self._cancel)
 
     def for_model(self, spec: ModelSpec) -> Request:
         """The next request, for another model. Raises Stopped."""
@@ -199,7 +204,9 @@ class Requests:
             return size
         history = self._history()
         request = self._build(history, MIN_WINDOW, conversation.reasoning_stale_before)
-        asked = self._services.count(request, self._cancel)
+        asked: int | None = attempt(
+            self._services, self._cancel, "Counting tokens", lambda: self._services.count(request, self._cancel)
+        )
         if asked is not None:
             self._services.log("info", f"history: the provider counts {asked} tokens, estimated were {size}")
             conversation.measured = Measured(asked, len(history), self._spec.origin)

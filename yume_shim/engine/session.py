@@ -10,9 +10,10 @@ from yume_shim.engine.conversation import Conversation
 from yume_shim.engine.inbox import Inbox
 from yume_shim.engine.prompt_commands import PromptCommands
 from yume_shim.engine.prompt_intake import PromptIntake
+from yume_shim.engine.turn_preparation import prepare
 from yume_shim.types.blocks import Message
 from yume_shim.types.commands import Clear, Compact, EndOfInput, HistoryInput, SetModel, UserInput
-from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
+from yume_shim.types.errors import BadInvocation, ToolFailed
 from yume_shim.types.events import (
     CommandRefused,
     PromptWithdrawn,
@@ -336,8 +337,6 @@ class Session(AdjustableSession):
         except ToolFailed as failed:
             self._refuse_command(fresh[0], failed)
             return True
-        except Cancelled:
-            command = None  # the turn ends at once: it looks at the same signal
         fresh = fresh if command is None else [command.prompt, *fresh[1:]]
         info = self.info()
         self._conversation.history.append(
@@ -368,7 +367,7 @@ class Session(AdjustableSession):
         # imported late: the first line of the turn is printed before most of the engine loads
         from yume_shim.engine.turn import Turn
 
-        self._conversation.prepare()
+        prepare(self._services, self._conversation, self._begin_work())
         self._conversation.report_instructions(self._begin_work())
         give_back = None if model is None else self._conversation.models.lend(model)
         turn = Turn(self._services, self._conversation, info, self._begin_work(), self._injected, lambda: self._reason)

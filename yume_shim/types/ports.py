@@ -86,8 +86,8 @@ class Cancel(Protocol):
 class Job(Protocol):
     """Work that has begun (`Cancel.job`)."""
 
-    def result(self) -> Any:
-        """Wait; returns what the work returns, raises what it raises, or Abandoned."""
+    def result(self, limit: float | None = None) -> Any:
+        """Wait, at most `limit` seconds; returns what the work returns, raises what it raises, or Abandoned."""
         ...
 
 
