@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PROMPTS = {"README.md": 5, "docs/examples/README.md": 1, "docs/fleet.md": 4}
 """How many prompts the blocks of a document send."""
 WITH_BLOCKS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if shell_blocks(path)]
-DIALOGUE = (("Provider", "openai"), ("Model", "gpt-5.4"), ("Key", "not-a-key"))
+DIALOGUE = (("Provider", "opneai"), ("Did you mean 'openai'?", "openai"), ("Model", "gpt-5.4"), ("Key", "not-a-key"))
 """What `yume-shim init` asks, and what is answered."""
 
 
@@ -45,7 +45,7 @@ def with_dialogue(block: str, world: DocumentWorld) -> None:
         for question, answer in DIALOGUE:
             terminal.wait_for(question)
             terminal.type(f"{answer}\n")
-        assert terminal.end() == 0, terminal.seen
+        assert terminal.end() == 0, terminal.seen  # doctor's too
     assert "✓" in terminal.seen
     assert "Next: yume-shim doctor" in terminal.seen
 

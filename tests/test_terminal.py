@@ -53,6 +53,14 @@ def test_started_by_hand_it_says_what_to_type(tmp_path: Path) -> None:
     assert "".join(line["content"] for line in lines if line["type"] == "text") == "Hello."
 
 
+def test_without_a_key_it_says_how_to_get_on(tmp_path: Path) -> None:
+    """In words, not in JSON."""
+    with Terminal([], cwd=tmp_path, env=clean_environment(tmp_path)) as terminal:
+        assert terminal.end() == 2
+    assert "yume-shim init" in terminal.seen.splitlines()[-1]
+    assert "{" not in terminal.seen.splitlines()[-1]
+
+
 def test_text_is_shown_while_it_comes_and_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     answers = (

@@ -16,6 +16,7 @@ from yume_shim.host.descriptors import is_terminal
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
 from yume_shim.host.latch import Latch
 from yume_shim.host.log import Log
+from yume_shim.host.writer import STDOUT
 from yume_shim.store.layout import projects_dir
 from yume_shim.tools.dispatch.specs import chosen_specs
 from yume_shim.types.agents import AGENT_TOOL, MESSAGE_TOOL, TASK_TOOL
@@ -389,7 +390,9 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     clock, ids = SystemClock(), RandomIds()
     form = "flat" if flat else str((values or {}).get("output-format"))
     detailed = (values or {}).get("exit-codes") == "detailed"
-    if flat:
+    if flat and settings is not None and settings.host.typed and is_terminal(STDOUT):
+        pass  # a person has read the message; nobody reads lines of JSON
+    elif flat:
         refusal_output(None, clock, ids).emit(StartFailed(message, error.kind))
     elif form == "json" and detailed:
         from yume_shim.app.script_ends import print_refusal

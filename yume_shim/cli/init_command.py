@@ -130,11 +130,11 @@ def _checked_key(raw: str) -> str:
 
 def _ask(given: Answers) -> Answers:
     """Questions on stderr, as stdout may be read by a program. The key is not shown while it is typed."""
-    provider = click.prompt(
-        "Provider (anthropic, openai, google, openrouter, ollama, …)", default="anthropic", err=True
-    )
+    question = "Provider (anthropic, openai, google, openrouter, ollama, …)"
+    provider = click.prompt(question, default="anthropic", err=True, value_proc=_known_provider)
+    question = "Model (empty: the provider's default)"
     model = given.model or click.prompt(
-        "Model (empty: the provider's default)", default="", show_default=False, err=True
+        question, default="", show_default=False, err=True, value_proc=lambda name: _known_model(name, provider)
     )
     base = given.api_base
     if provider == "compatible" and not base:
@@ -142,6 +142,29 @@ def _ask(given: Answers) -> Answers:
     question = "Key (not shown; empty: it is taken from the environment at each start)"
     key = click.prompt(question, default="", show_default=False, hide_input=True, err=True)
     return Answers(provider, model, base, _checked_key(key) if key.strip() else "", given.key_env)
+
+
+def _known_provider(name: str) -> str:
+    """A provider that is not known is asked for again at once."""
+    error = _facts(name, "any").error
+    if error.startswith("unknown provider"):
+        raise click.BadParameter(error)
+    return name
+
+
+def _known_model(name: str, provider: str) -> str:
+    """Some providers have no model of their own to begin with."""
+    if not name and _facts(provider, "").error.startswith("no model named"):
+        raise click.BadParameter(f"{provider} has no default model: name one")
+    return name
+
+
+def _facts(provider: str, model: str) -> ModelFacts:
+    from yume_shim.cli.doctor.models import ModelFacts
+
+    log = Log("-", "error")
+    sources = SettingSources({}, (), flat=True, env=os.environ, cwd=working_folder(), log=log)
+    return ModelFacts(build_settings(sources), model, provider)
 
 
 def _write(path: str, answers: Answers) -> ModelFacts:

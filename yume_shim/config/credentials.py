@@ -78,7 +78,7 @@ def missing_key(endpoint: Endpoint, settings: Settings, *, profile: str | None =
     checked = [f"{place.name} ({place.note})" if place.warning else place.name for place in places]
     return BadInvocation(
         f"no key for provider '{endpoint.name}': looked at {', '.join(checked)}. "
-        "Set one of them, or choose another provider with --provider.",
+        "Set one of them (`yume-shim init` asks for it), or choose another provider with --provider.",
         kind="auth",
         provider=endpoint.name,
     )

@@ -48,7 +48,8 @@ def test_replay_needs_nothing(tmp_path: Path) -> None:
     assert (ended.code, ended.stderr) == (0, b"")
     assert not [line for line in lines[1:] if "✗" in line]
     assert len([line for line in lines if line.startswith("  ✓ ")]) > 8
-    assert lines[-1].startswith("Do this next: nothing is missing")
+    next_step = 'nothing is missing. Try: yume-shim --provider replay --cassette DIR -p "Say hello"'
+    assert lines[-1] == f"Do this next: {next_step}"
 
 
 def test_a_missing_key_is_the_thing_to_do_next(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_a_chosen_profile_without_a_key_has_no_substitute(home: Home) -> None:
     assert find_credential(endpoint, settings) is None
     assert missing_key(endpoint, settings).message == (
         "no key for provider 'openai': looked at profile 'home' ($HOME_KEY is not set). "
-        "Set one of them, or choose another provider with --provider."
+        "Set one of them (`yume-shim init` asks for it), or choose another provider with --provider."
     )
 
 
@@ -220,7 +220,7 @@ def test_the_error_for_a_missing_key_names_every_place(home: Home) -> None:
     settings = home.settings()
     assert missing_key(home.endpoint("openai", settings), settings).message == (
         f"no key for provider 'openai': looked at [keys] openai in {home.config_file}, {CODEX}, $OPENAI_API_KEY. "
-        "Set one of them, or choose another provider with --provider."
+        "Set one of them (`yume-shim init` asks for it), or choose another provider with --provider."
     )
 
 

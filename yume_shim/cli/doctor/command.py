@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 SETTINGS, SERVERS = "Settings", "MCP servers"
-DONE = 'nothing is missing. Try: yume-shim -p "Say hello"'
+DONE = 'nothing is missing. Try: yume-shim {flags}-p "Say hello"'
 
 
 def add_doctor(group: click.Group, say: Callable[[str], None]) -> None:
@@ -42,7 +42,12 @@ def add_doctor(group: click.Group, say: Callable[[str], None]) -> None:
             say(shown_errors(os.environ, as_json=as_object))
             return
         lines = list(_all_lines(model, provider, live))
-        say((as_json if as_object else as_text)(lines, DONE))
+        from yume_shim.cli.doctor.models import REPLAY
+
+        flags = f"--provider {provider} " if provider else ""
+        flags += f"--model {model} " if model else ""
+        flags += "--cassette DIR " if provider == REPLAY else ""
+        say((as_json if as_object else as_text)(lines, DONE.format(flags=flags)))
         if not is_fine(lines):
             raise click.exceptions.Exit(1)
 

@@ -50,7 +50,7 @@ class ModelFacts:
         endpoint, spec = self.spec.endpoint, self.spec
         yield Line(MODEL, "provider", "ok", f"{endpoint.name}, wire API {endpoint.api}")
         if endpoint.api == REPLAY:
-            yield Line(MODEL, "model", "off", "that of the recording: --cassette names it")
+            yield Line(MODEL, "model", "ok", "that of the recording, which --cassette names")
             return
         doubt = self.catalog.doubt(spec.id)
         unknown = f" (not in the catalogue: window {spec.window:,}, {_price(spec)})"

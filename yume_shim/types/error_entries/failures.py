@@ -19,7 +19,7 @@ FAILURES: tuple[Entry, ...] = (
         "failure",
         "auth",
         "There is no key for the provider; no request was sent.",
-        "Set one of them, or choose another provider with --provider",
+        "Set one of them (`yume-shim init` asks for it), or choose another provider with --provider",
         "missing",
     ),
     Entry(
