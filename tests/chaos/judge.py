@@ -13,6 +13,7 @@ from tests.chaos.plan import prompts_of
 from tests.chaos.running import INTERRUPTED, LIMIT, ORDERLY
 from tests.chaos.session import SECRET
 from tests.helpers.record_check import check_lines
+from yume_shim.dialects.nested_answers import VOID_CALL
 from yume_shim.dialects.records.index import RECORDS
 from yume_shim.dialects.stream_check import StreamCheck
 from yume_shim.store.load import load
@@ -245,8 +246,10 @@ def _kept(data: bytes) -> tuple[str, set[str], int]:
 
 
 def _shown_results(lines: list[dict[str, Any]]) -> set[str]:
-    own = [line for line in lines if not line.get("parent_tool_use_id")]
-    return {part["tool_use_id"] for line in own for part in _parts(line) if part.get("type") == "tool_result"}
+    """Without those of calls that were taken back with their answer: the file keeps such a call beside the chain."""
+    own = [part for line in lines if not line.get("parent_tool_use_id") for part in _parts(line)]
+    shown = [part for part in own if part.get("type") == "tool_result"]
+    return {part["tool_use_id"] for part in shown if part.get("content") != VOID_CALL}
 
 
 def _shown_texts(plan: Plan, lines: list[dict[str, Any]]) -> list[str]:
