@@ -1,10 +1,11 @@
 """By hand: how long an interrupt takes at each point of a turn, and whether the next request is accepted afterwards.
 
-    python scripts/bench_interrupts.py [--runs 3] [--only tool,hook] [--api anthropic|openai|ollama]
+    python scripts/bench_interrupts.py [--runs 3] [--only tool,hook] [--api anthropic|openai|openrouter|google|ollama]
 
 The program runs with a scripted model on loopback that refuses what its API would refuse. At each point the host sends
 `interrupt`; measured is the time to the line `result`. Then it sends a further prompt, which must succeed: the history
-is valid. Promise: 200 ms. A line per point: the slowest run, and what went wrong, if anything.
+is valid. Promise: 200 ms. A line per point: the slowest run, without the time in which the program waited for a
+processor and with it, and what went wrong, if anything.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
+from tests.chaos.fair_clock import FairClock  # noqa: E402
 from tests.helpers import child  # noqa: E402
 from tests.helpers.fake_server import LoopbackServer  # noqa: E402
 from tests.helpers.scripted_model import call, hold, refuse, say, think  # noqa: E402
@@ -38,6 +40,8 @@ SETTLE_S = 0.15
 PROVIDERS = {
     "anthropic": ("anthropic/claude-sonnet-4-5", "ANTHROPIC_BASE_URL", "", "ANTHROPIC_API_KEY"),
     "openai": ("openai/gpt-5.4", "OPENAI_BASE_URL", "/v1", "OPENAI_API_KEY"),
+    "openrouter": ("openrouter/m", "OPENROUTER_BASE_URL", "/v1", "OPENROUTER_API_KEY"),
+    "google": ("google/gemini-3.5-flash", "GOOGLE_GEMINI_BASE_URL", "", "GEMINI_API_KEY"),
     "ollama": ("ollama/m", "OLLAMA_BASE_URL", "", "OLLAMA_API_KEY"),
 }
 SILENT = """
@@ -164,8 +168,8 @@ class Run:
         env = child.clean_environment(home, **{variable: address})
         if "apiKeyHelper" not in settings:
             env[key] = "sk-bench"
-        self.other = "openrouter/m"
-        env |= {"OPENROUTER_BASE_URL": f"{self.model.url}/v1", "OPENROUTER_API_KEY": "sk-bench"}
+        self.other, variable, path, key = PROVIDERS["openai" if provider == "openrouter" else "openrouter"]
+        env |= {variable: self.model.url + path, key: "sk-bench"}
         argv = [*FORMATS["nested"], "--model", name, *point.argv]
         program = [sys.executable, "-m", "yume_shim"]
         env["PYTHONPATH"] = str(CHECKOUT)
@@ -188,8 +192,8 @@ class Run:
         self.full.listen(8)
         return int(self.full.getsockname()[1])
 
-    def play(self) -> tuple[float, str]:
-        """(milliseconds to the result, what went wrong)."""
+    def play(self) -> tuple[float, float, str]:
+        """(milliseconds to the result, those in which the program did not wait for a processor, what went wrong)."""
         run, point = self.child, self.point
         for line in point.before:
             run.send(line)
@@ -199,24 +203,24 @@ class Run:
         run.send(_prompt(point.first))
         self._await(point.sign)
         time.sleep(SETTLE_S)
-        begun = time.perf_counter()
+        begun, clock = time.perf_counter(), FairClock(run.process.pid)
         run.send({"type": "control_request", "request_id": "stop", "request": {"subtype": "interrupt"}})
         ended = run.wait_for("result")
-        took = (time.perf_counter() - begun) * 1000
+        took, fair = (time.perf_counter() - begun) * 1000, clock.since_start() * 1000
         if ended.get("subtype") != "error_during_execution":
-            return took, f"the turn was not interrupted: {str(ended)[:300]}"
+            return took, fair, f"the turn was not interrupted: {str(ended)[:300]}"
         if point.address or "apiKeyHelper" in point.settings:
             request = {"subtype": "set_model", "model": self.other}
             run.send({"type": "control_request", "request_id": "model", "request": request})
         if point.settings or "start.py" in str(point.argv):
-            return took, "; ".join(self.model.refused)  # what held the first prompt would hold the next
+            return took, fair, "; ".join(self.model.refused)  # what held the first prompt would hold the next
         run.send(_prompt("again"))
         if point.answers[-1] == [say("fine")]:
             result = run.wait_for("result")
             wrong = "" if not result.get("is_error") else f"the next prompt failed: {str(result.get('result'))[:300]}"
-            return took, "; ".join([*self.model.refused, *([wrong] if wrong else [])])
+            return took, fair, "; ".join([*self.model.refused, *([wrong] if wrong else [])])
         run.wait_for("assistant")
-        return took, "; ".join(self.model.refused)
+        return took, fair, "; ".join(self.model.refused)
 
     def _await(self, sign: str) -> None:
         if sign == "pause" or sign == "connected":
@@ -256,23 +260,23 @@ def main() -> None:
     for name, point in points(folder).items():
         if given.only and not name.startswith(tuple(given.only.split(","))):
             continue
-        times: list[float] = []
+        times: list[tuple[float, float]] = []
         wrong: list[str] = []
         for number in range(given.runs):
             place = folder / f"{name}-{number}"
             place.mkdir()
             run = Run(point, given.api, place)
             try:
-                took, trouble = run.play()
-                times.append(took)
+                took, fair, trouble = run.play()
+                times.append((fair, took))
                 wrong += [trouble] if trouble else []
             except AssertionError as error:
                 wrong.append(str(error)[-1500:])
             finally:
                 run.close()
-        slowest = max(times, default=float("nan"))
+        slowest, wall = max(times, default=(float("nan"), float("nan")))
         late += slowest > PROMISE_MS or bool(wrong)
-        print(f"{name:20} {slowest:8.0f} ms  {' | '.join(wrong)}", flush=True)
+        print(f"{name:20} {slowest:8.0f} ms  ({wall:.0f} ms)  {' | '.join(wrong)}", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{late} of the points were late or went wrong" if late else "every point within the promise")
 
