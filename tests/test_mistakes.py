@@ -127,6 +127,7 @@ def test_a_list_that_took_the_prompt(desk: Desk) -> None:
     assert "--allowedTools took 'say hello' into its list. Put the prompt before the flag" in ended.stderr.decode()
     ended = desk.run("--allowedTools", "Read", "say hello")
     assert "--allowedTools took 'say hello' into its list." in ended.stderr.decode()
+    assert desk.run("--mcp-config", '{"mcpServers": {}}').stderr == b""  # it has blanks, and is no prompt
     assert desk.server.requests == []
 
 

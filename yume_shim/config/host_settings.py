@@ -60,11 +60,13 @@ def streams_text(sources: SettingSources) -> bool:
 
 def _swallowed(sources: SettingSources) -> str:
     """A list takes every word after its flag, the prompt too. Without `-p` there would be no error, because a start
-    without a prompt is a flat one: a value that looks like a sentence is reported at once."""
+    without a prompt is a flat one: a value that looks like a sentence (not like a rule, not like JSON) is reported at
+    once."""
     for flag in LIST_FLAGS:
         for given in reversed(sources.many(flag)):
             text = f"--{flag} took '{given}' into its list. Put the prompt before the flag, or after `--`"
-            if sources.flat and not sources.on("output-format") and len(given.split()) > 1 and "(" not in given:
+            sentence = len(given.split()) > 1 and "(" not in given and not given.lstrip().startswith("{")
+            if sources.flat and not sources.on("output-format") and sentence:
                 sources.report.warn(text)
             return text
     return ""
