@@ -26,6 +26,8 @@ LIMIT = 60.0
 """Seconds that a whole session may take: its waits, retries and commands add up to less than half of that."""
 SHUTDOWN = 5.0
 """`timeouts.shutdown` of the sessions."""
+ACP_SHUTDOWN = 2.0
+"""The same of ACP servers, where it cannot be set."""
 ORDERLY = SHUTDOWN + 2.0
 """Seconds after a signal in which the program has ended: `timeouts.shutdown`, one more, and one for the system."""
 INTERRUPTED = 8.0
@@ -128,7 +130,8 @@ class Running:
             process.signal(signal.SIGKILL)
             process.ended.wait(PATIENCE)
         outcome.ending = clock.seconds - fair
-        outcome.forced = "SIG" in self._plan.end and time.monotonic() - began > SHUTDOWN > outcome.ending
+        shutdown = ACP_SHUTDOWN if self._plan.dialect == "acp" else SHUTDOWN
+        outcome.forced = "SIG" in self._plan.end and time.monotonic() - began > shutdown > outcome.ending
 
     def _listens(self, pause: float) -> bool:
         """Whether the program has its own handlers of signals: before, Python's defaults apply."""

@@ -70,8 +70,9 @@ class AcpSession:
         self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait for its end."""
-        self._thread.join(seconds)
+        """Wait for its end. One that a signal overtakes before its start has nothing to end."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
 
     @property
     def open(self) -> bool:
