@@ -1,10 +1,12 @@
 """Measure the page of a long session: the time to make it, to open it in Chromium, to filter and to search.
 
-`python3 scripts/bench_pages.py [TURNS]` (1,000 by default). Times in the browser depend on what else the machine does.
+`python3 scripts/bench_pages.py [TURNS]` (1,000 by default). Times in the browser depend on what else the machine does,
+the processor time of all its processes depends on it less.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -30,6 +32,19 @@ while (!document.getElementById('found').textContent) await new Promise((go) => 
 {FRAME} return performance.now() - began; }})()"""
 
 
+def processor_seconds(group: int) -> float:
+    """What all processes of a group have used until now."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(fields[2]) == group:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def main() -> int:
     """Measure and print."""
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
@@ -50,13 +65,16 @@ def main() -> int:
         with browser(Path(folder)) as opened:
             opened.look()
             for _ in range(3):
+                before = processor_seconds(opened.pid)
                 opened.open(path.as_uri())
                 opened.wait("performance.getEntriesByType('navigation')[0].loadEventEnd")
+                spent = processor_seconds(opened.pid) - before
                 interactive, loaded = opened.run(OPENED)
                 filtered = [opened.run(FILTER) for _ in range(2)]
                 searched = opened.run(SEARCH)
                 print(
-                    f"interactive {interactive:.0f} ms, loaded {loaded:.0f} ms, tools off {filtered[0]:.0f} ms, "
+                    f"interactive {interactive:.0f} ms, loaded {loaded:.0f} ms, {spent:.1f} s of processor time, "
+                    f"tools off {filtered[0]:.0f} ms, "
                     f"on {filtered[1]:.0f} ms, search {searched:.0f} ms (90 ms of it waiting for the next key)"
                 )
     return 0

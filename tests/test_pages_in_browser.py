@@ -28,6 +28,16 @@ PICTURES = os.environ.get("TEST_PICTURES", "")
 WIDTHS = (("wide", 1200, False), ("dark", 1200, True), ("phone", 390, False))
 VISIBLE = "[...document.querySelectorAll('#session .turn:not([hidden]) .item:not([hidden])')].length"
 
+COVERED = """return [...document.querySelectorAll('.copy')].filter((button) => {
+  const box = button.getBoundingClientRect(), range = document.createRange();
+  const near = button.parentElement.querySelector(':scope > pre') ?? button.nextElementSibling;
+  if (!near || !box.width) return false;
+  range.selectNodeContents(near);
+  return [...range.getClientRects()].some((line) => line.width && line.left < box.right && line.right > box.left
+    && line.top < box.bottom - 4 && line.bottom > box.top + 4);
+}).map((button) => button.parentElement.innerText)"""
+"""The blocks in which the copy button lies over text."""
+
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
@@ -145,6 +155,8 @@ def test_right_to_left(page: Browser, tmp_path: Path) -> None:
         page.run(direction, selector) for selector in ("h1", ".prompt p:not(.who)", ".answer li", ".answer th")
     ] == ["rtl"] * 4
     assert [page.run(direction, selector) for selector in (".answer pre", ".diff", "body")] == ["ltr"] * 3
+    page.wait("document.querySelector('.answer > .copy') !== null")
+    assert page.run(COVERED) == []
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1200])
@@ -184,7 +196,7 @@ def test_the_live_page_grows(page: Browser, tmp_path: Path) -> None:
         story.ask("Second prompt")
         path.write_bytes(story.save())
         page.wait("document.getElementById('t2-p') !== null")
-        assert page.run("return document.getElementById('t1-1').textContent").startswith("A live answer <img")
+        assert page.run("return document.querySelector('#t1-1 p').textContent").startswith("A live answer <img")
         assert page.run("return [...document.querySelectorAll('#contents .l')].map((each) => each.textContent)") == [
             "First prompt",
             "Second prompt",

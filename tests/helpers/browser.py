@@ -45,8 +45,9 @@ FLAGS = (
 class Browser:
     """One open page. What it asked for, said and threw is in `requests`, `dialogs` and `errors`."""
 
-    def __init__(self, commands: int, answers: int) -> None:
-        self._commands, self._answers = commands, answers
+    def __init__(self, commands: int, answers: int, pid: int) -> None:
+        """`pid`: the leader of its process group."""
+        self._commands, self._answers, self.pid = commands, answers, pid
         self._rest = b""
         self._count = 0
         self._session = ""
@@ -188,7 +189,7 @@ def browser(home: Path) -> Iterator[Browser]:
     for fd in (their_commands, their_answers, *given, silent):
         os.close(fd)
     try:
-        yield Browser(our_commands, our_answers)
+        yield Browser(our_commands, our_answers, pid)
     finally:
         os.close(our_commands)
         os.close(our_answers)

@@ -135,6 +135,8 @@
   const decorated = new WeakSet();
   const localTime = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
   const localDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  // in an answer the text flows around the button; elsewhere it has its corner
+  const place = (button, block) => { if (block.matches(".answer")) block.prepend(button); else block.append(button); };
   function decorate(part) {
     for (const time of part.querySelectorAll("time")) {
       const at = new Date(time.dateTime);
@@ -144,7 +146,7 @@
       if (block.querySelector(":scope > .copy")) continue;
       const button = document.createElement("button");
       button.type = "button"; button.className = "copy"; button.textContent = "Copy";
-      block.append(button);
+      place(button, block);
     }
   }
   main.addEventListener("click", async (event) => {
@@ -153,7 +155,7 @@
     const block = button.parentElement, source = block.querySelector(":scope > pre") ?? block;
     button.remove();
     const text = source === block ? block.innerText : source.textContent;
-    block.append(button);
+    place(button, block);
     let done = true;
     try { await navigator.clipboard.writeText(text); } catch {
       const area = document.createElement("textarea");
