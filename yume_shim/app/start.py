@@ -91,6 +91,7 @@ def run(
             startup.output.emit(SessionReady(program.info()))
         program.run()
         deadline.cancel()
+        startup.close()
     except BadInvocation as error:
         return refuse(error, flat=flat, settings=settings, values=values)
     signals.settle()
@@ -114,6 +115,10 @@ class NoDeadline:
 
     def cancel(self) -> None:
         """Nothing was counted."""
+
+
+def _nothing() -> None:
+    """There is nothing to close."""
 
 
 def _deadline(startup: Startup) -> NoDeadline | Deadline:
@@ -180,6 +185,12 @@ class Startup:
 
             self.library = open_library(settings, self.log)
             self.left_out += ungranted(self.library, self.log)
+        self.close: Callable[[], None] = _nothing
+        """To be called when the session has ended and said everything."""
+        if settings.telemetry.on:
+            from yume_shim.app.telemetry import with_telemetry
+
+            listeners, self.close = with_telemetry(settings, self.opened, self.log, listeners)
         self.output = Output(
             settings,
             self.opened,

@@ -17,7 +17,7 @@ from yume_shim.types.folders import claude_folder, claude_state_file
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.script_settings import ScriptSettings
-from yume_shim.types.settings import HookSettings, InstructionSettings, McpSettings, Settings
+from yume_shim.types.settings import HookSettings, InstructionSettings, McpSettings, Settings, TelemetrySettings
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -54,6 +54,7 @@ def build_settings(sources: SettingSources) -> Settings:
         agents=_agent_settings(sources, plugins),
         prompts=_prompt_settings(sources, plugins),
         plugins=plugins,
+        telemetry=_telemetry_settings(sources),
         left_out=tuple(sources.left_out),  # the last: the other groups add to it
     )
 
@@ -66,6 +67,14 @@ def _script_settings(sources: SettingSources) -> ScriptSettings:
     from yume_shim.config.script_settings import script_settings
 
     return script_settings(sources)
+
+
+def _telemetry_settings(sources: SettingSources) -> TelemetrySettings:
+    if sources.env.get("CLAUDE_CODE_ENABLE_TELEMETRY", "").lower() not in ("1", "true", "yes", "on"):
+        return TelemetrySettings()
+    from yume_shim.config.telemetry_settings import telemetry_settings
+
+    return telemetry_settings(sources)
 
 
 def _plugin_settings(sources: SettingSources) -> PluginSettings:

@@ -117,6 +117,9 @@ SECRET_HEADERS = ("key", "token", "secret", "auth", "cookie")
 """A header whose name contains one of these holds a key."""
 
 
+TELEMETRY = "OTEL_"
+
+
 def is_secret_name(name: str) -> bool:
     """Does a variable of this name hold a provider's key? Such variables never reach a tool's environment."""
     upper = name.upper()
@@ -140,8 +143,9 @@ def tool_environment(settings: Settings) -> dict[str, str]:
 def without_keys(
     env: Mapping[str, str], endpoint: EndpointSettings, profiles: Mapping[str, Any], config_file: str
 ) -> dict[str, str]:
-    """The environment without the variables that hold keys of providers."""
-    kept = {name: value for name, value in env.items() if not is_secret_name(name)}
+    """The environment without the variables that hold keys of providers, and without those of telemetry: headers for
+    the collector are secrets, and a command's own telemetry is not ours (the Claude CLI leaves them out, too)."""
+    kept = {name: value for name, value in env.items() if not is_secret_name(name) and not name.startswith(TELEMETRY)}
     kept.pop(endpoint.api_key_env, None)
     tables = [row for row in endpoint.rows.values() if isinstance(row, dict)]  # they may not have been checked yet
     for names in (row.get(field) for row in tables for field in ("key_vars", "token_vars")):

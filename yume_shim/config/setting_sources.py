@@ -35,6 +35,8 @@ _NEVER_FROM_PROJECTS = (
     *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # folders in which keys are looked up
 )
 """Endings of variables that redirect requests or change keys: project files may not set them, trusted or not."""
+_TELEMETRY = ("OTEL_", "CLAUDE_CODE_ENABLE_TELEMETRY", "CLAUDE_CODE_OTEL_", "TRACEPARENT", "TRACESTATE")
+"""Beginnings of variables that switch telemetry on or say where it goes: neither."""
 GRANTED_AT_ONCE = ("permissions.allow", "env")
 """What counts as soon as the host trusts the folder; other settings count from the next start."""
 
@@ -242,10 +244,12 @@ def variables_of(layer: Layer) -> dict[str, str]:
     if not isinstance(extra, dict):
         return {}
     return {
-        str(name): str(given)
-        for name, given in extra.items()
-        if not limited or not (name.upper() == "HOME" or name.upper().endswith(_NEVER_FROM_PROJECTS))
+        str(name): str(given) for name, given in extra.items() if not limited or not _is_users_own(str(name).upper())
     }
+
+
+def _is_users_own(name: str) -> bool:
+    return name == "HOME" or name.endswith(_NEVER_FROM_PROJECTS) or name.startswith(_TELEMETRY)
 
 
 def strings(found: Any) -> list[str]:

@@ -47,6 +47,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FactNoted,
     FileAsked,
     HookAsked,
     HookEnded,
@@ -216,6 +217,7 @@ class FlatDialect:
                 return self._command_done(event, tagged.uuid)
             case (
                 SessionEnding()
+                | FactNoted()
                 | RequestStarted()
                 | ResponseFailed()
                 | PartialKept()

@@ -2,7 +2,6 @@
 
 It remembers the session's facts, the answers being printed (`nested_answers.py`), echoes that wait for their turn's
 init, and the figures of the last result.
-
 A subagent's messages carry the call that runs it as `parent_tool_use_id`. A subagent has no turn of its own: it prints
 no `init`, `status`, interrupt marker, compaction or `result`.
 """
@@ -47,6 +46,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FactNoted,
     FileAsked,
     HookAsked,
     HookEnded,
@@ -206,7 +206,7 @@ class NestedDialect:
                 return [self._task_line(event, tagged)]
             case SessionEnding() | ToolStarted() | ResponseFailed() | StartFailed() | ServersChanged() | FileAsked():
                 return []
-            case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured():
+            case ToolQueued() | ToolOutputAdded() | TodosChanged() | ContextMeasured() | FactNoted():
                 return []  # for flat hosts
             case CallDenied(reason_type="deniedPath" | "hookDenied"):
                 return []  # hidden by a rule, or refused by a hook: in the Claude CLI only the result says so

@@ -46,6 +46,7 @@ from yume_shim.types.events import (
     ControlAnswered,
     ElicitationAsked,
     EntriesWritten,
+    FactNoted,
     FileAsked,
     HookAsked,
     HookEnded,
@@ -150,6 +151,7 @@ ANY_TIME: frozenset[type] = frozenset(
         HookStarted,
         HookEnded,
         HookNotice,
+        FactNoted,
     )
 )
 

@@ -6,6 +6,7 @@ chooses the calls that may run side by side.
 
 from __future__ import annotations
 
+from yume_shim.engine.call_decisions import by_answer, by_decision
 from yume_shim.engine.call_results import denied_result, failed_result, refusal
 from yume_shim.engine.heartbeat import Heartbeat
 from yume_shim.engine.scrub import scrub
@@ -209,7 +210,10 @@ class CallPipeline:
         if hooks is not None:
             decision = hooks.permission(prepared, decision, self._cancel) or decision
         if decision.verdict == "allow":
-            return self._allowed(prepared, decision)
+            allowed = self._allowed(prepared, decision)
+            if not isinstance(allowed, ToolFinished):
+                self._services.emit(by_decision(allowed.call, decision))
+            return allowed
         call = prepared.call
         if decision.verdict == "ask" and self._services.asker.can_ask():
             try:
@@ -243,6 +247,7 @@ class CallPipeline:
             hooks.host_asked(prepared)
         answer = self._ask_host(prepared, decision)
         self._report_state("running")
+        self._services.emit(by_answer(call, answer))
         if answer.verdict != "allow":
             return refusal(call, answer)
         self._update(answer.updates)

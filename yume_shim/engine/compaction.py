@@ -5,6 +5,7 @@ from __future__ import annotations
 from yume_shim.context.compact import MAX_SUMMARY, ask_for_summary, fit_head, rejoin, summary_of
 from yume_shim.context.estimate import frame_size, size_of
 from yume_shim.context.result_trimming import TrimPlan
+from yume_shim.engine.booking import book, note_failure
 from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Text
 from yume_shim.types.errors import Failure
@@ -97,7 +98,7 @@ class Compactor:
         try:
             message = self._message(self._ask(head, instructions), head, gone, trigger)
         except Stopped as stopped:
-            self._book(stopped.usage)
+            self._book(stopped.usage, lost=True)
             emit(CompactEnded("stopped"))
             raise Stopped((), Usage(), None) from None
         except CompactionFailed as failed:
@@ -182,13 +183,14 @@ class Compactor:
             try:
                 answered = self._client.ask(request)
             except GaveUp as gave_up:
+                note_failure(self._services, self.spec, gave_up.failure, "compact")
                 if gave_up.failure.kind != "context_length" or attempt == TRIES - 1:
                     failure = self._services.advise(gave_up.failure, self.spec)
                     raise CompactionFailed(failure.message, failure) from None
                 room = size_of(fitted) // 2
                 continue
             finally:
-                self._book(self._client.take_lost())
+                self._book(self._client.take_lost(), lost=True)
             self._book(answered.usage)
             return self._text(answered, window)
         raise CompactionFailed("the history does not fit into one request")
@@ -201,9 +203,8 @@ class Compactor:
             raise CompactionFailed(message, Failure("protocol", message, provider=self.spec.endpoint.name))
         return text
 
-    def _book(self, usage: Usage) -> None:
-        if usage != Usage():
-            self._conversation.tally.add(self.spec, usage, self._services.agent_id, self._services.agent_type)
+    def _book(self, usage: Usage, *, lost: bool = False) -> None:
+        book(self._services, self._conversation, self.spec, usage, "compact", lost=lost)
 
     def _emit(self, event: Event) -> str:
         """Pass on retries and notices only: the host does not see the answer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.engine.answer_text import AnswerText
+from yume_shim.engine.booking import book, note_failure
 from yume_shim.engine.budget import BudgetUsedUp
 from yume_shim.engine.model_client import FAILOVER_KINDS, GaveUp, ModelClient, Stopped
 from yume_shim.engine.requests import Requests
@@ -253,13 +254,14 @@ class Loop:
             try:
                 return self._client.ask(request, "" if self._open_note is None else self._answer.shown)
             except GaveUp as gave_up:
+                note_failure(self._services, self._spec, gave_up.failure)
                 again = self._requests.after_refusal(gave_up.failure) or self._fall_back(gave_up)
                 if again is None:
                     failure = self._requests.explained(gave_up.failure)
                     raise GaveUp(failure, shown=gave_up.shown, blocks=gave_up.blocks) from None
                 request = again
             finally:
-                self._book(self._client.take_lost())
+                self._book(self._client.take_lost(), lost=True)
 
     def _fall_back(self, gave_up: GaveUp) -> Request | None:
         """The next model of the chain takes over, if nothing of the answer was visible yet; None if there is none."""
@@ -391,11 +393,9 @@ class Loop:
             history.pop()
         self._open_note = None
 
-    def _book(self, usage: Usage) -> None:
-        if usage == Usage():
-            return
+    def _book(self, usage: Usage, *, lost: bool = False) -> None:
         self.usage = self.usage + usage
-        self._conversation.tally.add(self._spec, usage, self._services.agent_id, self._services.agent_type)
+        book(self._services, self._conversation, self._spec, usage, lost=lost)
         self._conversation.budget.warn()
 
     def _remember(self, blocks: tuple[AssistantBlock, ...]) -> None:
@@ -431,7 +431,7 @@ class Loop:
 
     def _close_streaming(self, stopped: Stopped) -> None:
         self._remember(stopped.blocks)
-        self._book(stopped.usage)
+        self._book(stopped.usage, lost=True)
         calls = [block for block in stopped.blocks if isinstance(block, ToolCall)]
         done: list[ToolFinished] = []
         for call in calls:

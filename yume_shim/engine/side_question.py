@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from yume_shim.engine.booking import book, note_failure
 from yume_shim.engine.model_client import GaveUp, ModelClient, Stopped
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.errors import BadInvocation, Cancelled, ToolFailed
 from yume_shim.types.events import Notice, Retrying
-from yume_shim.types.models import Request, Usage
+from yume_shim.types.models import Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from yume_shim.engine.conversation import Conversation
     from yume_shim.types.events import Event
-    from yume_shim.types.models import ModelSpec
+    from yume_shim.types.models import ModelSpec, Usage
     from yume_shim.types.ports import Cancel
 
 BELOW_HOOKS = 5
@@ -47,18 +48,18 @@ class SideQuestions:
         try:
             answered = client.ask(request)
         except GaveUp as gave_up:
+            note_failure(services, request.model, gave_up.failure, "side_question")
             raise ToolFailed(services.advise(gave_up.failure, request.model).message) from None
         except Stopped as stopped:
-            self._book(request.model, stopped.usage)
+            self._book(request.model, stopped.usage, lost=True)
             raise Cancelled from None
         finally:
-            self._book(request.model, client.take_lost())
+            self._book(request.model, client.take_lost(), lost=True)
         self._book(request.model, answered.usage)
         return "\n".join(block.text for block in answered.blocks if isinstance(block, Text))
 
-    def _book(self, spec: ModelSpec, usage: Usage) -> None:
-        if usage != Usage():
-            self._conversation.tally.add(spec, usage)
+    def _book(self, spec: ModelSpec, usage: Usage, *, lost: bool = False) -> None:
+        book(self._services, self._conversation, spec, usage, "side_question", lost=lost)
 
     def _emit(self, event: Event) -> str:
         """Pass on retries and notices only: the host does not see the answer."""

@@ -31,8 +31,8 @@ class Tally:
         self._unpriced: dict[str, None] = {}
         self._agents: dict[tuple[str, str], AgentUsage] = {}
 
-    def add(self, spec: ModelSpec, usage: Usage, agent_id: str = "", agent_type: str = "") -> None:
-        """Add one response, of the session or of one of its agents."""
+    def add(self, spec: ModelSpec, usage: Usage, agent_id: str = "", agent_type: str = "") -> Cost:
+        """Add one response, of the session or of one of its agents; returns what it cost."""
         cost = self._cost(spec, usage)
         with self._lock:
             if agent_id:
@@ -54,6 +54,7 @@ class Tally:
                 cost_known=known,
                 list_price=list_price,
             )
+        return cost
 
     def _add_agent(self, spec: ModelSpec, usage: Usage, cost: Cost, agent_id: str, agent_type: str) -> None:
         place = (agent_id, spec.id)

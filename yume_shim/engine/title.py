@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from yume_shim.engine.booking import book, note_failure
 from yume_shim.engine.budget import BudgetUsedUp
 from yume_shim.types.blocks import Message, Text
 from yume_shim.types.errors import BadInvocation
@@ -45,9 +46,10 @@ def make_title(services: EngineServices, conversation: Conversation, about: str,
         if isinstance(event, BlockEnded) and isinstance(event.block, Text):
             text += event.block.text
         elif isinstance(event, ResponseEnded):
-            conversation.tally.add(spec, event.usage)
+            book(services, conversation, spec, event.usage, "title")
         elif isinstance(event, ResponseFailed):
             cancel.check()
+            note_failure(services, spec, event.failure, "title")
             raise BadInvocation(f"the model made no title: {event.failure.message}", event.failure.kind)
     title = next((line.strip() for line in text.splitlines() if line.strip()), "")
     if not title:

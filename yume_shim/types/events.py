@@ -33,6 +33,7 @@ from yume_shim.types.model_events import ResponseEnded as ResponseEnded
 from yume_shim.types.model_events import ResponseFailed as ResponseFailed
 from yume_shim.types.model_events import ResponseStarted as ResponseStarted
 from yume_shim.types.models import Usage
+from yume_shim.types.noted_facts import FactNoted as FactNoted
 from yume_shim.types.side_events import CommandsChanged as CommandsChanged
 from yume_shim.types.side_events import Compacted as Compacted
 from yume_shim.types.side_events import CompactEnded as CompactEnded
@@ -433,7 +434,7 @@ EngineEvent = (
     | HookEnded
     | HookNotice
 )
-Event = ModelEvent | EngineEvent | HostEvent
+Event = ModelEvent | EngineEvent | HostEvent | FactNoted
 
 
 @value

@@ -5,6 +5,7 @@ them."""
 from __future__ import annotations
 
 from yume_shim.types.blocks import ToolCall
+from yume_shim.types.noted_facts import FactNoted
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -70,5 +71,5 @@ class TodosChanged:
     todos: tuple[Json, ...]
 
 
-UNNAMED: frozenset[type] = frozenset((ToolQueued, ToolOutputAdded, ContextMeasured, TodosChanged))
+UNNAMED: frozenset[type] = frozenset((ToolQueued, ToolOutputAdded, ContextMeasured, TodosChanged, FactNoted))
 """No line shows an id of these, so they get none: the ids of other events do not depend on who looks on."""

@@ -10,6 +10,7 @@ from yume_shim.types.left_out import LeftOut as LeftOut
 from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.script_settings import ScriptSettings
+from yume_shim.types.telemetry_settings import TelemetrySettings as TelemetrySettings
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -428,5 +429,6 @@ class Settings:
     prompts: PromptSettings = PromptSettings()
     plugins: PluginSettings = PluginSettings()
     agents: AgentSettings = AgentSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     left_out: tuple[LeftOut, ...] = ()
     """What init lines name as not used."""

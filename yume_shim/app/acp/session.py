@@ -193,6 +193,7 @@ class AcpSession:
         self.session_id = startup.opened.session_id
         self._registry.add(self)
         Program(startup, lambda: self._stopped, self).run()
+        startup.close()
 
     def _link(self, startup: Startup) -> OutputLink:
         from yume_shim.app.acp.menu import model_menu

@@ -1,0 +1,80 @@
+"""`otelHeadersHelper`: a command of the user that prints headers for the collector as a JSON object.
+
+It runs on a thread of telemetry, when an export needs headers and the last ones are too old."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from yume_shim.text import codec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Log = Callable[[str, str], None]
+
+HELPER_S = 10.0
+MAX_OUTPUT = 64 << 10
+"""Bytes of its output that are read."""
+
+
+class HeadersHelper:
+    """Callable: the headers to send. Used by the threads of exporters; the lock lets one of them run the command."""
+
+    def __init__(self, command: str, env: Mapping[str, str], cwd: str, log: Log, lasts_s: float) -> None:
+        self._command, self._env, self._cwd, self._log, self._lasts_s = command, env, cwd, log, lasts_s
+        self._lock = threading.Lock()
+        self._headers: dict[str, str] = {}
+        self._ran_at: float | None = None
+
+    def __call__(self) -> Mapping[str, str]:
+        with self._lock:
+            if self._ran_at is None or time.monotonic() - self._ran_at >= self._lasts_s:
+                self._ran_at = time.monotonic()
+                found = self._run()
+                if isinstance(found, str):
+                    self._log("warning", f"telemetry: otelHeadersHelper {found}; what it printed is not shown")
+                else:
+                    self._headers = found
+            return self._headers
+
+    def _run(self) -> dict[str, str] | str:
+        """The headers, or what is wrong."""
+        import subprocess
+
+        from yume_shim.system.processes import end_group, start
+        from yume_shim.system.programs import NO_CURRENT_FOLDER
+
+        try:
+            process = start(
+                self._command,
+                shell=True,  # as the Claude CLI does: the setting is a command line
+                cwd=self._cwd,
+                env={**self._env, **NO_CURRENT_FOLDER},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            return f"cannot be started ({error.strerror})"
+        printed: list[bytes] = []
+
+        def read() -> None:
+            assert process.stdout is not None
+            with process.stdout as stdout:
+                printed.append(stdout.read(MAX_OUTPUT + 1))
+
+        reader = threading.Thread(target=read, name="telemetry-helper", daemon=True)
+        reader.start()
+        reader.join(HELPER_S)
+        if reader.is_alive() or len(printed[0]) > MAX_OUTPUT:
+            end_group(process.pid)
+            process.wait()
+            return f"did not end within {HELPER_S:g} s" if reader.is_alive() else "printed too much"
+        code = process.wait()
+        found = codec.loads_object(printed[0]) if code == 0 else None
+        if found is None or not all(isinstance(text, str) for text in found.values()):
+            return f"must print a JSON object of texts (exit code {code})"
+        return {str(name): text for name, text in found.items()}
