@@ -5,7 +5,7 @@ yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md f
 docs/protocol/ from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
 yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
 the protected names from yume_shim/types/protected_names.py; docs/errors.md from yume_shim/types/error_entries/; the
-limits of docs/reliability.md from scripts/limit_table.py; the clients of README.md from
+limits of docs/reliability.md from scripts/limit_table.py; docs/telemetry.md from yume_shim/telemetry/names.py; the clients of README.md from
 yume_shim/cli/client_table.py; docs/yume-shim.1 from scripts/man_page.py.
 """
 
@@ -21,6 +21,7 @@ import error_tables
 import limit_table
 import man_page
 import protocol_pages
+import telemetry_tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def main() -> int:
         os.path.join("docs", "quirks.md"): {"vendors": vendor_quirks()},
         os.path.join("docs", "protected-names.md"): {"protected names": protected_names()},
         os.path.join("docs", "reliability.md"): {"limits": limit_table.limit_table()},
+        os.path.join("docs", "telemetry.md"): telemetry_tables.sections(),
         os.path.join("docs", "deviations.md"): {"names that only we protect": names_only_ours()},
     }
     wrong = 0

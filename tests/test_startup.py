@@ -38,6 +38,7 @@ NEVER = [
     "ftfy",
     "genai_prices",
     "google",
+    "grpc",
     "h11",
     "httpx",
     "httpx2",
@@ -45,6 +46,7 @@ NEVER = [
     "markdownify",
     "mcp",
     "openai",
+    "opentelemetry",
     "pathspec",
     "PIL",
     "pypdf",
@@ -90,6 +92,7 @@ CONFIGURED_ONLY = [
     "yume_shim.engine.command_table",
     "yume_shim.engine.slash_commands",
     "yume_shim.extensions",
+    "yume_shim.telemetry",
 ]
 QUESTIONS_ONLY = [
     "yume_shim.app.model_requests",
@@ -132,17 +135,19 @@ def hits(names: set[str], banned: list[str]) -> set[str]:
     return {ban for ban in banned if any(name == ban or name.startswith(f"{ban}.") for name in names)}
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_nothing_heavy_is_loaded_before_the_answer(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("form", "telemetry"), [(form, False) for form in FORMS] + [("flat", True)])
+def test_nothing_heavy_is_loaded_before_the_answer(form: str, telemetry: bool, tmp_path: Path) -> None:
     report = tmp_path / "modules"
+    more = {"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "OTEL_LOGS_EXPORTER": "console"} if telemetry else {}
     with FakeServer("anthropic-messages", [WIRE]) as server:
-        env = environment(tmp_path, server)
+        env = environment(tmp_path, server, **more)
         watched = listening_shim.modules_reported(report)
         program = child.start(FORMS[form], cwd=tmp_path, env=env, program=watched)
         if form == "flat":
             program.send({"type": "user", "content": "Hello"})
         ended = program.end()
     assert ended.code == 0, ended.stderr
+    assert (b"claude_code.user_prompt" in ended.stderr) == telemetry
     moments = loaded(report)
     assert set(moments) == {"first", "delta"}
     assert hits(moments["first"], NOT_BEFORE_FIRST_LINE) == set()

@@ -161,8 +161,9 @@ class GrpcCollector(Received):
     def __init__(self) -> None:
         super().__init__()
         from concurrent.futures import ThreadPoolExecutor
+        from importlib import import_module
 
-        import grpc
+        grpc: Any = import_module("grpc")  # without types of its own
 
         collector = self
 
@@ -175,7 +176,7 @@ class GrpcCollector(Received):
             return take
 
         self._server = grpc.server(ThreadPoolExecutor(max_workers=3))
-        for base, add, answer in (
+        services: tuple[tuple[Any, Any, Any], ...] = (
             (
                 metrics_service_pb2_grpc.MetricsServiceServicer,
                 metrics_service_pb2_grpc.add_MetricsServiceServicer_to_server,
@@ -191,7 +192,8 @@ class GrpcCollector(Received):
                 trace_service_pb2_grpc.add_TraceServiceServicer_to_server,
                 trace_service_pb2.ExportTraceServiceResponse,
             ),
-        ):
+        )
+        for base, add, answer in services:
             add(type("Service", (base,), {"Export": export(answer)})(), self._server)
         port = self._server.add_insecure_port("127.0.0.1:0")
         self._server.start()

@@ -34,6 +34,7 @@ HONOURED: Mapping[str, str] = {
     "hooks": "see docs/hooks.md; `hooks.failClosed` is ours",
     "httpHookAllowedEnvVars": "variables that headers of `http` hooks may use; not from untrusted folders",
     "model": "flags, environment and config.toml override it; an untrusted folder's counts at the user's provider only",
+    "otelHeadersHelper": "headers for the collector of telemetry; never from a project's files",
     "outputStyle": "a built-in style, or the name of a file in `output-styles`; an unknown one is reported",
     "permissions": (
         "`allow`, `ask`, `deny`, `defaultMode`, `additionalDirectories`, `disableBypassPermissionsMode`, "
@@ -65,7 +66,7 @@ _IGNORED: Mapping[str, tuple[str, ...]] = {
     VENDOR: (
         *("allowAllClaudeAiMcps", "channelsEnabled", "allowedChannelPlugins", "disableClaudeAiConnectors"),
         *("disableDeepLinkRegistration", "disableRemoteControl", "fastMode", "fastModePerSessionOptIn"),
-        *("forceLoginMethod", "forceLoginOrgUUID", "forceRemoteSettingsRefresh", "otelHeadersHelper", "remote"),
+        *("forceLoginMethod", "forceLoginOrgUUID", "forceRemoteSettingsRefresh", "remote"),
         *("skipWebFetchPreflight", "sshConfigs", "agentPushNotifEnabled", "allowClaudeInChromeWithManagedMcp"),
         *("attributionProject", "attributionProjectPolicy", "autoContinueAtUsageLimit", "autoUploadSessions"),
         *("crossSessionInbound", "disableReplyCheck", "forceLoginGatewayUrl", "gatewayInternalNetworks"),

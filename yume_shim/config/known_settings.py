@@ -212,6 +212,7 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1 = commands stop at their time limit, and agents run in the foreground",
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "Send `session_state_changed` lines",
     "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING": "Keep copies of files that tools change, for `rewind_files`",
+    "CLAUDE_CODE_ENABLE_TELEMETRY": "1 = export telemetry, as docs/telemetry.md describes",
     "CLAUDE_CODE_ENTRYPOINT": "Written into transcripts",
     "CLAUDE_CODE_GIT_BASH_PATH": "The bash of the Bash tool on Windows, before `bash_path`",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "The longest answer in tokens",

@@ -60,11 +60,13 @@ def read_options(env: Mapping[str, str], log: Log) -> TelemetryOptions:
     reader = _Reader(env, log)
     flag, number = reader.flag, reader.number
     prompts = flag("OTEL_LOG_USER_PROMPTS")
+    exporters = {signal: reader.exporters(signal) for signal in SIGNALS}
+    sent = [signal for signal in SIGNALS if "otlp" in exporters[signal]]
     return TelemetryOptions(
-        metrics=reader.exporters("metrics"),
-        logs=reader.exporters("logs"),
-        traces=reader.exporters("traces"),
-        grpc=tuple(signal for signal in SIGNALS if reader.protocol(signal) == "grpc"),
+        metrics=exporters["metrics"],
+        logs=exporters["logs"],
+        traces=exporters["traces"],
+        grpc=tuple(signal for signal in sent if reader.protocol(signal) == "grpc"),
         metric_interval_ms=number("OTEL_METRIC_EXPORT_INTERVAL", METRIC_INTERVAL_MS),
         logs_interval_ms=number("OTEL_LOGS_EXPORT_INTERVAL", LOGS_INTERVAL_MS),
         traces_interval_ms=number("OTEL_TRACES_EXPORT_INTERVAL", TRACES_INTERVAL_MS),
@@ -97,12 +99,12 @@ class _Reader:
         return tuple(name for name in names if name in EXPORTERS and name != "none")
 
     def protocol(self, signal: str) -> str:
-        """How a signal is sent."""
+        """How a signal is sent to a collector."""
         for variable in (f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"):
             given = self._env.get(variable, "").strip().lower()
             if given in PROTOCOLS:
                 return given
-            if given and "otlp" in self.exporters(signal):
+            if given:
                 self._warn(f"{variable}: '{given}' is not supported here, http/protobuf is used")
                 break
         return PROTOCOLS[0]
