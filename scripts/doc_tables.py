@@ -5,8 +5,8 @@ yume_shim/types/models.py and yume_shim/catalog/endpoints.json; docs/quirks.md f
 docs/protocol/ from yume_shim/dialects/records; docs/settings.md from yume_shim/config/known_settings.py and
 yume_shim/config/claude_settings.py; docs/hooks.md from yume_shim/extensions/hooks/event_table.py;
 the protected names from yume_shim/types/protected_names.py; docs/errors.md from yume_shim/types/error_entries/; the
-limits of docs/reliability.md from scripts/limit_table.py; docs/telemetry.md from yume_shim/telemetry/names.py; the clients of README.md from
-yume_shim/cli/client_table.py; docs/yume-shim.1 from scripts/man_page.py.
+limits of docs/reliability.md from scripts/limit_table.py; docs/telemetry.md from yume_shim/telemetry/names.py; the
+clients of README.md from yume_shim/cli/client_table.py; docs/yume-shim.1 from scripts/man_page.py.
 """
 
 from __future__ import annotations

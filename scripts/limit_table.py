@@ -40,6 +40,7 @@ LIMITS = (
     ("yume_shim.host.reader", "MAX_INPUT_LINE", "bytes", "a line on stdin; a longer one is answered with an error"),
     ("yume_shim.types.settings", "FLAT_LINE_BYTES", "bytes", "a line of the flat dialect; longer ones are shortened"),
     ("yume_shim.types.settings", "NESTED_LINE_BYTES", "bytes", "a line of the Claude forms; longer ones are shortened"),
+    ("yume_shim.providers.keys.pauses", "MAX_PAUSE_S", "s", "a limit of a key that other processes heed"),
     ("Telemetry", "", "", ""),
     (
         "yume_shim.telemetry.feed",

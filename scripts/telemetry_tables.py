@@ -13,8 +13,9 @@ def metrics() -> str:
     from yume_shim.telemetry.names import METRICS
 
     lines = ["", "| metric | unit | meaning | attributes |", "|---|---|---|---|"]
-    for row in METRICS.values():
-        lines.append(f"| `{row.name}` | {row.unit or '–'} | {row.text} | {_listed(row.attributes)} |")
+    lines += [
+        f"| `{row.name}` | {row.unit or '–'} | {row.text} | {_listed(row.attributes)} |" for row in METRICS.values()
+    ]
     return "\n".join(lines) + "\n\n"
 
 
@@ -23,8 +24,10 @@ def events() -> str:
     from yume_shim.telemetry.names import EVENTS
 
     lines = ["", "| event | when | attributes | where they apply |", "|---|---|---|---|"]
-    for row in EVENTS.values():
-        lines.append(f"| `claude_code.{row.name}` | {row.text} | {_listed(row.attributes)} | {_listed(row.optional)} |")
+    lines += [
+        f"| `claude_code.{row.name}` | {row.text} | {_listed(row.attributes)} | {_listed(row.optional)} |"
+        for row in EVENTS.values()
+    ]
     return "\n".join(lines) + "\n\n"
 
 
@@ -33,8 +36,10 @@ def spans() -> str:
     from yume_shim.telemetry.names import SPANS
 
     lines = ["", "| span | what it covers | attributes | with content |", "|---|---|---|---|"]
-    for row in SPANS.values():
-        lines.append(f"| `{row.operation}` | {row.text} | {_listed(row.attributes)} | {_listed(row.content)} |")
+    lines += [
+        f"| `{row.operation}` | {row.text} | {_listed(row.attributes)} | {_listed(row.content)} |"
+        for row in SPANS.values()
+    ]
     return "\n".join(lines) + "\n\n"
 
 

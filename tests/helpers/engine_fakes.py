@@ -254,11 +254,11 @@ class Bench:
         return self.ids.uuid()
 
     def kinds(self) -> list[str]:
-        """Event names, runs of deltas collapsed."""
+        """Names of the events that somebody sees, runs of deltas collapsed."""
         names: list[str] = []
         for event in self.events:
             name = type(event).__name__
-            if not (name == "BlockDelta" and names and names[-1] == name):
+            if name != "FactNoted" and not (name == "BlockDelta" and names and names[-1] == name):
                 names.append(name)
         return names
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from yume_shim.app.models import EndpointKeys
     from yume_shim.providers.discovery.limits_cache import LimitsCache
+    from yume_shim.providers.keys.pauses import Pauses
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import BadInvocation
     from yume_shim.types.events import ModelEvent
@@ -42,6 +43,7 @@ class Providers:
         """Providers of profiles used before: a request that is under way may still use them."""
         self._asked: dict[str, ModelSpec] = {}
         self._limits: LimitsCache | None = None
+        self._pauses: Pauses | None = None
 
     @property
     def profile(self) -> str:
@@ -163,7 +165,21 @@ class Providers:
         from yume_shim.providers.load import provider_maker
 
         keep_error = self._keep_error if settings.log.keep_errors else None
-        return provider_maker(spec, settings, ids, self._log, recorder, self._learn, keep_error)
+        make = provider_maker(spec, settings, ids, self._log, recorder, self._learn, keep_error)
+        if not settings.network.share_limits or settings.env.get("YUME_TEST_CLOCK"):  # a fixed clock ends no pause
+            return make
+        from yume_shim.providers.keys.pauses import PausedProvider
+
+        pauses = self._shared_pauses()
+        return lambda credential: PausedProvider(make(credential), pauses, spec, credential)
+
+    def _shared_pauses(self) -> Pauses:
+        """The lock is held by `provider_for`."""
+        if self._pauses is None:
+            from yume_shim.providers.keys.pauses import Pauses
+
+            self._pauses = Pauses(yume_folder(self._settings.env), self._log)
+        return self._pauses
 
     def _keep_error(self, record: Json) -> None:
         """Store the record of a failed request for `doctor --last-errors`. It must not fail the turn."""

@@ -148,6 +148,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("timeouts.tool_heartbeat", "seconds", "Between signs of life of a running tool", "5 in flat, else 30"),
     Setting("timeouts.shutdown", "seconds", "How long an orderly end may take", "2"),
     Setting("transport", "text", "`direct` or `sdk`", "direct where possible", "--transport"),
+    Setting(
+        "share_limits",
+        "switch",
+        "A key that one process found at its limit is not used by the others until the limit ends",
+        "true",
+        "",
+        "YUME_SHARE_LIMITS",
+    ),
     Setting("history_trimming", "switch", "Trim old tool results before the history is compacted", "true"),
     Setting("max_history_tokens", "whole", "The size at which trimming begins", "the model's share of its window"),
     Setting(
@@ -216,6 +224,8 @@ OTHER_VARIABLES: Mapping[str, str] = {
     "CLAUDE_CODE_ENTRYPOINT": "Written into transcripts",
     "CLAUDE_CODE_GIT_BASH_PATH": "The bash of the Bash tool on Windows, before `bash_path`",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "The longest answer in tokens",
+    "CLAUDE_CODE_OTEL_HEADERS_HELPER_DEBOUNCE_MS": "Milliseconds for which headers of `otelHeadersHelper` are used",
+    "CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS": "Milliseconds that the last export of telemetry may take",
     "CLAUDE_CODE_SDK_READS_SESSION_STATE": "Send `session_state_changed` lines",
     "CLAUDE_CODE_SUBAGENT_MODEL": "The model of all agents, whatever their definitions say",
     "CLAUDE_CONFIG_DIR": "Folder of settings and transcripts instead of `~/.claude`",

@@ -142,7 +142,16 @@ def network_settings(sources: SettingSources) -> NetworkSettings:
         on_cut=sources.text("on-cut") or ("continue" if sources.flat or streams_text(sources) else "restart"),  # type: ignore[arg-type]  # likewise
         cassette=sources.text("cassette") or "",
         record=sources.text("record") or "",
+        share_limits=_shares_limits(sources),
     )
+
+
+def _shares_limits(sources: SettingSources) -> bool:
+    """Raises BadInvocation."""
+    found = sources.config.get("share_limits", True)
+    if not isinstance(found, bool):
+        raise BadInvocation(f"{sources.config_path}: `share_limits` must be true or false")
+    return found and sources.env.get("YUME_SHARE_LIMITS") not in ("0", "false")
 
 
 def _retry(sources: SettingSources) -> RetrySettings:

@@ -31,12 +31,20 @@ def _nobody(_: int) -> bool:
 
 _NEVER_FROM_PROJECTS = (
     *("_BASE_URL", "_API_BASE", "_HOST", "_API_KEY", "_TOKEN", "_PROXY", "_PROFILE"),
-    *("_USE_BEDROCK", "_USE_VERTEX", "_ACCESS_KEY", "_ACCESS_KEY_ID", "_CREDENTIALS", "_CUSTOM_HEADERS"),
+    *(
+        "_ENABLE_TELEMETRY",
+        "_USE_BEDROCK",
+        "_USE_VERTEX",
+        "_ACCESS_KEY",
+        "_ACCESS_KEY_ID",
+        "_CREDENTIALS",
+        "_CUSTOM_HEADERS",
+    ),
     *("CODEX_HOME", "GEMINI_CLI_HOME", "VIBE_HOME", "CLAUDE_CONFIG_DIR"),  # folders in which keys are looked up
 )
 """Endings of variables that redirect requests or change keys: project files may not set them, trusted or not."""
-_TELEMETRY = ("OTEL_", "CLAUDE_CODE_ENABLE_TELEMETRY", "CLAUDE_CODE_OTEL_", "TRACEPARENT", "TRACESTATE")
-"""Beginnings of variables that switch telemetry on or say where it goes: neither."""
+_TELEMETRY = ("OTEL_", "TRACEPARENT", "TRACESTATE")
+"""Beginnings of variables that say where telemetry goes, and what is in it: neither."""
 GRANTED_AT_ONCE = ("permissions.allow", "env")
 """What counts as soon as the host trusts the folder; other settings count from the next start."""
 
@@ -249,7 +257,7 @@ def variables_of(layer: Layer) -> dict[str, str]:
 
 
 def _is_users_own(name: str) -> bool:
-    return name == "HOME" or name.endswith(_NEVER_FROM_PROJECTS) or name.startswith(_TELEMETRY)
+    return name == "HOME" or name.endswith(_NEVER_FROM_PROJECTS) or name.startswith(_TELEMETRY) or "_OTEL_" in name
 
 
 def strings(found: Any) -> list[str]:

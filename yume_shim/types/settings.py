@@ -196,6 +196,8 @@ class NetworkSettings:
     """After a stream broke off: ask for the rest of the answer, or for all of it again."""
     cassette: str = ""
     record: str = ""
+    share_limits: bool = True
+    """A key that one process found at its limit is not used by the others until the limit ends."""
 
 
 @value

@@ -65,7 +65,7 @@ class Story:
 
     def __init__(self, **options: Any) -> None:
         self.logs, self.spans_made, self.metrics = (
-            InMemoryLogRecordExporter(),
+            InMemoryLogRecordExporter(),  # type: ignore[no-untyped-call]
             InMemorySpanExporter(),
             InMemoryMetricReader(),
         )
@@ -87,7 +87,7 @@ class Story:
     def take(self, *events: Event, child: Child | None = None) -> None:
         for event in events:
             self.now += 1
-            self.reporter.take(Tagged(event, "uuid", self.now, child and child.call_id, child))
+            self.reporter.take(Tagged(event, "uuid", self.now, None if child is None else child.call_id, child))
 
     def prompt(self, text: str = "Hi") -> None:
         self.take(PromptTaken(Message("user", (Text(text),)), text, "p1"), TurnStarted(INFO))

@@ -51,6 +51,9 @@ class LimitsCache:
         self._lock = threading.Lock()
         self._asked: dict[str, Json | None] = {}
         self._learned: dict[str, Json] = {}
+        self._stamp = (0, 0, 0)
+        self._current: set[str] = set()
+        """What was read of the file since it last changed."""
         self._mute: set[str] = set()
         """Addresses that did not count tokens."""
 
@@ -72,8 +75,12 @@ class LimitsCache:
         """The model with what its refusals named, in this process or in an earlier one."""
         key = _key(spec)
         with self._lock:
-            if key not in self._learned:
-                self._learned[key] = _valid(self._facts.get(key, LEARNED) or {})
+            stamp = self._facts.stamp()
+            if stamp != self._stamp:  # another process may have learned something
+                self._stamp, self._current = stamp, set()
+            if key not in self._current:
+                self._current.add(key)
+                self._learned[key] = {**self._learned.get(key, {}), **_valid(self._facts.get(key, LEARNED) or {})}
             learned = self._learned[key]
         return _with_learned(spec, learned, self._configured(spec)) if learned else spec
 

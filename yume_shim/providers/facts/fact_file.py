@@ -44,6 +44,14 @@ class FactFile:
         """`max_bytes`: the longest fact."""
         self._path, self._now, self._log, self._max_bytes = path, now, log, max_bytes
 
+    def stamp(self) -> tuple[int, int, int]:
+        """Changes whenever a process has written the file."""
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return 0, 0, 0
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
     def get(self, about: str, kind: str) -> Json | None:
         """The fact, if there is one and it is not too old."""
         found = self._read().get(about, {}).get(kind)

@@ -306,6 +306,13 @@ def failure_all_limited(places: str, seconds: float, last: Failure) -> Failure:
     return replace(last, message=message, retry_after_ms=wait_ms, case="all_keys" if last.kind == "rate_limit" else "")
 
 
+def failure_paused(provider: str, place: str, seconds: float) -> Failure:
+    """Another process was refused with this key; no request was sent. As if the provider had refused ours."""
+    wait_ms = -int(-seconds * 1000 // 1)
+    message = f"another process found the key ({place}) at its limit; it is usable again in {seconds:.0f} s"
+    return Failure("rate_limit", message, status=429, retryable=True, retry_after_ms=wait_ms, provider=provider)
+
+
 def failure_expired(last: Failure) -> Failure:
     """A key expired in the middle of an answer and there is another: the text so far is kept, the rest requested."""
     return replace(last, kind="stream_interrupted", retryable=True, retry_after_ms=0, case="")
