@@ -12,6 +12,7 @@ from tests.helpers import child
 from tests.helpers.host_world import ANTHROPIC, HostWorld
 from tests.helpers.scripted_model import call, hold, pause, say
 from yume_shim.host.reader import MAX_INPUT_LINE
+from yume_shim.types.exit_codes import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -234,3 +235,15 @@ def test_failures_are_errors_of_the_prompt(world: HostWorld) -> None:
     for flags in (["--print"], ["--resume", "x"], ["word"], ["--no-such-flag"]):
         ended = child.start(["acp", *flags], cwd=world.cwd, env=world.env).end()
         assert (ended.code, ended.stdout, ended.stderr.startswith(b"error: ")) == (2, b"", True)
+
+
+def test_the_deadline_ends_running_prompts_and_the_process(world: HostWorld) -> None:
+    world.serve([say("Half an"), hold()])
+    wire = Wire(world, "--deadline", "6", "--exit-codes", "detailed")
+    wire.hello()
+    asked = wire.prompt(wire.new(), "Hi")
+    assert "Reached the deadline (6 s)" in wire.answer(asked)["error"]["message"]
+    wire.program.process.wait(30)
+    assert wire.program.end().code == CODES["limit"]
+    wrong = Wire(world, "--deadline", "soon").program.end()
+    assert (wrong.code, b"--deadline must be a number" in wrong.stderr) == (2, True)

@@ -17,6 +17,7 @@ import pytest
 from tests.helpers import child
 from tests.helpers.scripted_model import ModelServer, api_of, call, cut, refuse, say, wire_of
 from tests.helpers.timing import wait_until
+from yume_shim.types.exit_codes import CODES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,7 +156,7 @@ def test_failures_are_named_and_can_be_asked_again(tmp_path: Path) -> None:
 def test_a_denied_tool_fails_the_run_where_asked(tmp_path: Path) -> None:
     answer = [[call("Bash", command="curl -o x http://127.0.0.1:9")], [say("No.")]]
     desk = Desk(tmp_path, *prompts(1), word0=answer)
-    assert desk.run("--fail-on", "truncated,denied")[0] == 1
+    assert desk.run("--fail-on", "truncated,denied", "--exit-codes", "detailed")[0] == CODES["denied"]
     assert desk.rows()[0]["problems"] == ["denied"]
     assert desk.run("--resume")[0] == 0
 
@@ -223,8 +224,8 @@ def test_budget_and_deadline_leave_the_rest_for_later(tmp_path: Path) -> None:
     assert (code, "the budget is used up" in stderr) == (1, True)
     assert 0 < len(desk.rows()) < 8
     desk.model.delay = 0.5
-    code, stderr = desk.run("-j", "1", "--resume", "--deadline", "1.2")
-    assert (code, "the deadline has passed" in stderr) == (1, True)
+    code, stderr = desk.run("-j", "1", "--resume", "--deadline", "1.2", "--exit-codes", "detailed")
+    assert (code, "the deadline has passed" in stderr) == (CODES["limit"], True)
     desk.model.delay = 0
     assert desk.run("--resume")[0] == 0
     assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(8)]
@@ -247,7 +248,7 @@ def test_mistakes_are_said_before_anything_runs(tmp_path: Path) -> None:
     desk = Desk(tmp_path, {"promt": "x"})
     for argv, words in (
         ((), "unknown field 'promt'"),
-        (("--fail-on", "sad"), "unknown 'sad'"),
+        (("--fail-on", "sad"), "--fail-on takes truncated, denied, refused, not 'sad'"),
         (("--retry-errors",), "needs --resume"),
         (("--prompt", " ", "in.jsonl"), "need --prompt"),
     ):

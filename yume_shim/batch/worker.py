@@ -11,6 +11,7 @@ import time
 
 from yume_shim.batch.lanes import MIN_PAUSE
 from yume_shim.batch.shim_process import ProcessEnded, ShimProcess
+from yume_shim.types.exit_codes import STOP_PROBLEMS
 from yume_shim.types.value import value
 
 TYPE_CHECKING = False
@@ -38,8 +39,6 @@ STOP_GRACE_S = 10.0
 """Time that an interrupted task gets to end."""
 TASKS_PER_PROCESS = 500
 """Then a fresh process: what a long-lived one may accumulate stays bounded."""
-PROBLEM_REASONS = {"max_tokens": "truncated", "model_context_window_exceeded": "truncated", "refusal": "refused"}
-"""Stop reasons of answers that are no error but perhaps not what was wanted."""
 RATE_CODES = frozenset({"rate_limit", "overloaded"})
 
 
@@ -223,8 +222,8 @@ class Turn:
         return error
 
     def _problems(self) -> list[str]:
-        found = []
-        reason = PROBLEM_REASONS.get(str(self._result.get("stop_reason")))
+        found: list[str] = []
+        reason = STOP_PROBLEMS.get(str(self._result.get("stop_reason")))
         if reason:
             found.append(reason)
         if self._result.get("permission_denials"):

@@ -14,6 +14,7 @@ from yume_shim.batch.progress import Progress, to_stderr
 from yume_shim.batch.task_file import read_tasks, tasks_of_files
 from yume_shim.batch.worker import WorkerSettings
 from yume_shim.types.errors import BadInvocation
+from yume_shim.types.exit_codes import CODES, FAIL_ON, cause_of_kinds, read_fail_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
     from yume_shim.batch.coordinator import Counts
     from yume_shim.batch.task_file import Task
+    from yume_shim.types.exit_codes import Cause
 
-FAILURES = ("truncated", "denied", "refused")
-INTERRUPTED = 130
 MAX_WORKERS = 256
 HELP = """Run many prompts: IN is a file of JSON lines (`prompt` or `messages`, with `id`, `model`, `system`, `tools`,
 `schema`, `cwd`, `settings`; `-` = stdin), or, with --prompt, any number of files that get the same prompt. OUT gets one
@@ -71,15 +71,18 @@ def add_batch(group: click.Group) -> None:
                 click.Option(["--isolate-copies"], is_flag=True,
                              help="Each task works in a copy of its folder (OUT.copies)."),
                 click.Option(["--fail-on"], default="", metavar="LIST",
-                             help=f"Also fail if an answer was {', '.join(FAILURES)}."),
+                             help=f"Also fail if an answer was {', '.join(FAIL_ON)}."),
+                click.Option(["--exit-codes"], type=click.Choice(["plain", "detailed"]), default="plain",
+                             help="detailed tells the cause, as without `batch`."),
             ],
         )
     )  # fmt: skip
 
 
 def _run(inputs: tuple[str, ...], out: str, **given: Any) -> int:
-    """The exit code: 0 all tasks succeeded, 1 some failed or are left, 130 stopped by a signal."""
-    fail_on, again = _fail_on(given["fail_on"]), given["retry_errors"]
+    """The exit code: 0 all tasks succeeded, 1 some failed or are left (or the code of the cause), 130 stopped by a
+    signal."""
+    fail_on, again = read_fail_on(given["fail_on"]), given["retry_errors"]
     if again and not given["resume"]:
         raise BadInvocation("--retry-errors needs --resume")
     tasks = _tasks(inputs, given["prompt"])
@@ -108,7 +111,8 @@ def _run(inputs: tuple[str, ...], out: str, **given: Any) -> int:
     coordinator.finish({task.id: task.index for task in tasks} if given["order"] == "input" else None)
     for failure in failures:
         to_stderr(f"Error: {failure}\n")
-    return exit_code(coordinator.counts(), fail_on, failed=bool(failures))
+    cause = cause_of_run(coordinator.counts(), fail_on, failed=bool(failures))
+    return CODES[cause] if given["exit_codes"] == "detailed" or cause in ("", "interrupted") else 1
 
 
 def _drive(coordinator: Coordinator, limits: Limits, settings: WorkerSettings) -> list[BaseException]:
@@ -117,7 +121,7 @@ def _drive(coordinator: Coordinator, limits: Limits, settings: WorkerSettings) -
 
     def on_signal(_number: int, _frame: object) -> None:
         if coordinator.stopped() == "interrupted":
-            os._exit(INTERRUPTED)  # the second one; processes end by themselves when we are gone
+            os._exit(CODES["interrupted"])  # the second one; processes end by themselves when we are gone
         coordinator.stop("interrupted")
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -128,12 +132,21 @@ def _drive(coordinator: Coordinator, limits: Limits, settings: WorkerSettings) -
     return failures
 
 
-def exit_code(counts: Counts, fail_on: frozenset[str], *, failed: bool) -> int:
-    """What the shell learns."""
-    if counts.stopped == "interrupted":
-        return INTERRUPTED
+def cause_of_run(counts: Counts, fail_on: tuple[str, ...], *, failed: bool) -> Cause:
+    """Why the run counts as failed; "" if it does not. `failed`: a worker did."""
     left = counts.total - counts.resumed - counts.done
-    return 1 if failed or left or counts.failed or fail_on & counts.problems.keys() else 0
+    match counts.stopped:
+        case "interrupted":
+            return "interrupted"
+        case "deadline" if left:
+            return "limit"
+        case "budget" if left:
+            return "budget"
+        case _ if failed or left:
+            return "other"
+    if counts.failed:
+        return cause_of_kinds(counts.failed)
+    return next((name for name in FAIL_ON if name in fail_on and name in counts.problems), "")
 
 
 def _tasks(inputs: tuple[str, ...], prompt: str) -> list[Task]:
@@ -142,11 +155,3 @@ def _tasks(inputs: tuple[str, ...], prompt: str) -> list[Task]:
     if len(inputs) != 1:
         raise BadInvocation("several files need --prompt: what to do with each of them")
     return read_tasks(inputs[0])
-
-
-def _fail_on(text: str) -> frozenset[str]:
-    names = frozenset(name.strip() for name in text.split(",") if name.strip())
-    unknown = sorted(names - set(FAILURES))
-    if unknown:
-        raise BadInvocation(f"--fail-on: unknown {unknown[0]!r}; known: {', '.join(FAILURES)}")
-    return names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from yume_shim.types.errors import BadInvocation
 from yume_shim.types.script_settings import ScriptSettings
 
 TYPE_CHECKING = False
@@ -15,15 +14,11 @@ VARIABLES = ("YUME_DEADLINE", "YUME_MAX_TOOL_CALLS")
 
 def script_settings(sources: SettingSources) -> ScriptSettings:
     """Raises BadInvocation."""
-    from yume_shim.types.exit_codes import FAIL_ON
+    from yume_shim.types.exit_codes import read_fail_on
 
-    fail_on = tuple(name for name in (sources.text("fail-on") or "").replace(",", " ").split())
-    for name in fail_on:
-        if name not in FAIL_ON:
-            raise BadInvocation(f"Error: --fail-on takes {', '.join(FAIL_ON)}, not '{name}'")
     return ScriptSettings(
         detailed_codes=sources.text("exit-codes") == "detailed",
-        fail_on=fail_on,
+        fail_on=read_fail_on(sources.text("fail-on") or ""),
         deadline=sources.number("deadline", "YUME_DEADLINE", least=0.001) or 0.0,
         max_tool_calls=sources.whole("max-tool-calls", "YUME_MAX_TOOL_CALLS") or 0,
         retry_forever=sources.on("retry-forever"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from yume_shim.types.errors import BadInvocation
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Literal
 
     from yume_shim.types.errors import ErrorKind
@@ -43,7 +45,7 @@ MEANINGS: Mapping[Cause, str] = {
     "refused": "the model or the provider's filter refused to answer (a refusal by the model: with --fail-on refused)",
     "interrupted": "the turn was interrupted; after a signal 128 + its number (SIGINT 130, SIGTERM 143, SIGHUP 129)",
 }
-FAIL_ON = ("truncated", "denied", "refused")
+FAIL_ON: tuple[Failing, ...] = ("truncated", "denied", "refused")
 """What `--fail-on` takes."""
 
 _KINDS: Mapping[ErrorKind, Cause] = {
@@ -62,8 +64,35 @@ _OUTCOMES: Mapping[str, Cause] = {
     "cancelled": "interrupted",
     "execution_error": "other",
 }
-_TRUNCATED = ("max_tokens", "model_context_window_exceeded", "length")
-_REFUSED = ("refusal", "content_filter")
+_RUN_KINDS: Mapping[str, Cause] = {
+    "turns": "turns",
+    "budget": "budget",
+    "schema": "limit",
+    "timeout": "limit",
+    "interrupted": "interrupted",
+    **dict.fromkeys(("start", "worker", "bad_input", "config"), "other"),
+}
+"""Of the kinds of errors in the rows of `yume-shim batch`."""
+STOP_PROBLEMS: Mapping[str, Failing] = {
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "length"), "truncated"),
+    **dict.fromkeys(("refusal", "content_filter"), "refused"),
+}
+"""Stop reasons of answers that are no error but perhaps not what was wanted."""
+
+
+def read_fail_on(text: str) -> tuple[str, ...]:
+    """The value of `--fail-on`. Raises BadInvocation."""
+    names = tuple(dict.fromkeys(text.replace(",", " ").split()))
+    for name in names:
+        if name not in FAIL_ON:
+            raise BadInvocation(f"Error: --fail-on takes {', '.join(FAIL_ON)}, not '{name}'")
+    return names
+
+
+def cause_of_kinds(kinds: Iterable[str]) -> Cause:
+    """Why tasks failed, by their kinds of error: their common cause, or "other"."""
+    causes = {_RUN_KINDS.get(kind) or _KINDS.get(kind, "provider") for kind in kinds}  # type: ignore[call-overload]
+    return causes.pop() if len(causes) == 1 else "other"
 
 
 def cause_of(end: TurnEnded, fail_on: tuple[str, ...] = ()) -> Cause:
@@ -76,6 +105,5 @@ def cause_of(end: TurnEnded, fail_on: tuple[str, ...] = ()) -> Cause:
         return _OUTCOMES[end.outcome]
     if "denied" in fail_on and end.denials:
         return "denied"
-    if "truncated" in fail_on and end.stop_reason in _TRUNCATED:
-        return "truncated"
-    return "refused" if "refused" in fail_on and end.stop_reason in _REFUSED else ""
+    problem = STOP_PROBLEMS.get(end.stop_reason or "")
+    return problem if problem is not None and problem in fail_on else ""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from yume_shim.host.event_output import Listener
     from yume_shim.host.json_rpc import RpcMessage
     from yume_shim.types.blocks import Json
+    from yume_shim.types.events import InterruptReason
 
     Handler = Callable[[RpcRequest], None]
 
@@ -55,13 +56,23 @@ def run(values: Values, env: Mapping[str, str], listeners: Sequence[Listener] = 
     from yume_shim.host.signals import Signals
 
     one_at_a_time()  # the reader and the main thread import at the same time
+    deadline = None
+    if values.get("deadline") or env.get("YUME_DEADLINE"):
+        from yume_shim.app.acp.deadline import ServerDeadline
+
+        deadline = ServerDeadline(values, env)
+        if deadline.problem:
+            return deadline.refuse()
     server = AcpServer(values, env, listeners)
     signals = Signals(server.on_signal, SHUTDOWN_S)
     signals.install()
     LineReader(STDIN, server.take_line, server.end, server.take_long).start()
+    if deadline is not None:
+        deadline.start(server.expire)
     server.wait()
     signals.settle()
-    return SIGNAL_CODES.get(signals.first, 0)
+    code = deadline.exit_code if deadline is not None else 0
+    return SIGNAL_CODES.get(signals.first, code)
 
 
 class AcpServer:
@@ -127,9 +138,13 @@ class AcpServer:
         """The client closed the input: nobody waits for an answer any more."""
         self._stop()
 
-    def _stop(self) -> None:
+    def expire(self) -> None:
+        """The deadline is over: running prompts end with an error that says so; then the program ends."""
+        self._stop("deadline")
+
+    def _stop(self, reason: InterruptReason = "user") -> None:
         for session in self._sessions():
-            session.close()
+            session.close(reason=reason)
         self._ended.set()
         self._introduced.set()
 

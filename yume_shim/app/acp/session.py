@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.commands import UserInput
     from yume_shim.types.effort import Effort
-    from yume_shim.types.events import ApprovalAsked, Event
+    from yume_shim.types.events import ApprovalAsked, Event, InterruptReason
     from yume_shim.types.ports import HostFiles
 
 AUTH_REQUIRED = -32000
@@ -135,14 +135,14 @@ class AcpSession:
         self._ready_controls()
         return self._dialect.state() if self._dialect is not None else {}
 
-    def close(self, id: RpcId | None = None) -> None:
+    def close(self, id: RpcId | None = None, reason: InterruptReason = "user") -> None:
         """Stop what runs and end the session; `id` is answered when it has ended."""
         with self._lock:
             if id is not None:
                 self._closing.append(id)
             first, self._stopped = not self._stopped, True
         if first and self._controls is not None:
-            self._controls.stop("user")
+            self._controls.stop(reason)
 
     def _ready_turns(self) -> Turns:
         if self._turns is None or self._stopped:
