@@ -150,7 +150,7 @@ def check_spans(collector: Any, session: str, provider: str, model: str) -> None
 
 def test_contents_and_details_are_exported_only_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("secret file")
-    script = ([call("Read", file_path=str(tmp_path / "a.txt"))], [call("Bash", command="exit 3")], [refuse(400)])
+    script = ([call("Read", file_path=str(tmp_path / "a.txt"))], [call("Bash", command="printenv OTEL_LOGS_EXPORTER; exit 3")], [refuse(400)])
     with ModelServer(*script) as server, HttpCollector() as collector:
         env = environment(
             tmp_path,
@@ -172,8 +172,9 @@ def test_contents_and_details_are_exported_only_on_request(tmp_path: Path) -> No
     assert prompt["prompt"] == "Hello there"
     read, bash = collector.events("tool_result")
     assert json.loads(read["tool_input"]) == {"file_path": str(tmp_path / "a.txt")}
-    assert json.loads(bash["tool_parameters"])["full_command"] == "exit 3"
+    assert json.loads(bash["tool_parameters"])["full_command"].endswith("exit 3")
     assert (bash["success"], bash["error_type"]) == ("false", "ShellError")
+    assert "otlp" not in bash["error"], "commands do not see the variables of telemetry"
     (error,) = collector.events("api_error")
     assert (error["status_code"], error["attempt"]) == (400, 1)
     assert collector.temporalities == {2}, "cumulative"
