@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,9 +21,9 @@ WAIT_S = 2.0
 class Timed(ModelServer):
     """Keeps when each request came, and its key."""
 
-    def __init__(self, *answers: list[object]) -> None:
+    def __init__(self, *answers: list[Any]) -> None:
         self.came: list[tuple[float, str]] = []
-        super().__init__(*answers)  # type: ignore[arg-type]
+        super().__init__(*answers)
 
     def _play(self, exchange: Exchange) -> bool:
         self.came.append((time.monotonic(), exchange.request.headers.get("x-api-key", "")))
