@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tests.helpers.fake_server import Exchange
 
+COMMAND = "printenv OTEL_LOGS_EXPORTER; exit 3"
 FLUSH_MS = "30000"
 """A busy machine loads the SDK slowly; a test of the limit itself sets its own."""
 MODELS = {
@@ -150,7 +151,7 @@ def check_spans(collector: Any, session: str, provider: str, model: str) -> None
 
 def test_contents_and_details_are_exported_only_on_request(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("secret file")
-    script = ([call("Read", file_path=str(tmp_path / "a.txt"))], [call("Bash", command="printenv OTEL_LOGS_EXPORTER; exit 3")], [refuse(400)])
+    script = ([call("Read", file_path=str(tmp_path / "a.txt"))], [call("Bash", command=COMMAND)], [refuse(400)])
     with ModelServer(*script) as server, HttpCollector() as collector:
         env = environment(
             tmp_path,
