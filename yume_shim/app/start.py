@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.app.command_list import command_names, skill_names
+from yume_shim.app.early_signals import EarlySignals
 from yume_shim.app.models import EndpointKeys, ModelResolver
 from yume_shim.app.output import Output, refusal_output
 from yume_shim.app.resume import NoConversation, open_session
@@ -14,7 +15,6 @@ from yume_shim.config.setting_sources import SettingSources, working_folder
 from yume_shim.host.clock import FixedClock, SystemClock
 from yume_shim.host.descriptors import is_terminal
 from yume_shim.host.ids import CountedIds, RandomIds, random_uuid
-from yume_shim.host.latch import Latch
 from yume_shim.host.log import Log
 from yume_shim.host.writer import STDOUT
 from yume_shim.store.layout import projects_dir
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from yume_shim.app.script_ends import Deadline
     from yume_shim.extensions.commands.library import PromptLibrary
     from yume_shim.host.event_output import Listener
-    from yume_shim.host.signals import Signals
     from yume_shim.types.agents import AgentDefinition
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import TurnEnded
@@ -337,39 +336,6 @@ class Startup:
         for note in (*self.opened.notes, *self.keys.take_notes()):
             log("warning", note)
         return log
-
-
-class EarlySignals:
-    """Receives signals before the program exists, and passes the first one on when it does."""
-
-    def __init__(self) -> None:
-        self._latch = Latch()
-        self._signals: Signals | None = None
-
-    @property
-    def received(self) -> str:
-        """The name of the signal; "" = none yet."""
-        return self._latch.value or (self._signals.first if self._signals is not None else "")
-
-    def start(self, shutdown: float, *, as_signal: bool = False) -> None:
-        """Install the handlers; `shutdown` is the number of seconds that an orderly end may take."""
-        from yume_shim.host.signals import Signals
-
-        self._signals = Signals(self.receive, shutdown, as_signal=as_signal)
-        self._signals.install()
-
-    def settle(self) -> None:
-        """Make sure that `received` knows of every signal that has arrived."""
-        if self._signals is not None:
-            self._signals.settle()
-
-    def receive(self, name: str) -> None:
-        """Record a signal; runs on the thread of signals. Only the first one counts."""
-        self._latch.set(name)
-
-    def forward_to(self, on_signal: Callable[[str], None]) -> None:
-        """Call `on_signal` with the name of the signal: now, if there was one already, or when it comes."""
-        self._latch.then(on_signal)
 
 
 def exit_code(signal: str, last_end: TurnEnded | None, *, flat: bool, host_gone: bool, compacted: bool = True) -> int:
