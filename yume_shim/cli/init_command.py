@@ -171,6 +171,7 @@ def _write(path: str, answers: Answers) -> ModelFacts:
     """Check the file before it gets its name. Raises BadInvocation."""
     from yume_shim.cli.doctor.models import ModelFacts
     from yume_shim.disk.json_edit import replace_file
+    from yume_shim.system import move_over
 
     draft = f"{path}.new"
     try:
@@ -183,7 +184,7 @@ def _write(path: str, answers: Answers) -> ModelFacts:
             facts = ModelFacts(build_settings(sources), "", answers.provider)
             if facts.spec is None:
                 raise BadInvocation(f"init: nothing is written: {facts.error}")
-            os.replace(draft, path)
+            move_over(draft, path)
         finally:
             if os.path.lexists(draft):
                 os.remove(draft)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 
 from yume_shim.types.value import value
 
@@ -62,10 +63,22 @@ def resolve(path: str) -> Resolved:
             real, is_link, wrong = final_path(path)
             return Resolved(real, is_link, wrong, None if wrong else _facts(real))
         real, is_link = _followed(path)
+        if sys.platform == "darwin":
+            return on_macos(real, is_link)
         return Resolved(real, is_link, "", _facts(real))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a path"
         return Resolved(path, os.path.islink(path), f"it cannot be resolved ({why})")
+
+
+def on_macos(real: str, is_link: bool) -> Resolved:
+    """What a path whose links have been followed stands for on macOS."""
+    from yume_shim.text.macos_paths import BY_NUMBER, names_by_number, without_firmlink
+
+    if names_by_number(real):
+        return Resolved(real, is_link, BY_NUMBER)
+    real = without_firmlink(real)
+    return Resolved(real, is_link, "", _facts(real))
 
 
 def _followed(path: str) -> tuple[str, bool]:

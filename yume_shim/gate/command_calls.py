@@ -15,7 +15,7 @@ from yume_shim.gate.read_only import NO_FILES, is_loose_glob, reads
 from yume_shim.gate.rules import command_matches, escape_command, is_exact, joined
 from yume_shim.gate.shell import parse
 from yume_shim.gate.shell_builtins import changes_shell, harmless_assignment, hides_code, printf_assigns
-from yume_shim.gate.unwrap import name_of, unwrap, without_wrappers
+from yume_shim.gate.unwrap import unwrap, without_wrappers, written_name
 from yume_shim.gate.word_set import word_set
 from yume_shim.gate.workspace import Place
 from yume_shim.gate.writing_commands import writes
@@ -74,7 +74,7 @@ class CommandCall:
     def programs(self) -> tuple[str, ...]:
         """The names of the commands that it runs."""
         unwrapped = (without_wrappers(command) for command in self._script.commands)
-        return tuple(dict.fromkeys(name_of(words[0]) for words in unwrapped if words))
+        return tuple(dict.fromkeys(written_name(words[0]) for words in unwrapped if words))
 
     # ------------------------------------------------ deny, ask
 
@@ -172,6 +172,8 @@ class CommandCall:
             if len(words) != 2 or self._flow.unknown or self._changed_by_others(number, command, words[1:]):
                 return False
             return self._readable(words[1])
+        if self._space.flavour.name == "macos" and self._differs(words):
+            return False
         paths = reads(words)
         if paths is not None and words[0].text == "git":
             self._why = self._repository_problem()
@@ -185,6 +187,11 @@ class CommandCall:
         if writing is None or self._changed_by_others(number, command, writing.paths):
             return False
         return self._writing_allowed(writing)
+
+    def _differs(self, words: tuple[Word, ...]) -> bool:
+        from yume_shim.gate.bsd_words import differs
+
+        return differs(words)
 
     def _changes_others(self, words: tuple[Word, ...]) -> bool:
         """Whether this part assigns variables or changes the shell otherwise: what the other parts do is not known

@@ -6,10 +6,19 @@ import re
 
 from yume_shim.gate.command_flow import MAX_PATH, follow, moves_home
 from yume_shim.gate.name_changes import NameChanges
+from yume_shim.gate.read_only import reads
 from yume_shim.gate.shell import Word
-from yume_shim.gate.unwrap import MAX_TAILS, name_of
+from yume_shim.gate.unwrap import MAX_TAILS, name_of, without_git_options, written_name
 from yume_shim.gate.word_set import word_set
-from yume_shim.gate.writing_commands import CONTENT_WRITERS, WRITERS
+from yume_shim.gate.writing_commands import (
+    ARCHIVERS,
+    CONTENT_WRITERS,
+    GIT_WRITES,
+    MAY_WRITE,
+    UNPACKERS,
+    UNPACKING,
+    WRITERS,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +41,12 @@ READERS = word_set(
     "hexdump strings base64 tac rev nl cut paste fold jq yq source . dd rsync scp tee bat vim vi nano"
 )
 """Commands that show or pass on file contents: with `Read` deny rules, their files must be known."""
+_FILE_ADDRESS = re.compile(r"(?i)\bfile:(.+)", re.S)
 _READ_THEIR_OPERANDS = frozenset(("xargs", "parallel"))
 """Wrappers that take file names from their input."""
 _WHOLE_FOLDERS = word_set("rm mv rsync shred chmod chown")
 """Commands that change all files of a folder they are given."""
-RECURSIVE = word_set("rg ag ack tar zip rsync scp")
+RECURSIVE = word_set("rg ag ack tar bsdtar zip 7z rsync scp xcopy robocopy findstr ditto")
 
 
 class CommandDenies:
@@ -73,13 +83,13 @@ class CommandDenies:
         return next((rule for rule in map(self._denied_path, parts) if rule is not None), None)
 
     def _denied_path(self, command: Simple) -> Rule | None:
-        name = name_of(command.words[0]) if command.words else ""
+        name, written = _names(command)
         for redirect in command.redirects:
             reads, writes = "<" in redirect.operator, ">" in redirect.operator
             rule = None if redirect.descriptor else self._denied_text(redirect.target.text, reads, writes)
             if rule is not None:
                 return rule
-        reads, writes = name not in NON_READERS, name in WRITERS
+        reads, writes = written not in NON_READERS, name in WRITERS
         for word in command.words[1:] if reads or writes else ():
             for text in file_texts(word.text):
                 rule = self._denied_text(text, reads, writes)
@@ -99,7 +109,7 @@ class CommandDenies:
     def _readings(self, text: str) -> tuple[Place, ...]:
         """Where a word may lead, also as programs of Windows read it."""
         places = self._flow.places(text)
-        if not self._space.flavour.windows:
+        if not (self._space.flavour.windows or self._space.flavour.mounts):
             return places
         from yume_shim.gate.windows_words import readings
 
@@ -109,16 +119,21 @@ class CommandDenies:
 
     def _misread(self, command: Simple) -> bool:
         """Whether a word of the command may name a file in a way that cannot be compared with rules."""
-        if not self._space.flavour.windows:
+        flavour = self._space.flavour
+        if not (flavour.windows or flavour.mounts or flavour.name == "macos"):
             return False
         from yume_shim.gate.windows_words import unclear
+        from yume_shim.text.windows_paths import FOREIGN
 
         texts = [redirect.target.text for redirect in command.redirects if not redirect.descriptor]
-        if command.words and name_of(command.words[0]) not in NON_READERS - WRITERS:
+        if command.words and written_name(command.words[0]) not in NON_READERS - WRITERS:
             texts += [text for word in command.words[1:] if "://" not in word.text for text in file_texts(word.text)]
-        return any(
-            unclear(text, place.flaw) for text in texts if len(text) <= MAX_PATH for place in self._flow.places(text)
-        )
+        texts = [text for text in texts if len(text) <= MAX_PATH]
+        if flavour.name == "macos":
+            return any(self._space.misread(place) for text in texts for place in self._flow.places(text))
+        if flavour.mounts:  # programs of Windows can be started here, too
+            return any(unclear(text, FOREIGN) for text in texts if "\\" in text or text.startswith("//"))
+        return any(unclear(text, place.flaw) for text in texts for place in self._flow.places(text))
 
     def sensitive_target(self, mode: str) -> tuple[Place, str] | None:
         """The sensitive file that the command would write, and the name that makes it sensitive."""
@@ -168,11 +183,11 @@ class CommandDenies:
     def _shows(self, command: Simple) -> bool:
         """Whether the command may show a hidden file that it does not name: through a pattern, by reading folders,
         or through a word that is known only at run time."""
-        name = name_of(command.words[0]) if command.words else ""
+        name, written = _names(command)
         sources = [redirect.target for redirect in command.redirects if "<" in redirect.operator]
         if any(source.kind != "plain" or self._flow.unknown for source in sources):
             return True
-        if not name or name in NON_READERS:
+        if not name or written in NON_READERS:
             return False
         words = tuple(word for word in command.words[1:] if len(word.text) <= MAX_PATH)
         if name in _READ_THEIR_OPERANDS and any(name_of(word) in READERS for word in words):
@@ -202,7 +217,16 @@ class CommandDenies:
     def _may_write_locked(self, command: Simple) -> bool:
         """Whether the command may change a file that it does not name and that a rule protects: through a pattern, by
         removing or moving a folder, or through a word that is known only at run time."""
-        name = name_of(command.words[0]) if command.words else ""
+        name, _ = _names(command)
+        if _may_write(name, command) and any(self._names_locked(word) for word in command.words[1:]):
+            return True
+        if name == "sed" and self._space.flavour.name == "macos":
+            from yume_shim.gate.bsd_words import differs
+
+            if differs(command.words):
+                return True
+        if _unpacks(name, command) and self._overlaps(".", self._book.locked_patterns()):
+            return True
         targets = [r.target for r in command.redirects if ">" in r.operator and not r.descriptor]
         if (targets or name in WRITERS) and self._flow.unknown:
             return True
@@ -218,12 +242,35 @@ class CommandDenies:
         whole = whole[:-1] if name == "mv" else whole
         return any(self._flow.is_folder(text) and self._overlaps(text, patterns) for text in whole)
 
+    def _names_locked(self, word: Word) -> bool:
+        """Whether a word names a file that a rule protects."""
+        return any(self._denied_text(text, reads=False, writes=True) is not None for text in file_texts(word.text))
+
     def _overlaps(self, text: str, patterns: tuple[PathPattern, ...]) -> bool:
         return any(
             pattern.overlaps(place.real) or pattern.overlaps(place.asked)
             for place in self._flow.places(text)
             for pattern in patterns
         )
+
+
+def _names(command: Simple) -> tuple[str, str]:
+    """The command's name as any system may find it, and as it was written."""
+    return (name_of(command.words[0]), written_name(command.words[0])) if command.words else ("", "")
+
+
+def _unpacks(name: str, command: Simple) -> bool:
+    """Whether a command writes files whose names come from its input."""
+    first = command.words[1].text if len(command.words) > 1 else ""
+    return name in UNPACKERS or (name in ARCHIVERS and UNPACKING.match(first) is not None)
+
+
+def _may_write(name: str, command: Simple) -> bool:
+    """Whether a command that is no certain writer may change files that it names."""
+    if name == "git":
+        used = without_git_options(tuple(word.text for word in command.words[1:]))
+        return used[:1] != () and used[0] in GIT_WRITES
+    return name in MAY_WRITE and reads(command.words) is None
 
 
 def file_texts(text: str) -> list[str]:
@@ -233,7 +280,19 @@ def file_texts(text: str) -> list[str]:
         _, sep, tail = text.partition(mark)
         if sep and tail:
             found.append(tail)
+    address = _FILE_ADDRESS.search(text)
+    if address is not None:
+        found += _paths_of_address(address.group(1))
     return found
+
+
+def _paths_of_address(rest: str) -> list[str]:
+    """The path of a `file:` address, `rest` being what follows the scheme; with or without the name of a host."""
+    from urllib.parse import unquote
+
+    plain = unquote(rest).partition("?")[0].partition("#")[0]
+    path = plain[2:].partition("/") if plain.startswith("//") else ("", "", "")
+    return [plain, "/" + path[2]] if path[1] else [plain]
 
 
 def before_glob_text(text: str) -> str:

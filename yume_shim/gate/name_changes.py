@@ -31,8 +31,11 @@ MAX_SOURCE_ENTRIES = 2_000
 MAX_ROUNDS = 4
 """Names that are moved several times are followed this often; after that, any name may have changed."""
 
-_ANYWHERE = word_set("tar bsdtar gtar unzip cpio 7z 7za 7zr jar ar patch rsync bsdcpio pax")
-"""Commands that make names which only their input shows."""
+_ANYWHERE = word_set(
+    "tar bsdtar gtar unzip cpio 7z 7za 7zr jar ar patch rsync bsdcpio pax "
+    "subst mklink net mountvol junction fsutil mount umount ditto hdiutil"
+)
+"""Commands that make names which only their input shows, or give folders another name."""
 _GIT_CHANGES = word_set(
     "am apply bisect checkout cherry-pick clone merge mv pull rebase reset restore revert stash submodule "
     "sparse-checkout switch worktree read-tree checkout-index rm clean"

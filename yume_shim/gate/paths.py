@@ -140,8 +140,14 @@ def components(path: str, flavour: Flavour) -> tuple[str, ...]:
         from yume_shim.text.windows_paths import fold
 
         root, steps = root.casefold(), [fold(name) for name in steps]
-    elif folds(path, flavour):
-        steps = [name.casefold() for name in steps]
+    elif flavour.name == "macos":
+        from yume_shim.text.macos_paths import same_name
+
+        steps = [same_name(name) for name in steps]
+    elif folds(path, flavour):  # a drive of Windows
+        from yume_shim.text.windows_paths import fold
+
+        steps = [fold(name) for name in steps]
     return (root, *steps)
 
 
@@ -169,20 +175,21 @@ def slashed(path: str, flavour: Flavour) -> str:
 
 
 def alias_below_mounts(real: str, flavour: Flavour) -> str:
-    """WSL: why a resolved path below the drives of Windows may be another file: a short (8.3) name that its folder does
-    not list; "" if it is what it says."""
-    if "~" not in real or not folds(real, flavour):
+    """WSL: why a resolved path below the drives of Windows may be another file: a short (8.3) name, or one that ends with
+    a dot or a blank, that its folder does not list; "" if it is what it says."""
+    if not folds(real, flavour):
         return ""
-    from yume_shim.text.windows_paths import is_short_name
+    from yume_shim.text.windows_paths import ENDING, SHORT, is_short_name
 
     here = ""
     for name in real.split("/")[1:]:
-        if is_short_name(name):
+        why = SHORT if is_short_name(name) else ENDING if name.endswith((".", " ")) else ""
+        if why:
             try:
                 if os.path.lexists(f"{here}/{name}") and name.casefold() not in map(str.casefold, os.listdir(here)):
-                    return "it is a short (8.3) name"
+                    return why
             except OSError:
-                return "it may be a short (8.3) name"
+                return why
         here = f"{here}/{name}"
     return ""
 
@@ -192,8 +199,17 @@ def protected_row(path: str, flavour: Flavour, workspace: str = "", mode: str = 
     mounted file system may ignore it too. Names above `workspace` do not count, except `.git`."""
     from yume_shim.types.protected_names import protected_row as row_for
 
-    steps = [name.rstrip(". ").casefold() for name in components(path, flavour)[1:]]
+    steps = [_bare(name) for name in components(path, flavour)[1:]]
     return row_for(steps, len(components(workspace, flavour)) - 1 if workspace else 0, mode)
+
+
+def _bare(name: str) -> str:
+    """A name without what some file system ignores in it."""
+    if not name.isascii():
+        from yume_shim.text.macos_paths import perhaps_same
+
+        name = perhaps_same(name)
+    return name.rstrip(". ").casefold()
 
 
 # ---------------------------------------------------------------- the disk

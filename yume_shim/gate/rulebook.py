@@ -197,6 +197,8 @@ class RuleBook:
             other = self._through_links(pattern)
             if other is not None:
                 patterns[other.regex.pattern] = other
+        if behaviour != "allow" and space.flavour.name == "macos":
+            patterns |= {f"wide {text}": pattern.wide() for text, pattern in patterns.items()}
         return Entry(rule, remembered, tuple(patterns.values()))
 
     def _real(self, path: str) -> str:

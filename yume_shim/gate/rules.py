@@ -173,14 +173,32 @@ class PathPattern:
     literal: str
     regex: re.Pattern[str]
     flavour: Flavour
+    widely: bool = False
+    """macOS: it is compared with what may be the same name on some file system."""
 
     def matches(self, path: str) -> bool:
         """Whether a tidy absolute path matches, or is below one that does."""
-        return self.regex.fullmatch(slashed(path, self.flavour)) is not None
+        text = slashed(path, self.flavour)
+        if self.flavour.name == "macos":
+            from yume_shim.text.macos_paths import composed, perhaps_same
+
+            text = perhaps_same(text) if self.widely else composed(text)
+        return self.regex.fullmatch(text) is not None
+
+    def wide(self) -> PathPattern:
+        """The same for rules that deny, on macOS. (Its expression holds no escape in capitals.)"""
+        from yume_shim.text.macos_paths import perhaps_same
+
+        return PathPattern(self.literal, re.compile(perhaps_same(self.regex.pattern), re.S), self.flavour, True)
 
     def overlaps(self, folder: str) -> bool:
         """Whether something in or below the folder may match."""
-        return contains(folder, self.literal, self.flavour) or contains(self.literal, folder, self.flavour)
+        literal = self.literal
+        if self.widely:
+            from yume_shim.text.macos_paths import perhaps_same
+
+            folder, literal = perhaps_same(folder), perhaps_same(literal)
+        return contains(folder, literal, self.flavour) or contains(literal, folder, self.flavour)
 
 
 def escape_path(path: str, flavour: Flavour) -> str:
@@ -193,6 +211,10 @@ def escape_path(path: str, flavour: Flavour) -> str:
 def path_pattern(content: str, base: str, home: str, flavour: Flavour) -> PathPattern:
     """Bind rule content to the folder `base` (and `~/` to `home`)."""
     anchored = True
+    if flavour.name == "macos":
+        from yume_shim.text.macos_paths import composed
+
+        content, base, home = composed(content), composed(base), composed(home)
     if flavour.windows or flavour.mounts:
         from yume_shim.gate.windows_rules import rule_content
 

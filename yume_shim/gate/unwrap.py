@@ -29,15 +29,22 @@ MAX_TAILS = 64
 WRAPPERS = word_set(
     "env command exec builtin nohup nice time timeout stdbuf setsid xargs sudo doas su runuser ionice chrt taskset "
     "watch strace ltrace unshare nsenter chroot flock script parallel busybox toybox coproc caffeinate entr "
-    "gtimeout proot fakeroot winpty systemd-run dbus-run-session torsocks unbuffer"
+    "gtimeout proot fakeroot winpty systemd-run dbus-run-session torsocks unbuffer arch setarch linux32 linux64 "
+    "sandbox-exec xcrun chpst prlimit choom numactl rlwrap gnice gnohup gstdbuf genv gxargs"
 )
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
 OTHER_SHELLS = frozenset(("cmd", "powershell", "pwsh"))
 """Shells of Windows: their text is searched for commands, but it is no text of bash."""
 STARTERS = word_set(
-    "wsl start cygstart forfiles wscript cscript mshta rundll32 msiexec schtasks wmic conhost explorer bitsadmin"
+    "wsl start cygstart forfiles wscript cscript mshta rundll32 msiexec schtasks wmic conhost explorer bitsadmin "
+    "ubuntu debian kali wslrun runas wt pcalua odbcconf regsvr32 msbuild installutil powershell_ise hh at sc control "
+    "msdt ftp cmdkey dnscmd launchctl open osascript automator batch crontab login"
 )
-"""Programs of Windows that start what they are given."""
+"""Programs of Windows and macOS that start what they are given, or run a script of their own language."""
+_DISTRIBUTION = re.compile(r"(?:ubuntu|debian|kali-linux|opensuse-|sles-|fedora|almalinux|oraclelinux)[0-9a-z.-]*\Z")
+"""WSL registers a program under the name of each distribution."""
+_SPLITS = re.compile(r"-[A-Za-z0-9]*S|--s")
+"""The flag of `env` that takes a whole command in one word."""
 OPAQUE = word_set("eval source . trap alias bind enable hash mapfile readarray complete compgen fc coproc")
 _INLINE_CODE = re.compile(
     r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[0-9.]*\Z"
@@ -106,12 +113,25 @@ def _unwrap(script: Script, depth: int, left: list[int]) -> Unwrapped:
     return Unwrapped(tuple(runs), opaque, tuple(commands), tuple(parts), unparsed, assigned, repeats)
 
 
-_PROGRAM_ENDING = re.compile(r"\.(?:exe|com|cmd|bat)\Z")
+_PROGRAM_ENDING = re.compile(r"(?:\.(?:exe|com|cmd|bat))?[. ]*\Z")
+_DRIVE = re.compile(r"[a-z]:")
+
+
+def written_name(word: Word) -> str:
+    """The command's name without its folder, in the letters in which it was written."""
+    return re.split(r"[/\\]" if os.name == "nt" else "/", word.text)[-1].removesuffix(".exe")
 
 
 def name_of(word: Word) -> str:
-    """The command's name without its folder."""
-    return re.split(r"[/\\]" if os.name == "nt" else "/", word.text)[-1].removesuffix(".exe")
+    """The command's name as any system may find the program: Windows and macOS ignore case, Windows adds endings and
+    removes dots and blanks at the end. For tables of commands that are guarded against, never for harmless ones."""
+    name = written_name(word)
+    return name if name.isascii() and name.isalnum() and name.islower() else _any_spelling(name) or name
+
+
+def _any_spelling(name: str) -> str:
+    bare = _PROGRAM_ENDING.sub("", name.casefold().rpartition("\\")[2], count=1)
+    return _DRIVE.sub("", bare, count=1) if _DRIVE.match(bare) else bare
 
 
 def _runs_its_tail(words: tuple[Word, ...], place: int) -> bool:
@@ -121,15 +141,11 @@ def _runs_its_tail(words: tuple[Word, ...], place: int) -> bool:
 
 def _spellings(words: tuple[Word, ...], raw: str) -> list[Run]:
     plain = tuple(word.text for word in words)
-    name = name_of(words[0])
+    name, bare = written_name(words[0]), name_of(words[0])
     found = [Run((name, *plain[1:]), raw or " ".join(plain))]
-    if name.lower() != name:  # some file systems ignore case
-        found.append(Run((name.lower(), *plain[1:]), raw))
-    bare = _PROGRAM_ENDING.sub("", name.lower().rpartition("\\")[2])
-    if bare not in ("", name, name.lower()):  # `touch.EXE`, `C:\\bin\\touch.exe`: a program of Windows
-        found.append(Run((bare, *plain[1:]), raw))
-    if name == "git":
-        found.append(Run((name, *without_git_options(plain[1:])), raw))
+    found += [Run((other, *plain[1:]), raw) for other in dict.fromkeys((name.lower(), bare)) if other != name]
+    if bare == "git":
+        found.append(Run((bare, *without_git_options(plain[1:])), raw))
     return found
 
 
@@ -147,7 +163,7 @@ _HIDDEN = Unwrapped((), True)
 
 def _inside(words: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
     """The commands that are inside a command's arguments, and whether there may be others."""
-    name = _PROGRAM_ENDING.sub("", name_of(words[0]).lower().rpartition("\\")[2])
+    name = name_of(words[0])
     rest = words[1:]
     if words[0].kind != "plain":
         return _HIDDEN
@@ -155,7 +171,7 @@ def _inside(words: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
         return _text_runs(" ".join(word.text for word in rest), all(w.kind == "plain" for w in rest), depth, left)
     if name in OTHER_SHELLS:
         return replace(_shell_runs(rest, depth, left), opaque=True, unparsed=True)
-    if name in STARTERS:
+    if name in STARTERS or _DISTRIBUTION.match(name) or (name == "env" and any(_SPLITS.match(w.text) for w in rest)):
         return replace(_HIDDEN, unparsed=True)
     if name in SHELLS:
         return _shell_runs(rest, depth, left)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.system.batch_files import batch_line, is_batch_file
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,14 +57,28 @@ def trusted_path(path: str, owned: Iterable[str]) -> str:
     return os.pathsep.join(part for part in parts if os.path.isabs(part.strip('"')) and not is_owned(part, owned))
 
 
-def absolute_argv(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """On Windows: the argv with its program by absolute path, found on the PATH of `env` (also `npx.cmd`). Windows
-    itself would look in our current folder first. Other systems search PATH only. Raises FileNotFoundError."""
-    if not WINDOWS or not argv or os.path.dirname(argv[0]) or ":" in argv[0]:
-        return list(argv)
-    path = next((text for name, text in env.items() if name.upper() == "PATH"), "")
-    known = argv[0].lower().endswith(RUNNABLE)
-    found = next((full for end in (("",) if known else RUNNABLE) if (full := find_program(argv[0], path, end))), "")
+def absolute_argv(argv: Sequence[str], env: Mapping[str, str]) -> list[str] | str:
+    """The argv with its program by absolute path where the system itself might look elsewhere: on Windows always (it
+    begins with our current folder), else if the PATH of `env` names relative folders, which are passed over. For a
+    batch file (also `npx.cmd`) it is a command line. Raises FileNotFoundError, ValueError."""
+    if not argv:
+        return []
+    path = next((text for name, text in env.items() if name == "PATH" or (WINDOWS and name.upper() == "PATH")), None)
+    if not WINDOWS:
+        plain = "/" in argv[0] or path is None or all(map(os.path.isabs, path.split(os.pathsep)))
+        return list(argv) if plain else [_found(argv[0], path or "", ENDINGS), *argv[1:]]
+    program = argv[0]
+    if not (os.path.dirname(program) or ":" in program):
+        program = _found(program, path or "", ("",) if program.lower().endswith(RUNNABLE) else RUNNABLE)
+    if not is_batch_file(program):
+        return [program, *argv[1:]]
+    from yume_shim.system.windows.shell import system_root
+
+    return batch_line(program, argv[1:], system_root())
+
+
+def _found(name: str, path: str, endings: Sequence[str]) -> str:
+    found = next((full for end in endings if (full := find_program(name, path, end))), "")
     if not found:
-        raise FileNotFoundError(2, "no such program on PATH", argv[0])
-    return [found, *argv[1:]]
+        raise FileNotFoundError(2, "no such program in the absolute folders of PATH", name)
+    return found

@@ -24,13 +24,16 @@ MAX_QUOTE = 60
 class PathPattern:
     """One pattern, matched against the names of a path from the top."""
 
-    def __init__(self, pattern: str) -> None:
-        self._ways = tuple(_names(way) for way in expand_braces(pattern))
+    def __init__(self, pattern: str, *, fold: bool = False) -> None:
+        """`fold`: for file systems that ignore case, and whether letters are composed."""
+        self._fold = fold
+        self._ways = tuple(_names(_form(way, fold), re.IGNORECASE if fold else 0) for way in expand_braces(pattern))
         self.start: States = self._closed({(way, 0) for way in range(len(self._ways))})
 
     def step(self, states: States, name: str) -> States:
         """The possible states after one more name."""
         after: set[tuple[int, int]] = set()
+        name = _form(name, self._fold)
         for way, place in states:
             names = self._ways[way]
             if place == len(names):
@@ -67,10 +70,40 @@ class PathPattern:
         return frozenset(states)
 
 
-def anywhere(pattern: str) -> PathPattern:
+def anywhere(pattern: str, *, fold: bool = False) -> PathPattern:
     """A pattern that may match at any depth, as ignore lists and file filters mean it."""
     bare = pattern.lstrip("/")
-    return PathPattern(bare if bare.startswith("**/") else f"**/{bare}")
+    return PathPattern(bare if bare.startswith("**/") else f"**/{bare}", fold=fold)
+
+
+def below(pattern: str, folders: tuple[str, ...], *, windows: bool = False, fold: bool = False) -> str | None:
+    """A pattern relative to a folder that has these absolute paths; None if it is an absolute pattern for elsewhere.
+    `windows`: `\\` separates names, too, and a path may begin with the root of the folder's drive."""
+    pattern = pattern.replace("\\", "/") if windows else pattern
+    drive = re.match(r"[A-Za-z]:/|//", pattern) if windows else None
+    if not (pattern.startswith("/") or drive):
+        return pattern
+    given = [name for name in pattern.split("/") if name not in ("", ".")]
+    for folder in folders:
+        folder = folder.replace("\\", "/") if windows else folder
+        names = [name for name in folder.split("/") if name]
+        whole = names[1:] if windows and not drive and folder[1:2] == ":" else names
+        same = len(given) >= len(whole) and all(_same(a, b, fold) for a, b in zip(given, whole, strict=False))
+        if same and pattern.startswith("//") == (windows and folder.startswith("//")):
+            return "/".join(given[len(whole) :])
+    return None
+
+
+def _same(first: str, second: str, fold: bool) -> bool:
+    return first == second or (fold and _form(first, fold).casefold() == _form(second, fold).casefold())
+
+
+def _form(text: str, fold: bool) -> str:
+    if not fold or text.isascii():
+        return text
+    from unicodedata import normalize
+
+    return normalize("NFC", text)
 
 
 def expand_braces(pattern: str) -> list[str]:
@@ -109,7 +142,7 @@ def _outer_brace(pattern: str) -> tuple[int, int, list[int]] | None:
     return None
 
 
-def _names(pattern: str) -> tuple[Pattern[str] | None, ...]:
+def _names(pattern: str, flags: int = 0) -> tuple[Pattern[str] | None, ...]:
     """The pattern's names; None means `**`. A final `**` means everything below."""
     made: list[Pattern[str] | None] = []
     for name in pattern.split("/"):
@@ -117,7 +150,7 @@ def _names(pattern: str) -> tuple[Pattern[str] | None, ...]:
             continue
         if name != "**":
             try:
-                made.append(re.compile(_name_regex(name)))
+                made.append(re.compile(_name_regex(name), flags))
             except re.error as error:
                 raise ValueError(f"{name[:MAX_QUOTE]!r}: {str(error).partition(' at position')[0]}") from None
         elif not made or made[-1] is not None:

@@ -6,7 +6,7 @@ import os
 import time
 
 from yume_shim.disk.resolve import resolve
-from yume_shim.text.path_patterns import PathPattern
+from yume_shim.text.path_patterns import PathPattern, below
 from yume_shim.tools.search import walk
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.outputs import ToolOutput
@@ -30,7 +30,7 @@ def run(given: Json, state: ToolState, context: ToolContext) -> ToolOutput:
     check_folder(top, shown, state.cwd)
     name = state.name_of(state.resolve(shown), top)
     try:
-        pattern = PathPattern(_inside(given["pattern"], name))
+        pattern = PathPattern(_inside(given["pattern"], name, top), fold=walk.FOLDS)
     except ValueError as error:
         raise ToolFailed(f"Bad pattern: {error}") from None
     budget = walk.Budget(context.cancel)
@@ -78,16 +78,11 @@ def newest_first(paths: Iterable[str]) -> list[str]:
     return [path for _, path in timed]
 
 
-def _inside(pattern: str, top: str) -> str:
+def _inside(pattern: str, *folders: str) -> str:
     """The pattern relative to the folder searched. The gate did not judge anything outside it, so that is refused."""
-    windows = os.sep == "\\"
-    pattern = pattern.replace("\\", "/") if windows else pattern
-    base = top.replace(os.sep, "/").rstrip("/") + "/"
-    if os.path.isabs(pattern):
-        start = pattern[: len(base)]
-        if start != base and not (windows and start.lower() == base.lower()):
-            raise ToolFailed("The pattern must be relative to the folder searched; name another folder with `path`.")
-        pattern = pattern[len(base) :]
-    if ".." in pattern.split("/"):
+    inside = below(pattern, folders, windows=os.sep == "\\", fold=walk.FOLDS)
+    if inside is None:
+        raise ToolFailed("The pattern must be relative to the folder searched; name another folder with `path`.")
+    if ".." in inside.split("/"):
         raise ToolFailed("The pattern must not contain `..`; name another folder with `path`.")
-    return pattern
+    return inside

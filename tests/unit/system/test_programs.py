@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from yume_shim.system import programs
+from yume_shim.system.batch_files import batch_line
 from yume_shim.system.programs import absolute_argv, find_program, is_owned, trusted_path
 
 if TYPE_CHECKING:
@@ -50,19 +51,37 @@ def test_a_link_into_the_folder_counts_as_the_folder(tmp_path: Path) -> None:
 
 
 def test_the_argv_of_a_configured_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if os.name != "nt":
-        assert absolute_argv(["npx", "x"], {"PATH": "/bin"}) == ["npx", "x"]
     monkeypatch.setattr(programs, "WINDOWS", True)
     monkeypatch.setattr(programs, "RUNNABLE", (".exe", ".cmd"))
     for folder in ("planted", "bin"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "npx.cmd").write_text("")
-        (tmp_path / folder / "npx.cmd").chmod(0o755)
+        for name in ("npx.cmd", "node.exe"):
+            (tmp_path / folder / name).write_text("")
+            (tmp_path / folder / name).chmod(0o755)
     monkeypatch.chdir(tmp_path / "planted")
     env = {"Path": str(tmp_path / "bin")}
-    found = str(tmp_path / "bin" / "npx.cmd")
-    assert absolute_argv(["npx", "a b"], env) == [found, "a b"]
-    assert absolute_argv(["npx.cmd"], env) == [found]
+    found = str(tmp_path / "bin" / "node.exe")
+    assert absolute_argv(["node", "a b"], env) == [found, "a b"]
+    assert absolute_argv(["node.exe"], env) == [found]
     assert absolute_argv([found], env) == [found]
+    line = absolute_argv(["npx", "a b"], env)
+    assert line == batch_line(str(tmp_path / "bin" / "npx.cmd"), ["a b"], "C:\\Windows")
+    assert absolute_argv(["C:\\x\\run.BAT"], env) == batch_line("C:\\x\\run.BAT", [], "C:\\Windows")
     with pytest.raises(FileNotFoundError):
-        absolute_argv(["node"], env)
+        absolute_argv(["deno"], env)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there the current folder is searched, too")
+def test_a_path_with_relative_folders_is_searched_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = plant(tmp_path / "bin", "npx")
+    plant(tmp_path / "work", "npx")
+    plant(tmp_path / "work", "node")
+    monkeypatch.chdir(tmp_path / "work")
+    assert absolute_argv(["npx", "x"], {"PATH": str(tmp_path / "bin")}) == ["npx", "x"]
+    assert absolute_argv(["npx", "x"], {}) == ["npx", "x"]
+    for path in (f".:{tmp_path}/bin", f":{tmp_path}/bin", f"work:{tmp_path}/bin"):
+        assert absolute_argv(["npx", "x"], {"PATH": path}) == [real, "x"]
+        with pytest.raises(FileNotFoundError):
+            absolute_argv(["node"], {"PATH": path})
+    with pytest.raises(FileNotFoundError):
+        absolute_argv(["node"], {"PATH": ""})

@@ -71,7 +71,7 @@ class HookCommands:
         """A new file for CLAUDE_ENV_FILE; raises OSError."""
         from yume_shim.extensions.hooks.env_file import EnvFile
 
-        return EnvFile(self._env, self._cwd)
+        return EnvFile(self._env, self._cwd, self._windows_shell)
 
     def run(self, hook: Hook, given: bytes, cancel: Cancel, env: Mapping[str, str]) -> HookRun:
         """Run it to its end, its time limit, or the cancel (raises Cancelled)."""
@@ -86,7 +86,7 @@ class HookCommands:
         try:
             process = start(
                 argv,
-                shell=isinstance(argv, str) and self._windows_shell is None,
+                shell=hook.args is None and isinstance(argv, str) and self._windows_shell is None,
                 cwd=self._cwd,
                 env=marked({**self._env, **env, **more, **NO_CURRENT_FOLDER}, MARK, mark),
                 stdin=subprocess.PIPE,
@@ -104,7 +104,7 @@ class HookCommands:
         if hook.args is not None:
             try:
                 return absolute_argv([hook.command, *hook.args], self._env), NOTHING, ""
-            except FileNotFoundError as error:
+            except (FileNotFoundError, ValueError) as error:
                 return [], NOTHING, f"it cannot be started: {error}"
         if hook.shell == "powershell":
             path = self._env.get("PATH", "")

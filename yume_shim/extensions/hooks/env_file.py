@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from yume_shim.system.shell_choice import ShellChoice
+
 NAME = "CLAUDE_ENV_FILE"
 READ_SECONDS = 10.0
 MAX_FILE = 256 * 1024
@@ -18,15 +20,20 @@ MAX_VARIABLES = 1_000
 _OWN = frozenset(("PWD", "OLDPWD", "SHLVL", "_", NAME))
 """Variables that a shell sets by itself."""
 _SCRIPT = '. "$1" >/dev/null 2>&1 </dev/null; exec env -0'
+_SCRIPT_ON_WINDOWS = f"env -0; printf '\\0'; . \"${NAME}\" >/dev/null 2>&1 </dev/null; exec env -0"
+"""A bash of Windows changes variables when it starts: what it has before and after the file is compared."""
 
 
 class EnvFile:
     """One file for the hooks of one event."""
 
-    def __init__(self, env: Mapping[str, str], cwd: str) -> None:
+    def __init__(
+        self, env: Mapping[str, str], cwd: str, windows_shell: Callable[[], ShellChoice] | None = None
+    ) -> None:
+        """`windows_shell`: as in `HookCommands`."""
         import tempfile
 
-        self._env, self._cwd = env, cwd
+        self._env, self._cwd, self._windows_shell = env, cwd, windows_shell
         handle, self.path = tempfile.mkstemp(prefix="hook-env-", suffix=".sh", dir=env.get("TMPDIR") or None)
         os.close(handle)
 
@@ -50,10 +57,13 @@ class EnvFile:
 
         from yume_shim.system.processes import end_group, start
 
-        argv = ["/bin/sh", "-c", _SCRIPT, "sh", self.path]
+        argv, more, why = self._argv()
+        if why:
+            log("warning", f"{NAME} is ignored: {why}")
+            return {}
         process = start(
             argv,
-            env=dict(self._env),
+            env={**self._env, **more},
             cwd=self._cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -69,6 +79,32 @@ class EnvFile:
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
-        found = [entry.partition("=") for entry in printed.decode("utf-8", "surrogateescape").split("\0") if entry]
-        new = {name: value for name, _, value in found if name not in _OWN and self._env.get(name) != value}
-        return dict(list(new.items())[:MAX_VARIABLES])
+        if self._windows_shell is None:
+            return _changed(self._env, _variables(printed))
+        before, _, after = printed.partition(b"\0\0")
+        changed = _changed(_variables(before), _variables(after))
+        if changed.pop("PATH", None) is not None:  # in the shell's form, which no other program reads
+            log("warning", f"PATH in {NAME} is ignored on Windows")
+        return changed
+
+    def _argv(self) -> tuple[list[str] | str, Mapping[str, str], str]:
+        """(how to start the shell, variables for it, why there is none)."""
+        if self._windows_shell is None:
+            return ["/bin/sh", "-c", _SCRIPT, "sh", self.path], {}, ""
+        from yume_shim.system.hook_shell import NO_BASH, hook_start
+
+        choice = self._windows_shell()
+        if choice.kind != "git-bash":
+            return [], {}, "variables of WSL do not reach Windows" if choice.kind else NO_BASH
+        begun = hook_start(_SCRIPT_ON_WINDOWS, "bash", choice, {NAME: self.path})
+        return begun.argv, {NAME: self.path, **begun.env}, begun.problem
+
+
+def _variables(printed: bytes) -> dict[str, str]:
+    entries = printed.decode("utf-8", "surrogateescape").split("\0")
+    return {name: text for name, equals, text in (entry.partition("=") for entry in entries) if equals}
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    new = {name: text for name, text in after.items() if name not in _OWN and before.get(name) != text}
+    return dict(list(new.items())[:MAX_VARIABLES])

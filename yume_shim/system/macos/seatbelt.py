@@ -31,8 +31,8 @@ def profile_text(profile: Profile) -> str:
         lines.append(f"(allow file-write* (literal {_quoted(profile.note)}))")
     if profile.protected:
         names = "|".join(_any_case(name) for name in profile.protected)
-        lines.append(f"(deny file-write* (regex #{_quoted(f'/({names})(/|$)')}))")
-    lines += [f"(deny file-read* (subpath {_quoted(path)}))" for path in profile.hidden]
+        lines.append(f'(deny file-write* (regex #"/({names})(/|$)"))')
+    lines += [f'(deny file-read* (regex #"^{_any_case(path)}(/|$)"))' for path in profile.hidden]
     lines += ["(deny process-info* (target others))", "(deny signal (target others))", "(deny mach-lookup)"]
     lines += [f"(allow mach-lookup (global-name {_quoted(name)}))" for name in SERVICES]
     if not profile.network:
@@ -45,5 +45,16 @@ def _quoted(text: str) -> str:
 
 
 def _any_case(name: str) -> str:
-    """The name as a pattern that ignores case: the file system may."""
-    return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else re.escape(c) for c in name)
+    """The name as a pattern that ignores case and the form of letters beyond ASCII: the kernel compares the name that
+    the disk has. No backslash is in it: whether one must be doubled in `#"…"` is not documented."""
+    from yume_shim.text.macos_paths import composed
+
+    return "".join(map(_any_letter, re.findall(r"[^\x00-\x7f]+|[\x00-\x7f]", composed(name))))
+
+
+def _any_letter(text: str) -> str:
+    if text.isalpha() and text.isascii():
+        return f"[{text.lower()}{text.upper()}]"
+    if text.isdigit() or text in "/_ -" or not text.isascii():
+        return text if text.isascii() else "[^/]+"
+    return "." if text in '"\\^]' else f"[{text}]"

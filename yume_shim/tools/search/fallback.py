@@ -16,7 +16,7 @@ from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.text.codec import dumps, loads
 from yume_shim.text.foreign_patterns import compile_foreign
 from yume_shim.text.path_patterns import anywhere
-from yume_shim.tools.search.walk import VCS_FOLDERS, files_below
+from yume_shim.tools.search.walk import FOLDS, VCS_FOLDERS, files_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,9 +150,9 @@ class _Out:
 def _filter(globs: list[str], kind: str) -> Callable[[str], bool]:
     if kind and kind not in FILE_TYPES:
         raise ValueError(f"unrecognized file type: {kind}")
-    typed = anywhere(FILE_TYPES[kind]) if kind else None
-    want = [anywhere(rule) for rule in globs if not rule.startswith("!")]
-    drop = [anywhere(rule[1:]) for rule in globs if rule.startswith("!")]
+    typed = anywhere(FILE_TYPES[kind], fold=FOLDS) if kind else None
+    want = [anywhere(rule, fold=FOLDS) for rule in globs if not rule.startswith("!")]
+    drop = [anywhere(rule[1:], fold=FOLDS) for rule in globs if rule.startswith("!")]
 
     def accepts(path: str) -> bool:
         path = path.replace(os.sep, "/").lstrip("/")

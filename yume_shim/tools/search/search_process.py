@@ -7,7 +7,7 @@ import os
 from yume_shim.text.clean import clean_output
 from yume_shim.text.codec import loads
 from yume_shim.tools.search import fallback
-from yume_shim.tools.search.walk import VCS_FOLDERS
+from yume_shim.tools.search.walk import FOLDS, VCS_FOLDERS
 from yume_shim.tools.shell.processes import ProcessGroup, find_program, run_to_end
 from yume_shim.types.errors import ToolFailed
 
@@ -31,6 +31,7 @@ def ripgrep_argv(program: str, job: Json) -> list[str]:
     argv += {"content": ["--json"], "count": ["--count", "--null", "--with-filename"]}.get(
         job["mode"], ["--files-with-matches", "--null"]
     )
+    argv += ["--glob-case-insensitive"] if FOLDS else []
     argv += [f"--glob=!{name}" for name in sorted(VCS_FOLDERS)]
     for rule in job["globs"]:
         bare = rule.removeprefix("!").lstrip("/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from yume_shim.disk.resolve import is_link
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import Cancel
 
 VCS_FOLDERS = frozenset((".git", ".hg", ".svn", ".bzr", ".jj", ".sl", "CVS", "_darcs"))
+FOLDS = sys.platform in ("win32", "darwin")
+"""The file system usually ignores case: patterns do so, too."""
 MAX_ENTRIES = 500_000
 MAX_SECONDS = 20.0
 CHECK_EVERY = 256
