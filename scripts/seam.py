@@ -1,8 +1,8 @@
 """Finds what not every system has, outside the rooms of the systems: `check.py` runs it over the program.
 
-Modules such as `fcntl`, functions such as `os.killpg`, signals such as SIGKILL, arguments such as `pass_fds`, and
-paths such as `/dev/null` belong into `system/posix`, `linux`, `macos` or `windows`. `getattr(os, "O_BINARY", 0)` works
-everywhere.
+Modules such as `fcntl`, functions such as `os.killpg`, signals such as SIGKILL, arguments such as `pass_fds`, and paths
+such as `/dev/null` and `/bin/sh` belong into `system/posix`, `linux`, `macos` or `windows`. `getattr(os, "O_BINARY",
+0)` works everywhere.
 """
 
 from __future__ import annotations
@@ -66,10 +66,15 @@ NAMES = {
 }
 _ARGUMENTS = "start_new_session preexec_fn pass_fds process_group creationflags startupinfo"
 ARGUMENTS = frozenset((*_ARGUMENTS.split(), "dir_fd", "src_dir_fd", "dst_dir_fd"))
-_PATH = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
+_PATH = re.compile(r"/(?:dev|proc|sys|bin|usr|tmp|etc|private|System)(?:/|$)")
 TEXTS = {
+    "config/settings_files.py": "where each system has the settings of an organisation",
     "disk/bounded.py": "what a shell puts into our arguments; other systems have no such file",
     "disk/wsl.py": "only WSL has it",
+    "extensions/hooks/env_file.py": "the shell of Linux and macOS, beside that of Windows",
+    "text/macos_paths.py": "only macOS has them",
+    "tools/shell/sandbox.py": "bubblewrap is a program of Linux",
+    "tools/shell/wall.py": "probes of Linux and macOS",
     "gate/windows_words.py": "words of bash",
     "gate/command_calls.py": "words of bash",
     "gate/name_changes.py": "words of bash",

@@ -88,6 +88,8 @@ def test_nothing_of_one_system_is_used_outside_its_room() -> None:
         ("Popen(a, start_new_session=True, pass_fds=b)", ["1: start_new_session=", "1: pass_fds="]),
         ("open('/proc/self/stat')", ["1: '/proc/self/stat'"]),
         ("a = '/dev/null'", ["1: '/dev/null'"]),
+        ("run(['/bin/sh', '-c']); '/usr/bin:/bin'", ["1: '/bin/sh'", "1: '/usr/bin:/bin'"]),
+        ("os.path.join('/tmp', x); '/tmpfile'; '/users'", ["1: '/tmp'"]),
         ("getattr(os, 'O_BINARY', 0); os.kill(1, 2)", ["1: os.kill"]),
         ("import selectors, socket; os.devnull; '/development'", []),
     ],

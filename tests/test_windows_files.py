@@ -177,6 +177,7 @@ def test_planted_programs_are_not_started(tmp_path: Path, monkeypatch: pytest.Mo
         assert not find_program(name, os.environ["PATH"], owned=(str(work),)).lower().startswith(str(work).lower())
     desk = Desk(tmp_path, "default", hides=False)
     assert "other.txt" in desk.use("Grep", pattern="plain")
+    assert "other.txt" in desk.use("Grep", pattern="plain", glob="OTHER.*")
 
 
 def test_the_configured_bash_gets_the_command(tmp_path: Path) -> None:
@@ -213,8 +214,38 @@ def test_patterns_in_every_spelling_stay_in_the_folder(tmp_path: Path) -> None:
     full = str(desk.work)
     for pattern in ("*.txt", f"{full}\\*.txt", f"{full.upper()}\\*.txt", f"{full}/*.txt".replace("\\", "/")):
         assert "other.txt" in desk.use("Glob", pattern=pattern), pattern
+    rooted = full[2:]
+    for pattern in ("*.TXT", "OTHER.*", f"{rooted}\\*.txt", f"{rooted.upper()}/*.TXT".replace("\\", "/")):
+        assert "other.txt" in desk.use("Glob", pattern=pattern), pattern
     for pattern in (f"{tmp_path}\\*.txt", "..\\*.txt", "sub\\..\\..\\*.txt", "*\\..\\..\\*.txt", "C:*.txt"):
         assert "outside" not in desk.use("Glob", pattern=pattern), pattern
+
+
+def test_a_batch_file_gets_arguments_and_no_commands(tmp_path: Path) -> None:
+    """A hook with `args`. (`%` is left out: cmd.exe of Wine does not read `%%cd:~,%` as that of Windows does.)"""
+    from yume_shim.extensions.hooks.commands import HookCommands
+    from yume_shim.extensions.hooks.specs import Hook
+    from yume_shim.system.shell_choice import ShellChoice
+
+    folder = tmp_path / "b a"
+    folder.mkdir()
+    (folder / "words.py").write_text("import sys; print(ascii(sys.argv[1:]))")
+    script = folder / "run.cmd"
+    script.write_text(f'@"{sys.executable}" "{folder}\\words.py" %*\n')
+    hooks = HookCommands(str(folder), dict(os.environ), None, lambda: ShellChoice(""))
+    for argument in (
+        "a b",
+        "&echo P>own.txt",
+        '"&echo P>own.txt',
+        'a"b&echo P>own.txt&"',
+        "|more>own.txt",
+        "^&x",
+        "a\\",
+    ):
+        run = hooks.run(Hook("Stop", command=str(script), args=("x", argument, "y")), b"{}", cancel(), {})
+        assert run.stdout.strip() == ascii(["x", argument, "y"]), argument
+    assert hooks.run(Hook("Stop", command=str(script), args=("a\nb",)), b"{}", cancel(), {}).failed
+    assert sorted(entry.name for entry in folder.iterdir()) == ["run.cmd", "words.py"]
 
 
 def test_a_hook_without_a_bash_gets_its_event_by_stdin(tmp_path: Path) -> None:

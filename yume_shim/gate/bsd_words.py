@@ -17,8 +17,8 @@ _LS_VALUES = frozenset("wTI")
 
 
 def differs(words: tuple[Word, ...]) -> bool:
-    """Whether a program of BSD may take a word for something else: a flag behind an operand is an operand (`uniq a -c`
-    writes a file `-c`), and `sed -i` takes the next word for the ending of a copy, so that a path becomes the script."""
+    """Whether a program of BSD may take a word for something else. A flag behind an operand is an operand: `uniq a -c`
+    writes a file `-c`. `sed -i` takes the next word for the ending of a copy, so that a path becomes the script."""
     name, texts = words[0].text, [word.text for word in words[1:]]
     if name == "sed":
         return any(text.startswith(("-i", "-I", "--i")) for text in texts)

@@ -175,8 +175,8 @@ def slashed(path: str, flavour: Flavour) -> str:
 
 
 def alias_below_mounts(real: str, flavour: Flavour) -> str:
-    """WSL: why a resolved path below the drives of Windows may be another file: a short (8.3) name, or one that ends with
-    a dot or a blank, that its folder does not list; "" if it is what it says."""
+    """WSL: why a resolved path below the drives of Windows may be another file: a short (8.3) name, or one that ends
+    with a dot or a blank, that its folder does not list; "" if it is what it says."""
     if not folds(real, flavour):
         return ""
     from yume_shim.text.windows_paths import ENDING, SHORT, is_short_name

@@ -47,9 +47,9 @@ WRITERS = frozenset(COMMANDS) | word_set("ln tee dd truncate install chmod chown
 """Commands that change the files they are given: `Edit` deny rules cover them."""
 MAY_WRITE = word_set(
     "copy xcopy robocopy move ren rename del erase attrib icacls cacls takeown compact cipher certutil esentutl "
-    "extrac32 makecab fsutil dos2unix unix2dos mac2unix ex ed vim vi nvim view nano emacs sponge split csplit curl wget "
-    "sort uniq xxd unzip 7z gzip gunzip bzip2 bunzip2 xz unxz zstd ditto chflags xattr setfile textutil plutil defaults "
-    "sips prename mmv base64 iconv column perl ruby awk gawk openssl gpg jar ar"
+    "fsutil extrac32 makecab dos2unix unix2dos mac2unix ex ed vim vi nvim view nano emacs sponge split csplit curl "
+    "wget sort uniq xxd unzip 7z gzip gunzip bzip2 bunzip2 xz unxz zstd ditto chflags xattr setfile textutil plutil "
+    "defaults sips prename mmv base64 iconv column perl ruby awk gawk openssl gpg jar ar"
 )
 """Commands that can change a file that they are given, and often only read it: with `Edit` deny rules they are asked
 about, unless it is certain that they only read."""
@@ -58,7 +58,9 @@ UNPACKERS = word_set("unzip cpio patch gpatch pax bsdcpio extrac32")
 UNPACKING = re.compile(r"(?:-?[A-Za-z]*x[A-Za-z]*|--extract|--get|e)\Z")
 """The first word of `tar`, `7z` and `jar` when they unpack."""
 ARCHIVERS = word_set("tar gtar bsdtar 7z 7za 7zr jar")
-GIT_WRITES = word_set("apply am checkout clean merge mv pull rebase reset restore revert rm stash switch checkout-index")
+GIT_WRITES = word_set(
+    "apply am checkout clean merge mv pull rebase reset restore revert rm stash switch checkout-index"
+)
 """Commands of git that change files of the working folder."""
 CONTENT_WRITERS = word_set("touch mv cp ln tee dd truncate install sed gsed rsync")
 """Commands that can put content into a file: never into a sensitive one without asking."""

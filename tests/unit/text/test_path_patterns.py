@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.timing import cheap
-from yume_shim.text.path_patterns import PathPattern, anywhere, expand_braces
+from yume_shim.text.path_patterns import PathPattern, anywhere, below, expand_braces
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,50 @@ def test_anywhere() -> None:
         "d/a.py",
         "d/e/a.py",
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [("SUB/*.TXT", "sub/a.txt"), ("src/[A-C]*", "SRC/b"), ("caf\u00e9/*", "CAFE\u0301/x"), ("{A,b}*", "B1")],
+)
+def test_patterns_for_file_systems_that_ignore_case(pattern: str, path: str) -> None:
+    assert PathPattern(pattern, fold=True).matches(path)
+    assert anywhere(pattern, fold=True).matches(f"top/{path}")
+    assert not PathPattern(pattern).matches(path)
+
+
+WINDOWS = {"windows": True, "fold": True}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folders", "how", "inside"),
+    [
+        ("*.py", ("/w",), {}, "*.py"),
+        ("/w/src/*.py", ("/w",), {}, "src/*.py"),
+        ("/W/src/*.py", ("/w",), {}, None),
+        ("/W/src/*.py", ("/w",), {"fold": True}, "src/*.py"),
+        ("/w2/*", ("/w",), {}, None),
+        ("/w[1]/*", ("/w[1]",), {}, "*"),
+        ("/private/tmp/x/*", ("/tmp/x", "/private/tmp/x"), {}, "*"),
+        ("/tmp/x/*", ("/tmp/x", "/private/tmp/x"), {}, "*"),
+        ("/Users/caf\u00e9/*", ("/Users/cafe\u0301",), {"fold": True}, "*"),
+        ("/*", ("/",), {}, "*"),
+        ("C:\\w\\sub\\*", ("C:\\w",), WINDOWS, "sub/*"),
+        ("c:/W/*.py", ("C:\\w",), WINDOWS, "*.py"),
+        ("\\w\\*", ("C:\\w",), WINDOWS, "*"),
+        ("/W/*", ("C:\\w",), WINDOWS, "*"),
+        ("D:\\w\\*", ("C:\\w",), WINDOWS, None),
+        ("C:\\w2\\*", ("C:\\w",), WINDOWS, None),
+        ("C:\\*", ("C:\\w",), WINDOWS, None),
+        ("\\\\srv\\share\\w\\*", ("\\\\SRV\\Share\\w",), WINDOWS, "*"),
+        ("\\\\srv\\share\\w\\*", ("C:\\w",), WINDOWS, None),
+        ("\\srv\\share\\w\\*", ("\\\\srv\\share\\w",), WINDOWS, None),
+    ],
+)
+def test_a_pattern_below_a_folder(
+    pattern: str, folders: tuple[str, ...], how: dict[str, bool], inside: str | None
+) -> None:
+    assert below(pattern, folders, **how) == inside
 
 
 def test_a_folder_that_cannot_match_is_not_entered() -> None:

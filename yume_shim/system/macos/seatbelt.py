@@ -57,4 +57,4 @@ def _any_letter(text: str) -> str:
         return f"[{text.lower()}{text.upper()}]"
     if text.isdigit() or text in "/_ -" or not text.isascii():
         return text if text.isascii() else "[^/]+"
-    return "." if text in '"\\^]' else f"[{text}]"
+    return "." if text in '"\\^[]' else f"[{text}]"

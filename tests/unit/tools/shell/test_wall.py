@@ -341,7 +341,7 @@ def test_the_profile_of_a_reading_command() -> None:
         '(allow file-write-data (literal "/dev/tty"))',
         '(allow file-write* (subpath "/own"))',
         '(allow file-write* (literal "/s/cwd"))',
-        '(deny file-read* (subpath "/w/a \\"b\\""))',
+        '(deny file-read* (regex #"^/[wW]/[aA] .[bB].(/|$)"))',
         "(deny process-info* (target others))",
         "(deny signal (target others))",
         "(deny mach-lookup)",
@@ -353,5 +353,27 @@ def test_the_profile_of_a_reading_command() -> None:
 
 def test_the_profile_of_an_edit_keeps_protected_names() -> None:
     text = profile_text(Profile(("/own", "/w"), "/dev/null", (".git", ".envrc"), network=True))
-    assert '(deny file-write* (regex #"/(\\\\.[gG][iI][tT]|\\\\.[eE][nN][vV][rR][cC])(/|$)"))' in text
+    assert '(deny file-write* (regex #"/([.][gG][iI][tT]|[.][eE][nN][vV][rR][cC])(/|$)"))' in text
     assert ("(deny network*)" in text, "/dev/null))" in text.replace('"', "")) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "on_disk", "denied"),
+    [
+        ("/Users/u/w/.env", "/Users/u/W/.ENV", True),
+        ("/Users/u/w/.env", "/Users/u/w/.env/below", True),
+        ("/Users/u/w/.env", "/Users/u/w/xenv", False),
+        ("/Users/u/w/.env", "/Users/u/w/.env2", False),
+        ("/Users/u/caf\u00e9/k", "/Users/u/cafe\u0301/K", True),
+        ("/Users/u/cafe\u0301/k", "/Users/u/caf\u00e9/k", True),
+        ('/w/a"b[1]^(x).*', '/w/a"b[1]^(x).*', True),
+        ("/w/a(1)", "/w/a1", False),
+        ("/w/a+b", "/w/aab", False),
+    ],
+)
+def test_the_profile_hides_a_file_by_the_name_that_the_disk_has(hidden: str, on_disk: str, denied: bool) -> None:
+    text = profile_text(Profile(hidden=(hidden,)))
+    found = re.search(r'\(deny file-read\* \(regex #"(.*)"\)\)', text)
+    assert found is not None
+    assert "\\" not in text
+    assert (re.search(found.group(1), on_disk) is not None) is denied
