@@ -5,7 +5,7 @@ The check of the config file and the table in docs/settings.md come from here. L
 
 from __future__ import annotations
 
-from yume_shim.disk.bounded import read_whole
+from yume_shim.disk.bounded import read_text
 from yume_shim.text.nearest import did_you_mean
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import TRUST_MODES
@@ -287,7 +287,7 @@ def with_line(path: str, message: str) -> str:
     if rest == message or named is None:
         return message
     try:
-        text = read_whole(path, MAX_CONFIG_BYTES).decode("utf-8", "replace")
+        text = read_text(path, MAX_CONFIG_BYTES).decode("utf-8", "replace")
     except OSError:  # a pipe, or gone
         return message
     line = line_of_setting(text, named.group(1) or named.group(2))

@@ -57,8 +57,12 @@ def read_whole(path: str, limit: int, *, pipes: bool = False) -> bytes:
 
 
 def read_text(path: str, limit: int, *, pipes: bool = False) -> bytes:
-    """As `read_whole`, without the byte order mark that editors on Windows put before UTF-8. Raises OSError."""
-    return read_whole(path, limit, pipes=pipes).removeprefix(b"\xef\xbb\xbf")
+    """As `read_whole`, in UTF-8 without a byte order mark: editors on Windows put one before UTF-8, and `>` of
+    PowerShell 5 writes UTF-16. Raises OSError."""
+    data = read_whole(path, limit, pipes=pipes)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace").encode("utf-8", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def read_handle(handle: int, limit: int, check: Callable[[], None] | None = None) -> bytes:

@@ -81,7 +81,7 @@ COMMANDS: Mapping[str, SafeUse] = {
     "tac": _getopt(),
     "rev": _getopt(),
     "fold": _getopt("bs", "w", "--width: --spaces"),
-    "expand": _getopt("i", "t"),
+    "expand": _getopt("i", "t", max_operands=1),  # that of Windows copies the first file to the second
     "unexpand": _getopt("a", "t"),
     "fmt": _getopt("stuc", "w"),
     "paste": _getopt("sz", "d", "--delimiters: --serial"),

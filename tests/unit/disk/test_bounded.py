@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from yume_shim.disk.bounded import is_absent, open_regular, read_start, read_whole
+from yume_shim.disk.bounded import is_absent, open_regular, read_start, read_text, read_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,14 @@ def test_a_regular_file_up_to_the_limit(tmp_path: Path) -> None:
     assert read_start(str(tmp_path / "f"), 3) == b"123"
     with pytest.raises(OSError, match="longer than 4 bytes"):
         read_whole(str(tmp_path / "f"), 4)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_text_of_editors_on_windows(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "f").write_bytes('{"a": "gr\xfcn"}\r\n'.encode(encoding))
+    assert read_text(str(tmp_path / "f"), 99) == '{"a": "gr\xfcn"}\r\n'.encode()
+    (tmp_path / "f").write_bytes(b"\xff\xfe{")
+    assert read_text(str(tmp_path / "f"), 99) == "\ufffd".encode()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")

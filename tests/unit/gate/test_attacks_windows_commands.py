@@ -221,7 +221,7 @@ UNASKED = [
         "start .",
     ),
     *("git.exe status", "CAT other.txt", "cat.exe other.txt", "./cat other.txt", "C:/w/ls", "'C:\\w\\ls.exe'"),
-    *("ls /c/w/../Users", "ls C:/w/..", "cat other.txt > /c/x", "cat other.txt > x.txt"),
+    *("ls /c/w/../Users", "ls C:/w/..", "cat other.txt > /c/x", "cat other.txt > x.txt", "expand other.txt x"),
 ]
 
 

@@ -8,7 +8,7 @@ from yume_shim.cli.doctor.line import Line
 from yume_shim.config.file_report import FileReport
 from yume_shim.config.managed_settings import managed_files
 from yume_shim.config.settings_files import MAX_SETTINGS_BYTES, managed_folder, read_config, settings_file
-from yume_shim.disk.bounded import is_absent, read_whole
+from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import SAVED_RULES, claude_folder, claude_state_file, yume_folder
@@ -79,7 +79,7 @@ def _settings_lines(name: str, path: str) -> Iterator[Line]:
 
 def _json_line(name: str, path: str) -> Line:
     try:
-        data = codec.loads(read_whole(path, MAX_SETTINGS_BYTES * 16))
+        data = codec.loads(read_text(path, MAX_SETTINGS_BYTES * 16))
     except OSError as error:
         if is_absent(error):
             return Line(FILES, name, "off", f"{path} (does not exist)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from yume_shim.disk.bounded import read_whole
+from yume_shim.disk.bounded import read_text
 from yume_shim.extensions.agents.definition_reader import BadDefinition, narrowed, read_definition
 from yume_shim.text.frontmatter import as_text, read_frontmatter
 from yume_shim.types.value import replace
@@ -45,7 +45,7 @@ def read_file(path: str, folder: AgentFolder, warn: Warn, prefix: str = "") -> A
         warn(f"{path}: {text}")
 
     try:
-        text = read_whole(path, MAX_BYTES).decode("utf-8", "replace")
+        text = read_text(path, MAX_BYTES).decode("utf-8", "replace")
     except OSError as error:
         about(f"not read: {error.strerror}")
         return None

@@ -206,7 +206,7 @@ class Ignores:
         if folder not in self._specs:
             self._specs[folder] = None
             try:
-                text = read_start(os.path.join(folder, ".gitignore"), MAX_IGNORE).decode("utf-8", "replace")
+                text = read_start(os.path.join(folder, ".gitignore"), MAX_IGNORE).decode("utf-8-sig", "replace")
                 from pathspec import GitIgnoreSpec
 
                 self._specs[folder] = GitIgnoreSpec.from_lines(text.splitlines())

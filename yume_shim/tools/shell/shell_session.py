@@ -104,7 +104,7 @@ class ShellSession:
         self._owned, self._choice = owned, choice
         if WINDOWS:
             self.shell = choice.program if choice is not None else ""
-            self._env = windows_environment(self._env, home)
+            self._env = windows_environment(self._env, home, choice)
         else:
             self.shell = find_program("bash", path, owned=owned) or find_program("sh", path, owned=owned)
 
@@ -232,12 +232,14 @@ def quoted(path: str) -> str:
     return "'" + path.replace("\\", "/").replace("'", "'\\''") + "'"
 
 
-def windows_environment(env: Mapping[str, str], home: str) -> dict[str, str]:
-    """The environment of commands on Windows: `~` is what the gate takes for it, and no program is taken from the
-    current folder."""
+def windows_environment(env: Mapping[str, str], home: str, choice: ShellChoice | None) -> dict[str, str]:
+    """The environment of commands on Windows: `~` is what the gate takes for it, no program is taken from the current
+    folder, and those beside the bash come first: System32 has another `find`, `sort` and `expand`."""
     made = {name: text for name, text in env.items() if name.upper() not in ("PATH", "HOME")}
-    path = next((text for name, text in env.items() if name.upper() == "PATH"), "")
-    return {**made, **NO_CURRENT_FOLDER, "PATH": trusted_path(path, ()), "HOME": home}
+    path = trusted_path(next((text for name, text in env.items() if name.upper() == "PATH"), ""), ())
+    if choice is not None and choice.kind == "git-bash":
+        path = ";".join(filter(None, (choice.program.rpartition("\\")[0], path)))
+    return {**made, **NO_CURRENT_FOLDER, "PATH": path, "HOME": home}
 
 
 def shell_argv(command: str, cwd_file: str, shell: str, registers: bool = True) -> list[str]:
