@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,15 +28,16 @@ def clean_model_text(text: str) -> str:
 
 
 _terminal: Pattern[str] | None = None
-_OWN_CODE_PAGE = "oem" if os.name == "nt" else ""
-"""Programs of Windows print in the code page of the console; those of Git Bash in UTF-8."""
+_OWN_CODE_PAGES = ("mbcs", "oem") if os.name == "nt" else ()
+"""Programs of Windows print in the ANSI code page or in that of the console; those of Git Bash in UTF-8."""
 
 
-def clean_output(data: bytes, code_page: str = _OWN_CODE_PAGE) -> str:
+def clean_output(data: bytes, code_pages: tuple[str, ...] = _OWN_CODE_PAGES) -> str:
     """A program's output as text: without terminal sequences and control characters (except tab, LF, CR), with bytes
-    that are not UTF-8 as U+FFFD. `code_page`: Windows, where lines that are not UTF-8 are in it, and end with CR LF."""
+    that are not UTF-8 as U+FFFD. `code_pages`: Windows, where lines that are not UTF-8 are in one of them, and end with
+    CR LF."""
     global _terminal
-    text = _from_code_page(data, code_page) if code_page else data.decode("utf-8", "replace")
+    text = _from_code_pages(data, code_pages) if code_pages else data.decode("utf-8", "replace")
     if _terminal is None:
         # ECMA-48. No branch runs past the next ESC, so hostile text takes linear time; an OSC without an end removes
         # at most the rest of its line.
@@ -51,8 +53,8 @@ def clean_output(data: bytes, code_page: str = _OWN_CODE_PAGE) -> str:
     return _terminal.sub("", text)
 
 
-def _from_code_page(data: bytes, code_page: str) -> str:
-    """Line by line: a command may run programs of both kinds."""
+def _from_code_pages(data: bytes, code_pages: tuple[str, ...]) -> str:
+    """Line by line: a command may run programs of several kinds."""
     data = data.replace(b"\r\n", b"\n")
     try:
         return data.decode("utf-8")
@@ -63,8 +65,15 @@ def _from_code_page(data: bytes, code_page: str) -> str:
         try:
             found.append(line.decode("utf-8"))
         except UnicodeDecodeError:
-            found.append(line.decode(code_page, "replace"))
+            found.append(max((line.decode(page, "replace") for page in code_pages), key=_letters))
     return "\n".join(found)
+
+
+def _letters(text: str) -> int:
+    """How likely this is what was meant: the wrong one of two code pages has signs where words have letters, and
+    capitals behind small letters."""
+    signs = sum(1 if char.isalpha() else -1 for char in text if not char.isascii())
+    return signs - 2 * sum(second.isupper() and first.islower() for first, second in pairwise(text))
 
 
 def repair_mojibake(text: str) -> str:

@@ -141,10 +141,17 @@ def test_mojibake(broken: str, right: str) -> None:
 
 
 def test_output_of_windows_programs() -> None:
-    assert clean_output("größe\r\n".encode("cp850") + "größe\n".encode(), "cp850") == "größe\ngröße\n"
-    assert clean_output(b"a\r\nb\r\n", "cp437") == "a\nb\n"
-    assert clean_output("привет\r\n".encode("cp866"), "cp866") == "привет\n"
-    assert clean_output("日本\r\n".encode("cp932"), "cp932") == "日本\n"
-    assert clean_output(b"\x81\r\n", "cp932") == "\ufffd\n"
-    assert clean_output(b"10%\r50%\r\n", "cp437") == "10%\r50%\n"
+    assert clean_output("größe\r\n".encode("cp850") + "größe\n".encode(), ("cp850",)) == "größe\ngröße\n"
+    assert clean_output(b"a\r\nb\r\n", ("cp437",)) == "a\nb\n"
+    assert clean_output("привет\r\n".encode("cp866"), ("cp866",)) == "привет\n"
+    assert clean_output("日本\r\n".encode("cp932"), ("cp932",)) == "日本\n"
+    assert clean_output(b"\x81\r\n", ("cp932",)) == "\ufffd\n"
+    assert clean_output(b"10%\r50%\r\n", ("cp437",)) == "10%\r50%\n"
+    for text, pages in (
+        ("größe, Übung", ("cp1252", "cp850")),
+        ("привет", ("cp1251", "cp866")),
+        ("żółw", ("cp1250", "cp852")),
+    ):
+        for page in pages:
+            assert clean_output(f"{text}\r\n".encode(page), pages) == f"{text}\n"
     assert clean_output(b"a\r\n", "") == "a\r\n"

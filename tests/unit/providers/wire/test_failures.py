@@ -191,6 +191,13 @@ def test_errors_inside_streams(payload: Any, kind: str, code: str, status: int |
     assert failure.message
 
 
+def test_names_of_network_errors_are_those_of_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has its own numbers, and calls them WSAECONNREFUSED."""
+    monkeypatch.setattr(errno, "errorcode", {10061: "WSAECONNREFUSED", 10060: "WSAETIMEDOUT"})
+    refused, slow = OSError(10061, "x"), OSError(10060, "x")
+    assert [failure_from_exception(each, "p").detail for each in (refused, slow)] == ["ECONNREFUSED", "ETIMEDOUT"]
+
+
 def _wrapped(inner: BaseException) -> Exception:
     outer = RuntimeError("outer")
     outer.__cause__ = inner
