@@ -10,15 +10,7 @@ from yume_shim.gate.read_only import reads
 from yume_shim.gate.shell import Word
 from yume_shim.gate.unwrap import MAX_TAILS, name_of, without_git_options, written_name
 from yume_shim.gate.word_set import word_set
-from yume_shim.gate.writing_commands import (
-    ARCHIVERS,
-    CONTENT_WRITERS,
-    GIT_WRITES,
-    MAY_WRITE,
-    UNPACKERS,
-    UNPACKING,
-    WRITERS,
-)
+from yume_shim.gate.writing_commands import CONTENT_WRITERS, GIT_WRITES, MAY_WRITE, WRITERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,8 +217,6 @@ class CommandDenies:
 
             if differs(command.words):
                 return True
-        if _unpacks(name, command) and self._overlaps(".", self._book.locked_patterns()):
-            return True
         targets = [r.target for r in command.redirects if ">" in r.operator and not r.descriptor]
         if (targets or name in WRITERS) and self._flow.unknown:
             return True
@@ -257,12 +247,6 @@ class CommandDenies:
 def _names(command: Simple) -> tuple[str, str]:
     """The command's name as any system may find it, and as it was written."""
     return (name_of(command.words[0]), written_name(command.words[0])) if command.words else ("", "")
-
-
-def _unpacks(name: str, command: Simple) -> bool:
-    """Whether a command writes files whose names come from its input."""
-    first = command.words[1].text if len(command.words) > 1 else ""
-    return name in UNPACKERS or (name in ARCHIVERS and UNPACKING.match(first) is not None)
 
 
 def _may_write(name: str, command: Simple) -> bool:

@@ -53,11 +53,6 @@ MAY_WRITE = word_set(
 )
 """Commands that can change a file that they are given, and often only read it: with `Edit` deny rules they are asked
 about, unless it is certain that they only read."""
-UNPACKERS = word_set("unzip cpio patch gpatch pax bsdcpio extrac32")
-"""Commands that write files which only their input names; besides `tar` and others with the flag for it."""
-UNPACKING = re.compile(r"(?:-?[A-Za-z]*x[A-Za-z]*|--extract|--get|e)\Z")
-"""The first word of `tar`, `7z` and `jar` when they unpack."""
-ARCHIVERS = word_set("tar gtar bsdtar 7z 7za 7zr jar")
 GIT_WRITES = word_set(
     "apply am checkout clean merge mv pull rebase reset restore revert rm stash switch checkout-index"
 )

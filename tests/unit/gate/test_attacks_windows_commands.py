@@ -154,9 +154,8 @@ WRITES_THE_LOCKED = [
         "SORT.exe -o locked.txt x",
         "curl -o LOCKED.TXT x",
         "wget -O locked.txt x",
-        "unzip a.zip",
     ),
-    *("tar xf a.tar", "7z x a.zip", "PATCH < p.diff", "git checkout -- locked.txt", "GIT restore LOCKED~1.TXT"),
+    *("tar xf a.tar", "git checkout -- locked.txt", "GIT restore LOCKED~1.TXT"),
     *("dos2unix locked.txt", "vim -c wq locked.txt", "perl -pi -e s/a/b/ locked.txt", "awk -i inplace 1 locked.txt"),
     *("echo x > /usr/../c/w/locked.txt", "esentutl //y other.txt //d locked.txt", "sponge locked.txt"),
 ]
@@ -178,7 +177,7 @@ def test_reading_a_locked_file_is_no_write() -> None:
         assert bash(windows_gate("bypassPermissions", deny=("Edit(./locked.txt)",)), command).verdict == "allow", (
             command
         )
-    for command in ("unzip a.zip", "curl -o x.txt y", "git pull", "git checkout main"):
+    for command in ("curl -o x.txt y", "git pull", "git checkout main"):
         guard = windows_gate("bypassPermissions", deny=("Edit(//c/Users/u/private.txt)",))
         assert bash(guard, command).verdict == "allow", command
 
