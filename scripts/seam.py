@@ -49,6 +49,14 @@ _OS = (
     "O_NOFOLLOW O_NOINHERIT O_NONBLOCK O_PATH O_RANDOM O_RSYNC O_SEQUENTIAL O_SHORT_LIVED O_SYNC O_TEMPORARY "
     "O_TEXT O_TMPFILE "
 )
+_NOT_ON_MACOS = (
+    "waitid fdatasync pidfd_open memfd_create eventfd getxattr setxattr listxattr removexattr posix_fadvise "
+    "posix_fallocate copy_file_range splice getrandom pipe2 getresuid getresgid setresuid setresgid preadv2 unshare "
+    "setns sched_getaffinity sched_setaffinity O_PATH O_TMPFILE O_NOATIME O_DIRECT P_PIDFD prlimit RLIMIT_NICE "
+    "RLIMIT_RTPRIO RLIMIT_SIGPENDING sigtimedwait sigwaitinfo SIGPWR SIGSTKFLT SIGPOLL epoll "
+)
+NOT_ON_MACOS = frozenset(_NOT_ON_MACOS.split())
+"""What Python 3.11 lacks there: only `system/linux` may use it (`getattr(os, "O_PATH", 0)` works)."""
 _SIGNALS = (
     "CTRL_BREAK_EVENT CTRL_C_EVENT ITIMER_PROF ITIMER_REAL ITIMER_VIRTUAL SIGALRM SIGBREAK SIGBUS SIGCHLD SIGCLD "
     "SIGCONT SIGHUP SIGIO SIGIOT SIGKILL SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMIN SIGSTKFLT "
@@ -93,9 +101,23 @@ def foreign_calls(package: str) -> Iterator[str]:
         for name in sorted(files):
             path = os.path.join(place, name)
             inside = os.path.relpath(path, package).replace(os.sep, "/")
-            if name.endswith(".py") and not inside.startswith(ROOMS):
-                with open(path, encoding="utf-8") as file:
-                    yield from (f"{inside}:{found}" for found in uses(file.read(), texts=inside not in TEXTS))
+            if not name.endswith(".py") or inside.startswith(("system/linux/", "system/windows/")):
+                continue
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            found = linux_uses(text) if inside.startswith(ROOMS) else uses(text, texts=inside not in TEXTS)
+            yield from (f"{inside}:{use}" for use in found)
+
+
+def linux_uses(text: str) -> Iterator[str]:
+    """`line: what` for each use of something that macOS lacks."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="os" | "signal" | "resource" | "select" as module), attr=name):
+                if name in NOT_ON_MACOS:
+                    yield f"{node.lineno}: {module}.{name}"
+            case ast.ImportFrom(module="os" | "signal" | "resource" | "select" as module, names=names):
+                yield from (f"{node.lineno}: from {module} import {n.name}" for n in names if n.name in NOT_ON_MACOS)
 
 
 def uses(text: str, *, texts: bool = True) -> Iterator[str]:

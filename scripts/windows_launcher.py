@@ -24,7 +24,7 @@ def bundled_pip() -> Path:
 
 def make_launcher() -> Path:
     """Install the wheel of this checkout beside the interpreter, without its dependencies."""
-    from flit_core.wheel import make_wheel_in
+    from flit_core.wheel import make_wheel_in  # type: ignore[import-untyped]
 
     place = wine.interpreter().parent / "launcher"
     with tempfile.TemporaryDirectory() as folder:

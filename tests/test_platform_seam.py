@@ -98,6 +98,17 @@ def test_the_check_finds_it(code: str, found: list[str]) -> None:
     assert sorted(seam.uses(code)) == sorted(found)
 
 
+def test_what_macos_lacks_is_used_on_linux_only() -> None:
+    code = (
+        "os.waitid(os.P_PID, 1, 0)\nfrom os import fdatasync\nsignal.sigtimedwait(x, 1); os.kill(1, 2)\nselect.poll()"
+    )
+    assert list(seam.linux_uses(code)) == ["2: from os import fdatasync", "1: os.waitid", "3: signal.sigtimedwait"]
+    assert list(seam.linux_uses("getattr(os, 'O_PATH', 0); os.killpg(1, 2)")) == []
+    if sys.platform == "linux":
+        known = {name for module in ("os", "signal", "select") for name in dir(__import__(module))}
+        assert len(seam.NOT_ON_MACOS & known) > 30
+
+
 def test_each_named_file_still_needs_its_exception() -> None:
     for name in seam.TEXTS:
         assert list(seam.uses((PACKAGE / name).read_text("utf-8"))), f"{name} names no such path any more"

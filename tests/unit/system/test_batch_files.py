@@ -18,7 +18,8 @@ ARGUMENTS = [
 
 def words_of(text: str) -> list[str]:
     """How a program of Windows splits its command line: `\\"` is a quote, `""` inside quotes too."""
-    words, word, quoted, begun, place = [], "", False, False, 0
+    words: list[str] = []
+    word, quoted, begun, place = "", False, False, 0
     while place < len(text):
         slashes = len(text[place:]) - len(text[place:].lstrip("\\"))
         char = text[place + slashes : place + slashes + 1]

@@ -54,6 +54,23 @@ def test_a_group_ends_as_a_whole() -> None:
     process.stdout.close()
 
 
+@pytest.mark.skipif(WINDOWS, reason="a process is waited for otherwise there")
+@pytest.mark.parametrize("lacks", [False, True])
+def test_the_end_of_a_process_is_seen(lacks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 has no `os.waitid` on macOS."""
+    from yume_shim.system.posix import processes
+
+    if lacks:
+        monkeypatch.setattr(processes, "_waitid", None)
+    process = start(["/bin/sh", "-c", "read x; exit 3"], stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    await_exit(process, 0.01)
+    process.stdin.close()
+    with soon():
+        await_exit(process, 60)
+        assert process.wait() == 3
+
+
 def test_nothing_outlives_us() -> None:
     """The program is killed; what it started has the pipe of our test, which closes."""
     code = (

@@ -154,4 +154,4 @@ def test_output_of_windows_programs() -> None:
     ):
         for page in pages:
             assert clean_output(f"{text}\r\n".encode(page), pages) == f"{text}\n"
-    assert clean_output(b"a\r\n", "") == "a\r\n"
+    assert clean_output(b"a\r\n", ()) == "a\r\n"

@@ -15,11 +15,13 @@ else:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from subprocess import Popen
     from typing import Any
 
 EXIT_POLL_S = 0.005
+_waitid: Callable[..., object] | None = getattr(os, "waitid", None)
+"""Python has it on macOS from 3.13 on."""
 
 
 def start(argv: list[str] | str, *, handles: Iterable[int] = (), **options: Any) -> Popen[bytes]:
@@ -66,13 +68,17 @@ def process_exists(pid: int) -> bool:
 
 
 def await_exit(process: Popen[bytes], seconds: float) -> None:
-    """Wait for the end of a process, at most so long, without reaping it: until it is reaped, nothing else can have its
-    number."""
+    """Wait for the end of a process, at most so long, without reaping it where that can be avoided: until it is reaped,
+    nothing else can have its number."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
-            return
+    while time.monotonic() < deadline and not _has_ended(process):
         time.sleep(EXIT_POLL_S)
+
+
+def _has_ended(process: Popen[bytes]) -> bool:
+    if _waitid is None:
+        return process.poll() is not None  # reaps it
+    return _waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def hide_this_process() -> None:
