@@ -11,8 +11,8 @@ import pytest
 from tests.helpers.settings import settings_with
 from tests.helpers.transcripts import answer, chain, question, save
 from yume_shim.app.command_list import BUILTIN_NAMES
-from yume_shim.app.resume import NoConversation
 from yume_shim.app.early_signals import EarlySignals
+from yume_shim.app.resume import NoConversation
 from yume_shim.app.start import Startup, exit_code, host_answers, refuse, run
 from yume_shim.host.clock import FixedClock, SystemClock
 from yume_shim.host.ids import CountedIds, RandomIds
