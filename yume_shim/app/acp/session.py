@@ -193,7 +193,6 @@ class AcpSession:
         self.session_id = startup.opened.session_id
         self._registry.add(self)
         Program(startup, lambda: self._stopped, self).run()
-        startup.close()
 
     def _link(self, startup: Startup) -> OutputLink:
         from yume_shim.app.acp.menu import model_menu
@@ -266,6 +265,8 @@ class AcpSession:
             self._client.refuse(BadMessage(reason.code, reason.message, self._id, reason.data))
         for id in closing:
             self._client.answer(id, {})
+        if self._startup is not None:
+            self._startup.close()
         self._registry.remove(self)
 
 
