@@ -1,7 +1,11 @@
-"""How fast the program is, in one run and by ratio: `python3 scripts/bench.py [--against CMD]`.
+"""How fast the program is, in one run and by ratio: `python3 scripts/bench.py`.
 
-A loopback server plays an Anthropic stream; the program (and the reference command, if one is given) is started again
-and again, taking turns, with the Claude CLI's own flags. Trust the ratios: milliseconds belong to the machine.
+A loopback server plays the model of every API; the program and those that it is compared with are started again and
+again, taking turns. Compared with is what is found on PATH of claude, codex, gemini, pi, opencode and
+claude-code-router (`ccr`), or what is named: `--against claude=/path/to/claude`. Trust the ratios: milliseconds belong
+to the machine. Where valgrind is installed, `--instructions` counts instructions, which are the same on a busy machine.
+
+    python3 scripts/bench.py --only start,events --apis anthropic,openai,google --out docs/bench
 """
 
 from __future__ import annotations
@@ -9,228 +13,159 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import _venv
-from _progress import Progress
 
-SHORT, MANY, PACED = 20, 20_000, 100
-"""Deltas of a short turn, of a long one, and of the one that is sent slowly to measure latency."""
-PACE = 0.010
-DEADLINE = 120.0
+if TYPE_CHECKING:
+    from bench_parts.figures import Figures
+    from bench_parts.programs import Program
+
+PARTS = ("start", "events", "latency", "sdk", "resume", "many", "imports")
+BARE = {"spawn → first line, ms": 3.0, "spawn → first delta, ms": 5.0}
+"""Promised ratios to bare Python, for machines without a Claude CLI."""
 SLOWEST_IMPORTS = 15
-FLAGS = ["--output-format", "stream-json", "--verbose", "--include-partial-messages"]
-
-
-@dataclass
-class Run:
-    """One start: seconds to the first line and to the first delta, CPU seconds, peak memory, seconds chunk → line."""
-
-    first_line: float
-    first_delta: float
-    cpu: float
-    memory_mb: float
-    latencies: list[float]
 
 
 def main() -> int:
     """Measure and print."""
     _venv.ready()
-    parser = argparse.ArgumentParser(description="Measure the program against a loopback server.")
-    parser.add_argument("--against", metavar="CMD", default="", help="reference command, started with the same flags")
-    parser.add_argument("--runs", type=int, default=10, help="starts per figure (the smallest counts)")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.serve:
-        serve()
+    given = arguments()
     if os.name == "nt":
-        print("The bench needs wait4() and so a POSIX system.", file=sys.stderr)
+        sys.stderr.write("The bench needs wait4() and so a POSIX system.\n")
         return 1
-    programs = {"yume-shim": [sys.executable, "-m", "yume_shim"]}
-    if given.against:
-        programs["reference"] = shlex.split(given.against)
-    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE)
-    try:
-        assert server.stdout is not None
-        port = int(server.stdout.readline())
-        figures = measure(programs, port, given.runs)
-        report(figures)
-        print("\nSlowest imports on the way to the end of a short turn (own milliseconds):")
-        for line in imports(programs["yume-shim"], port):
-            print(line)
-    finally:
-        server.terminate()
-        server.wait()
+    from bench_parts import figures, programs, report
+    from bench_parts.runs import PROGRESS, upstream
+
+    compared = programs.others(given.against)
+    pairs = [(api, form) for api in given.apis.split(",") for form in given.forms.split(",")]
+    mine = [programs.ours(api, form) for api, form in pairs]
+    everyone = [*mine, *compared]
+    parts: list[Figures] = []
+    single: dict[str, float] = {}
+    with upstream(figures.SHORT, figures.MANY, figures.PACED) as url:
+        if "start" in given.only:
+            parts.append(figures.start_figures([*everyone, programs.bare_python()], url, given.runs))
+        if "events" in given.only:
+            streaming = [program for program in everyone if program.streams]
+            parts += [figures.event_figures(streaming, url, how) for how in ("burst", "each")]
+        if "latency" in given.only:
+            parts.append(figures.latency_figures([program for program in everyone if program.streams], url))
+        if "sdk" in given.only:
+            parts.append(figures.start_figures([mine[0], with_sdk(pairs[0])], url, given.runs))
+        single |= single_figures(given.only, mine[0], url, given.runs)
+        if given.instructions:
+            single |= counted(pairs, url)
+        shown = import_times(url) if "imports" in given.only else []
+    PROGRESS.clear()
+    found = figures.joined(parts)
+    reference = compared[0].name if compared else "bare Python"
+    text = report.table(found, reference) if found else ""
+    text += "".join(f"\n- {what}: {value:,.2f}" for what, value in single.items())
+    print(text, *shown, sep="\n")
+    if not compared:
+        print(*against_bare(found), sep="\n")
+    if given.out:
+        write(Path(given.out), text, report.plot(report.ratios(found, reference), f"Ratio to {reference}"))
     return 0
 
 
-def measure(programs: dict[str, list[str]], port: int, runs: int) -> dict[str, dict[str, float]]:
-    """Name → figure → value. Programs take turns, so that a busy moment of the machine hits all of them."""
-    short: dict[str, list[Run]] = {name: [] for name in programs}
-    progress = Progress("bench", len(programs) * (runs + 3))
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Measure the program against a loopback server.")
+    parser.add_argument(
+        "--against",
+        action="append",
+        metavar="NAME[=CMD]",
+        default=[],
+        help="compare with this program; may be repeated",
+    )
+    parser.add_argument("--runs", type=int, default=10, help="starts per figure (the smallest counts)")
+    parser.add_argument("--only", default="start,events,latency,sdk,resume,many", help=f"of {','.join(PARTS)}")
+    parser.add_argument("--apis", default="anthropic,openai,google", help="of anthropic,openai,google,chat,ollama")
+    parser.add_argument("--forms", default="stream-json,flat")
+    parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind (slow)")
+    parser.add_argument("--out", default="", metavar="FOLDER", help="write the table and a plot there")
+    given = parser.parse_args()
+    given.only = given.only.split(",")
+    if unknown := set(given.only) - set(PARTS):
+        parser.error(f"--only: {', '.join(sorted(unknown))}: known are {', '.join(PARTS)}")
+    return given
 
-    def counted(name: str, deltas: int) -> Run:
-        run = one_run(programs[name], port, deltas)
-        progress.step(name)
-        return run
 
-    for _ in range(runs):
-        for name in programs:
-            short[name].append(counted(name, SHORT))
-    found = {}
-    for name in programs:
-        long = min((counted(name, MANY) for _ in range(2)), key=lambda run: run.cpu)
-        paced = counted(name, PACED)
-        best = {
-            field: min(getattr(run, field) for run in short[name]) for field in ("first_line", "first_delta", "cpu")
-        }
-        found[name] = {
-            "spawn → first line, ms": best["first_line"] * 1e3,
-            "spawn → first delta, ms": best["first_delta"] * 1e3,
-            "CPU of a short turn, ms": best["cpu"] * 1e3,
-            "CPU per event, µs": (long.cpu - best["cpu"]) / (MANY - SHORT) * 1e6,
-            "peak memory, short turn, MB": min(run.memory_mb for run in short[name]),
-            f"peak memory, {MANY:,} deltas, MB": long.memory_mb,
-            "chunk → line, median, ms": statistics.median(paced.latencies) * 1e3,
-        }
-    progress.clear()
+def with_sdk(pair: tuple[str, str]) -> Program:
+    """The same program over the vendor's SDK."""
+    from bench_parts import programs
+
+    return programs.ours(*pair, "--transport", "sdk")._replace(name=f"{' '.join(pair)}, SDK")
+
+
+def single_figures(only: list[str], program: Program, url: str, runs: int) -> dict[str, float]:
+    """Figures without a column for each program."""
+    found: dict[str, float] = {}
+    if "resume" in only:
+        from bench_parts.sessions import resume_figures
+
+        found |= resume_figures(runs)
+    if "many" in only:
+        from bench_parts import crowds
+
+        found |= crowds.idle_figures() | crowds.streaming_figures(program, url) | crowds.xargs_figures(url)
     return found
 
 
-def one_run(program: list[str], port: int, deltas: int) -> Run:
-    """Start a program on a prompt that asks the server for so many deltas, and watch it to its end."""
-    with tempfile.TemporaryDirectory(prefix="yume-bench-") as home:
-        started = time.monotonic()
-        child = subprocess.Popen(
-            [*program, "-p", f"deltas={deltas}", *FLAGS],
-            cwd=home,
-            env=environment(home, port),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        assert child.stdout is not None
-        first_line = first_delta = 0.0
-        latencies = []
-        for line in child.stdout:
-            now = time.monotonic()
-            first_line = first_line or now - started
-            sent = re.search(rb'"text":"@(\d+)@"', line) if b"text_delta" in line else None
-            if sent:
-                first_delta = first_delta or now - started
-                latencies.append(now - int(sent.group(1)) / 1e9)
-            if now - started > DEADLINE:
-                child.kill()
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if not latencies:
-            raise SystemExit(f"{' '.join(program)} showed no delta (exit code {child.returncode})")
-        scale = 1 / (1 << 20) if sys.platform == "darwin" else 1 / 1024
-        return Run(first_line, first_delta, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale, latencies)
+def counted(pairs: list[tuple[str, str]], url: str) -> dict[str, float]:
+    """Instructions; nothing where valgrind is missing."""
+    from bench_parts import instructions
 
-
-def environment(home: str, port: int) -> dict[str, str]:
-    """A bare environment that leads to the loopback server and nowhere else."""
-    return {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": home,
-        "CLAUDE_CONFIG_DIR": os.path.join(home, ".claude"),
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
-        "ANTHROPIC_API_KEY": "not-a-key",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "NO_PROXY": "127.0.0.1",
+    if not instructions.available():
+        sys.stderr.write("--instructions: valgrind is not installed\n")
+        return {}
+    found = instructions.of_short_turn(url)
+    return found | {
+        f"instructions per event, {api} {form}": instructions.per_event(api, form, url) for api, form in pairs
     }
 
 
-def report(figures: dict[str, dict[str, float]]) -> None:
-    """The table; with a reference, its last column is the ratio to it."""
-    names = list(figures)
-    print(f"{'':<34}" + "".join(f"{name:>12}" for name in names) + (f"{'ratio':>8}" if len(names) > 1 else ""))
-    for figure in figures[names[0]]:
-        values = [figures[name][figure] for name in names]
-        ratio = f"{values[0] / values[1]:8.2f}" if len(values) > 1 and values[1] else ""
-        print(f"{figure:<34}" + "".join(f"{value:12.2f}" for value in values) + ratio)
+def against_bare(found: Figures) -> list[str]:
+    """The ratios to bare Python, and whether they hold."""
+    base = found.get("bare Python", {}).get("spawn → first line, ms")
+    if not base:
+        return []
+    lines = []
+    for name, values in found.items():
+        for row, limit in BARE.items():
+            if name != "bare Python" and row in values:
+                ratio = values[row] / base
+                lines.append(f"{name}: {row.partition(',')[0]} = {ratio:.2f} × bare Python (≤ {limit:.0f})")
+    return lines
 
 
-def imports(program: list[str], port: int) -> list[str]:
-    """The modules that cost most in a short turn."""
-    with tempfile.TemporaryDirectory(prefix="yume-bench-") as home:
-        done = subprocess.run(
-            [program[0], "-X", "importtime", *program[1:], "-p", f"deltas={SHORT}", *FLAGS],
-            cwd=home,
-            env=environment(home, port),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+def import_times(url: str) -> list[str]:
+    """The modules that cost most in a short turn (own milliseconds)."""
+    from bench_parts import programs
+    from bench_parts.runs import prompt
+
+    with tempfile.TemporaryDirectory(prefix="yume-bench-") as folder:
+        home = Path(folder)
+        start = programs.ours("anthropic", "stream-json", python=("-X", "importtime")).start(prompt(20), url, home)
+        env = programs.environment(home, start.env)
+        done = subprocess.run(start.argv, cwd=home, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     rows = re.findall(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", done.stderr.decode("utf-8", "replace"))
     costs = sorted(((int(own), name) for own, name in rows), reverse=True)
-    total = sum(own for own, _ in costs)
-    shown = [f"  {own / 1000:7.2f}  {name}" for own, name in costs[:SLOWEST_IMPORTS]]
-    return [*shown, f"  {total / 1000:7.2f}  all {len(costs)} modules"]
+    lines = [f"  {own / 1000:7.2f}  {name}" for own, name in costs[:SLOWEST_IMPORTS]]
+    return ["Slowest imports of a short turn (own milliseconds):", *lines, f"  {len(costs)} modules"]
 
 
-def serve() -> None:
-    """The upstream: answers every request with as many deltas as its prompt asks for, each with the time it left."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-    class Upstream(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            asked = re.findall(rb"deltas=(\d+)", body)
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("connection", "close")
-            self.end_headers()
-            self.play(int(asked[-1]) if asked else 1)
-            self.close_connection = True
-
-        def play(self, count: int) -> None:
-            usage = '{"input_tokens":10,"output_tokens":1}'
-            self.event(
-                '{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"bench",'
-                f'"content":[],"stop_reason":null,"stop_sequence":null,"usage":{usage}}}}}'
-            )
-            self.event('{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}')
-            for _ in range(count):
-                if count == PACED:
-                    time.sleep(PACE)
-                text = f"@{time.monotonic_ns()}@"
-                self.event(
-                    f'{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}'
-                )
-            self.event('{"type":"content_block_stop","index":0}')
-            self.event(
-                f'{{"type":"message_delta","delta":{{"stop_reason":"end_turn","stop_sequence":null}},"usage":{usage}}}'
-            )
-            self.event('{"type":"message_stop"}')
-
-        def event(self, data: str) -> None:
-            name = data.split('"', 4)[3]
-            self.wfile.write(f"event: {name}\ndata: {data}\n\n".encode())
-            self.wfile.flush()
-
-        def do_HEAD(self) -> None:
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
-    sys.stdout.write(f"{server.server_port}\n")
-    sys.stdout.flush()
-    server.serve_forever()
+def write(folder: Path, text: str, plot: str) -> None:
+    """Replace the table and the plot of the last run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "table.md").write_text(f"# Figures of the last run\n\nMade by `scripts/bench.py`.\n\n{text}\n", "utf-8")
+    (folder / "ratios.svg").write_text(plot, "utf-8")
 
 
 if __name__ == "__main__":

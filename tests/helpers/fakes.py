@@ -42,6 +42,9 @@ class FakeIds:
         self.count += 1
         return f"00000000-0000-4000-8000-{self.count:012d}"
 
+    def uuids(self, count: int) -> list[str]:
+        return [self.uuid() for _ in range(count)]
+
     def call_id(self) -> str:
         self.count += 1
         return f"call_{self.count:06d}"

@@ -19,7 +19,7 @@ from yume_shim.types import blocks, events, models
 from yume_shim.types.value import fields, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from yume_shim.providers.pipeline import Adapter
     from yume_shim.types.blocks import Block, Json, Message
@@ -176,13 +176,23 @@ def update_case(folder: Path) -> None:
 
 
 def events_to_json(stream: Iterable[ModelEvent]) -> list[Json]:
-    """Events as `events.jsonl` holds them: without what only the operating system knows."""
+    """Events as `events.jsonl` holds them: without what only the operating system knows, and each delta alone, however
+    the pieces arrived."""
     out: list[Json] = []
-    for event in stream:
+    for event in one_by_one(stream):
         if isinstance(event, events.ResponseFailed):
             event = events.ResponseFailed(replace(event.failure, detail=""))
         out.append(to_json(event))
     return out
+
+
+def one_by_one(stream: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
+    """The events with deltas that arrived together taken apart."""
+    for event in stream:
+        if isinstance(event, events.BlockDelta) and event.pieces:
+            yield from (events.BlockDelta(event.index, event.kind, piece) for piece in event.pieces)
+        else:
+            yield event
 
 
 def to_json(item: Any) -> Any:

@@ -7,6 +7,7 @@ that started it in `_meta`; its text is not: it would read as the main answer.
 from __future__ import annotations
 
 from yume_shim.dialects import acp_state, acp_tools
+from yume_shim.dialects.line_template import TEXT_GAP, around_text
 from yume_shim.dialects.records.acp_records import (
     AskedCall,
     CallFacts,
@@ -37,6 +38,7 @@ from yume_shim.dialects.records.acp_records import (
     WriteFileRequest,
     text_update,
 )
+from yume_shim.text import codec
 from yume_shim.types.blocks import Image, Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -134,6 +136,18 @@ class AcpDialect:
         """The messages of one event, usually one or none."""
         made = self._render(tagged)
         return made if self._ready else []
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes] | None:
+        """The same for a delta of the main conversation, quickly."""
+        kind = event.kind
+        if not self._ready or (kind != "text" and kind != "thinking"):
+            return []
+        pieces = event.pieces or (event.text,)
+        if len(max(pieces, key=len)) > MAX_CHUNK or "" in pieces:
+            return None
+        shown = text_update(self._session_id, THOUGHT if kind == "thinking" else TEXT, TEXT_GAP, self._message)
+        before, after = around_text(shown)
+        return [before + text + after for text in codec.dumps_each(pieces)]
 
     def _render(self, tagged: Tagged) -> list[Json]:
         event, parent = tagged.event, tagged.parent_call_id

@@ -21,6 +21,7 @@ from yume_shim.dialects.flat_lines import (
     usage_line,
     withdrawal_line,
 )
+from yume_shim.dialects.line_template import TEXT_GAP, around_text
 from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     InterruptLine,
@@ -30,6 +31,7 @@ from yume_shim.dialects.records.flat_records import (
     text_line,
     thinking_line,
 )
+from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -104,6 +106,8 @@ from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yume_shim.types.blocks import Json
     from yume_shim.types.errors import Failure
     from yume_shim.types.events import SessionInfo, Tagged
@@ -135,6 +139,9 @@ class FlatDialect:
         self._in_turn = False
         self._asks: dict[str, str] = {}
         """Open questions: their id, and the call that they are about."""
+        self._around_key: tuple[str, int, str] | None = None
+        self._around = (b"", b"")
+        """The JSON around the texts of the block that streams."""
 
     def feed(self, tagged: Tagged) -> list[Json]:
         """The lines of one event, usually one or none."""
@@ -147,6 +154,25 @@ class FlatDialect:
         if parent is not None:
             set_parent(lines, parent, "" if tagged.child is None else tagged.child.agent_id)
         return lines
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes] | None:
+        """The same for a delta of the main conversation, quickly."""
+        kind = event.kind
+        if kind != "text" and kind != "thinking":
+            return None if self._tool_deltas and kind == "json" else []
+        pieces = event.pieces or (event.text,)
+        if len(max(pieces, key=len)) * WORST_ESCAPE > self._room or "" in pieces:
+            return None
+        answer = self._answer(None)
+        if kind == "thinking":
+            answer.thinking = event.index
+        key = (answer.id, event.index, kind)
+        if key != self._around_key:
+            block_id = f"{answer.id}:{event.index}"
+            line = text_line(TEXT_GAP, block_id) if kind == "text" else thinking_line(TEXT_GAP, block_id)
+            self._around_key, self._around = key, around_text(line)
+        before, after = self._around
+        return [before + text + after for text in codec.dumps_each(pieces)]
 
     def _render(self, tagged: Tagged) -> list[Json]:
         event, parent = tagged.event, tagged.parent_call_id

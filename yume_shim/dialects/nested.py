@@ -124,6 +124,7 @@ class NestedDialect:
         self._partial = partial
         self._messages = Messages(ids)
         self._answers = Answers(self._messages, ids, partial=partial)
+        self.delta_lines = self._answers.delta_lines
         self._in_turn = False
         self._muted = False
         self._echoes: list[Json] = []
@@ -439,12 +440,10 @@ class NestedDialect:
         return [fallback_line(event, before, parent, messages.session_id, messages.uuid_of(tagged))]
 
 
+_OF_TURN = (SessionReady, TurnStarted, TurnEnded, Interrupted, SessionChanged, LocalCommandDone)
+_OF_COMPACTION = (Compacting, CompactEnded, Compacted)
+
+
 def _is_of_turn(event: Event) -> bool:
     """Is this an event of a turn or of the session, which a subagent does not have?"""
-    match event:
-        case SessionReady() | TurnStarted() | TurnEnded() | Interrupted() | SessionChanged() | LocalCommandDone():
-            return True
-        case Compacting() | CompactEnded() | Compacted():
-            return True
-        case _:
-            return False
+    return isinstance(event, _OF_TURN + _OF_COMPACTION)

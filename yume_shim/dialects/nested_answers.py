@@ -7,23 +7,27 @@ engine may emit these in another order; `closing` holds the stream events until 
 
 from __future__ import annotations
 
+from yume_shim.dialects.line_template import ID_GAP, TEXT_GAP, around_text_and_id
 from yume_shim.dialects.records.nested_records import (
     AbandonedBlocks,
     AssistantMessage,
     StreamEventLine,
     stream_event_line,
 )
+from yume_shim.text import codec
 from yume_shim.types.blocks import ToolCall, ToolResult
-from yume_shim.types.events import BlockEnded, BlockStarted, ResponseDropped, ResponseEnded, ResponseStarted
+from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted, ResponseDropped, ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import assistant_block, message_usage, result_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yume_shim.dialects.nested_messages import Messages
     from yume_shim.dialects.stream_events import Stream
     from yume_shim.types.blocks import AssistantBlock, Json
-    from yume_shim.types.events import BlockDelta, Tagged
+    from yume_shim.types.events import Tagged
     from yume_shim.types.ports import Ids
 
 VOID_CALL = "This call was not run: the answer that contains it failed."
@@ -39,6 +43,9 @@ class Answers:
         self._answers: dict[str | None, _Answer] = {}
         self.user_uuids: tuple[str, ...] = ()
         """The uuids of the turn's prompts, until the turn's first `assistant` line carries them."""
+        self._around_key: tuple[int, str, str, str] | None = None
+        self._around = (b"", b"", b"")
+        """The JSON around the texts and uuids of the block that streams."""
         self.closing: list[Json] = []
         """Stream events that close an abandoned answer."""
 
@@ -88,6 +95,25 @@ class Answers:
         answer = self._answers.get(None)
         message_id = answer.id if answer is not None else ""
         return [stream_event_line(shown, self._messages.session_id, tagged.uuid or self._ids.uuid(), message_id)]
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes]:
+        """The same for each piece of a delta of the main conversation, as finished lines."""
+        if self._stream is None:
+            return []
+        shown = self._stream.delta(BlockDelta(event.index, event.kind, TEXT_GAP))
+        if shown is None:
+            return []
+        answer = self._answers.get(None)
+        message_id = answer.id if answer is not None else ""
+        key = (event.index, event.kind, message_id, self._messages.session_id)
+        if key != self._around_key:
+            line = stream_event_line(shown, self._messages.session_id, ID_GAP, message_id)
+            self._around_key, self._around = key, around_text_and_id(line)
+        before, between, after = self._around
+        texts = codec.dumps_each(event.pieces or (event.text,))
+        return [
+            b"%b%b%b%b%b" % (before, text, between, own.encode(), after) for text, own in zip(texts, uuids, strict=True)
+        ]
 
     def block(self, block: AssistantBlock, tagged: Tagged, *, aborted: bool = False) -> list[Json]:
         """The `assistant` line of a complete block, or of the text that was kept of one."""

@@ -7,8 +7,10 @@ from yume_shim.types.events import SUCCESSES, Interrupted, SessionEnding, TaskSt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yume_shim.types.blocks import Json
-    from yume_shim.types.events import Tagged
+    from yume_shim.types.events import BlockDelta, Tagged
     from yume_shim.types.ports import Dialect
 
 _NOT_MESSAGES = (
@@ -42,6 +44,10 @@ class TextDialect:
         if event.origin is not None:  # a further turn of the same run
             text = f"\n{text}"
         return [{"!text": text if text.endswith("\n") else f"{text}\n"}]
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes]:
+        """Nothing."""
+        return []
 
 
 def closing_text(event: TurnEnded) -> str:
@@ -95,6 +101,9 @@ class JsonDialect:
             if self._verbose and line["type"] not in _NOT_MESSAGES:
                 self._messages.append(line)
         return []
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> None:
+        """Deltas are kept for the one array, or ignored."""
 
     def _closing(self, result: Json) -> list[Json]:
         if not self._verbose:

@@ -251,9 +251,10 @@ class ModelClient:
         emit = attempt.emit
         if type(event) is BlockDelta:  # first: by far the most frequent
             if attempt.joiner is not None and event.kind == "text":
-                event = replace(event, text=attempt.joiner.feed(event.text))
-                if not event.text:
+                text = attempt.joiner.feed(event.text)
+                if not text:
                     return
+                event = BlockDelta(event.index, event.kind, text)
             attempt.pieces.append(event.text if event.kind != "signature" else "")
             emit(event)
             return

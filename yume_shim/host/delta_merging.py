@@ -38,6 +38,8 @@ class DeltaMerger:
         self._lock = threading.Lock()
         self._filled = threading.Condition(self._lock)
         self._held: Json | None = None
+        self._room = 0
+        """Bytes that stdout still takes at once, as far as is known."""
         self._since = 0.0
         self._sender: threading.Thread | None = None
 
@@ -47,13 +49,40 @@ class DeltaMerger:
             if len(lines) == 1 and self._take(lines[0]):
                 return
             self._send()
+            self._room = 0
             self._writer.write(lines)
+
+    def write_lines(self, lines: list[bytes]) -> int:
+        """Write as many finished lines as stdout takes at once; returns their number. The others must come as
+        objects."""
+        with self._lock:
+            if self._interval or self._held is not None:
+                return 0
+            if self._has_room_for(sum(map(len, lines))):
+                return self._writer.write_lines(lines)
+            done = size = 0
+            for line in lines:
+                if self._room < size + len(line):
+                    break
+                done, size = done + 1, size + len(line)
+            self._room -= size
+            return self._writer.write_lines(lines[:done]) if done else 0
 
     def write_text(self, text: str) -> None:
         """Write text as it is."""
         self._writer.write_text(text)
 
     # ------------------------------------------------------------ holding; the lock is held
+
+    def _has_room_for(self, size: int) -> bool:
+        """Does stdout take so many bytes at once? Looking costs a system call, so the room that was found is remembered
+        until it is used up."""
+        if size > self._room:
+            self._room = self._writer.room()
+        if size > self._room:
+            return False
+        self._room -= size
+        return True
 
     def _take(self, line: Json) -> bool:
         """Hold a piece of text, or add it to the one that is held; False if it must be written now."""
@@ -80,6 +109,7 @@ class DeltaMerger:
     def _send(self) -> None:
         held, self._held = self._held, None
         if held is not None:
+            self._room = 0
             self._writer.write((held,))
 
     def _send_later(self) -> None:

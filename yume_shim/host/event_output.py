@@ -76,6 +76,8 @@ class EventOutput:
         return emit
 
     def _send(self, event: Event, child: Child | None, stores: Sequence[Store]) -> str:
+        if type(event) is BlockDelta:
+            return self._send_delta(event, child)
         with self._lock:
             uuid = event.uuid if isinstance(event, PromptTaken) else ""
             if not uuid and type(event) not in UNNAMED:
@@ -84,18 +86,42 @@ class EventOutput:
             tagged = Tagged(event, uuid, self._clock.now(), parent_call_id, child)
             for listener in self._listeners:
                 listener(tagged)
-            if type(event) is not BlockDelta:
-                for store in stores:
-                    store.feed(tagged)
-                if self._tell is not None:
-                    self._tell(event)
-            elif self._on_delta is not None and parent_call_id is None:
-                self._on_delta(event, tagged.at)
+            for store in stores:
+                store.feed(tagged)
+            if self._tell is not None:
+                self._tell(event)
             if not self._muted:
                 lines = self._dialect.feed(tagged)
                 if lines:
                     self._print(lines)
             return uuid
+
+    def _send_delta(self, event: BlockDelta, child: Child | None) -> str:
+        """Four of five events are deltas: those that arrived together are one, and their lines are one write."""
+        pieces = event.pieces or (event.text,)
+        with self._lock:
+            uuids, at = self._ids.uuids(len(pieces)), self._clock.now()
+            for listener in self._listeners:
+                for place in range(len(pieces)):
+                    listener(_tagged(event, pieces[place], uuids[place], at, child))
+            if self._on_delta is not None and child is None:
+                self._on_delta(event, at)
+            if self._muted:
+                return uuids[0]
+            lines = self._dialect.delta_lines(event, uuids) if child is None else None
+            done = 0 if lines is None else self._write_lines(lines) if lines else len(pieces)
+            for place in range(done, len(pieces)):
+                rendered = self._dialect.feed(_tagged(event, pieces[place], uuids[place], at, child))
+                if rendered:
+                    self._print(rendered)
+            return uuids[0]
+
+    def _write_lines(self, lines: list[bytes]) -> int:
+        """Write as many of these lines as stdout takes; returns their number."""
+        done = self._writer.write_lines(lines)
+        while 0 < done < len(lines) and (more := self._writer.write_lines(lines[done:])):
+            done += more
+        return done
 
     def _print(self, lines: Sequence[Json]) -> None:
         """`{"!text": …}` is text that is printed as it is (the print modes)."""
@@ -104,3 +130,9 @@ class EventOutput:
                 self._writer.write_text(line["!text"])
         else:
             self._writer.write(lines)
+
+
+def _tagged(event: BlockDelta, piece: str, uuid: str, at: float, child: Child | None) -> Tagged:
+    """A piece of a delta as a delta of its own."""
+    parent = None if child is None else child.call_id
+    return Tagged(BlockDelta(event.index, event.kind, piece), uuid, at, parent, child)

@@ -18,6 +18,10 @@ class RandomIds:
     def uuid(self) -> str:
         return f"{self._head}{next(self._count):012x}"
 
+    def uuids(self, count: int) -> list[str]:
+        head, numbers = self._head, self._count
+        return [f"{head}{next(numbers):012x}" for _ in range(count)]
+
     def call_id(self) -> str:
         return f"toolu_{self._start}{next(self._count):010x}"
 
@@ -30,6 +34,9 @@ class CountedIds:
 
     def uuid(self) -> str:
         return f"00000000-0000-4000-8000-{next(self._count):012d}"
+
+    def uuids(self, count: int) -> list[str]:
+        return [self.uuid() for _ in range(count)]
 
     def call_id(self) -> str:
         return f"toolu_{next(self._count):06d}"

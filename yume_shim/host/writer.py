@@ -7,6 +7,7 @@ Writing is synchronous: a host that reads slowly slows the turn down instead of 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
 from yume_shim.host.descriptors import claim
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 STDOUT = 1
 LEAST_LINE_BYTES = 1_024
 """A lower cap is raised to this: a shorter line has no room for any content."""
+MOST_ESCAPED = 6
+"""Bytes that one byte of a line may become by escapes (DEL is `\\u007f`)."""
 WAIT_FOR_ROOM = 1.0
 """Seconds between attempts to write to a full pipe that another process has set to non-blocking."""
 
@@ -48,6 +51,7 @@ class LineWriter:
         self._on_gone = on_gone
         self._lock = threading.Lock()
         self._room: Callable[[float], bool] | None = None
+        self._meter: Callable[[], int] | None = None
         self.gone = False
 
     def write(self, objects: Iterable[Json]) -> None:
@@ -55,6 +59,16 @@ class LineWriter:
         if self.gone:
             return
         self._send(b"".join([self._line_of(obj) for obj in objects]))
+
+    def write_lines(self, lines: list[bytes]) -> int:
+        """Write finished lines in one write, unless one of them could be over the cap. Returns how many were
+        written."""
+        if self.gone:
+            return len(lines)
+        if max(map(len, lines)) * MOST_ESCAPED > self._max_line:
+            return 0
+        self._send(escape_separators(b"".join(lines), self._wide))
+        return len(lines)
 
     def write_text(self, text: str) -> None:
         """Write text as it is, for the modes that print no lines."""
@@ -74,6 +88,16 @@ class LineWriter:
             if not seconds:
                 self._room = check
         return check(seconds)
+
+    def room(self) -> int:
+        """How many bytes stdout takes at once, or fewer. For one thread."""
+        if self.gone or self._fd < 0:
+            return sys.maxsize
+        if self._meter is None:
+            from yume_shim.system import room_meter
+
+            self._meter = room_meter(self._fd)
+        return self._meter()
 
     def waits(self) -> bool:
         """Is a line being written? For longer than a moment that means that the host does not read."""

@@ -10,6 +10,7 @@ import time
 
 from yume_shim.providers.fitting.prepare import Preparer
 from yume_shim.providers.wire.api_shapes import ApiCheck
+from yume_shim.providers.wire.delta_joining import joined
 from yume_shim.providers.wire.error_body import read_request_id
 from yume_shim.providers.wire.failures import (
     StatusFailed,
@@ -105,6 +106,10 @@ NOTICED = ("documents", "tools")
 """Changes that end so come with a Notice."""
 BAD_FRAME_QUOTE = 200
 """Characters of an invalid event that are quoted."""
+_INVALID = (AttributeError, LookupError, TypeError, ValueError)
+"""What a decoder raises at a frame of an unexpected shape."""
+_LAST = (ResponseEnded, ResponseFailed)
+"""What follows these is not read."""
 
 
 class ApiProvider:
@@ -219,8 +224,33 @@ class ApiProvider:
                 from yume_shim.providers.fitting.text_tools.calls import TextCalls
 
                 decoder = TextCalls(decoder, request, self._ids.call_id)
-            parts = None if ready.request.streaming else self._adapter.whole_frames
+            feed = decoder.feed if ready.request.streaming else _in_parts(decoder, self._adapter.whole_frames)
             check = ApiCheck(self._adapter.API, self._name)
+            for arrived in frames.reads():
+                cancel.check()
+                events, failed = self._decoded(arrived, feed, check)
+                yield from joined(events)
+                if failed is not None:
+                    raise failed
+            cancel.check()  # a body that was closed while it was read can look complete
+            try:
+                rest = decoder.finish()
+            except _INVALID as exc:
+                raise self._invalid(exc) from None
+            for event in rest:
+                if isinstance(event, ResponseFailed):
+                    check.end()
+                yield event
+        finally:
+            frames.close()
+
+    def _decoded(
+        self, frames: list[Json], feed: Callable[[Json], list[ModelEvent]], check: ApiCheck
+    ) -> tuple[list[ModelEvent], Exception | None]:
+        """The events of frames that arrived together, until the answer ends, and what went wrong after them."""
+        events: list[ModelEvent] = []
+        tap = self._tap
+        try:
             for frame in frames:
                 if tap:
                     tap("frame", frame)
@@ -228,34 +258,23 @@ class ApiProvider:
                     raise ProviderFailed(failure_protocol(self._name, _unreadable(frame["!bad"])))
                 if check.open:
                     check.see(frame)
-                if cancel.is_set():
-                    raise Cancelled
-                yield from self._fed(decoder, frame, parts)
-            cancel.check()  # a body that was closed while it was read can look complete
-            for event in self._fed(decoder, None):
-                if isinstance(event, ResponseFailed):
-                    check.end()
-                yield event
-        finally:
-            frames.close()
+                try:
+                    events += feed(frame)
+                except _INVALID as exc:
+                    raise self._invalid(exc, frame) from None
+                if events and type(events[-1]) in _LAST:
+                    break
+        except Exception as exc:
+            return events, exc
+        return events, None
 
-    def _fed(
-        self, decoder: Decoding, frame: Json | None, parts: Callable[[Json], list[Json]] | None = None
-    ) -> list[ModelEvent]:
-        """The events of a frame (`parts` splits a whole answer into frames); None = there are no more. Decoders do not
-        check the shape of frames: an invalid one makes them raise."""
-        try:
-            if frame is None:
-                return decoder.finish()
-            if parts is None:
-                return decoder.feed(frame)
-            return [event for part in parts(frame) for event in decoder.feed(part)]
-        except (AttributeError, LookupError, TypeError, ValueError) as exc:
-            self._log("warning", f"{self._name}: {_last_place(exc)}: {type(exc).__name__}: {exc}")
-            message = "the provider sent an invalid answer"
-            if frame is not None:
-                message = f"the provider sent an invalid event: {str(frame)[:BAD_FRAME_QUOTE]}"
-            raise ProviderFailed(failure_protocol(self._name, message)) from None
+    def _invalid(self, exc: Exception, frame: Json | None = None) -> ProviderFailed:
+        """Decoders do not check the shape of frames: an invalid one makes them raise."""
+        self._log("warning", f"{self._name}: {_last_place(exc)}: {type(exc).__name__}: {exc}")
+        message = "the provider sent an invalid answer"
+        if frame is not None:
+            message = f"the provider sent an invalid event: {str(frame)[:BAD_FRAME_QUOTE]}"
+        return ProviderFailed(failure_protocol(self._name, message))
 
     def _limits(self, headers: Mapping[str, str], *, refused: bool = False) -> list[ModelEvent]:
         """The rate limits that the headers tell, if they have changed."""
@@ -277,6 +296,11 @@ def _with_texts(event: Any, *names: str) -> Any:
     """The event with texts in these fields: decoders pass on what the provider sent."""
     wrong = {name: item for name in names if not isinstance(item := getattr(event, name), str | None)}
     return replace(event, **{name: str(item)[:BAD_FRAME_QUOTE] for name, item in wrong.items()}) if wrong else event
+
+
+def _in_parts(decoder: Decoding, parts: Callable[[Json], list[Json]]) -> Callable[[Json], list[ModelEvent]]:
+    """The `feed` of a whole answer, which comes as one frame."""
+    return lambda frame: [event for part in parts(frame) for event in decoder.feed(part)]
 
 
 def _ignore(request: Request, exchange: Exchange, failure: Failure | None, change: str) -> None:

@@ -15,6 +15,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
     from typing import Any
 
@@ -57,6 +58,17 @@ def dumps(obj: Any) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode("utf-8")
 
 
+def dumps_each(texts: Sequence[str]) -> list[bytes]:
+    """`dumps` of each of them."""
+    if _fast is not None:
+        write = _fast.dumps
+        try:
+            return [write(text) for text in texts]
+        except TypeError:  # a lone surrogate
+            pass
+    return [dumps(text) for text in texts]
+
+
 def loads(data: bytes | str) -> Any:
     """Parse JSON; raises ValueError. Lone surrogate escapes and bad UTF-8 are accepted, NaN and Infinity are not."""
     if _fast is not None:
@@ -74,6 +86,14 @@ def loads(data: bytes | str) -> Any:
 
 def loads_object(data: bytes | str) -> dict[str, Any] | None:
     """The same for a JSON object; None for anything else."""
+    try:
+        parsed = loads(data) if _fast is None else _fast.loads(data)
+    except ValueError:
+        return _loads_odd_object(data)
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _loads_odd_object(data: bytes | str) -> dict[str, Any] | None:
     try:
         parsed = loads(data)
     except ValueError:

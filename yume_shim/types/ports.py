@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from yume_shim.types.calls import (
 )
 from yume_shim.types.children import ChildLaunched, ChildRequest, ChildResult
 from yume_shim.types.confinement import Confinement
-from yume_shim.types.events import Event, ModelEvent, Tagged
+from yume_shim.types.events import BlockDelta, Event, ModelEvent, Tagged
 from yume_shim.types.file_patch import FilePatch
 from yume_shim.types.hooks_port import Hooks as Hooks
 from yume_shim.types.host_reply import HostReply
@@ -49,6 +49,10 @@ class Ids(Protocol):
     """Fresh ids, so that goldens can fix them."""
 
     def uuid(self) -> str: ...
+
+    def uuids(self, count: int) -> list[str]:
+        """What so many calls of `uuid` return."""
+        ...
 
     def call_id(self) -> str:
         """An id for a tool call whose provider gave none, `^[A-Za-z0-9_-]{1,40}$`."""
@@ -108,6 +112,10 @@ class FrameStream(Protocol):
     headers: Mapping[str, str]
 
     def __iter__(self) -> Iterator[Json]: ...
+
+    def reads(self) -> Iterator[list[Json]]:
+        """The same frames; those that one network read has completed are in one list."""
+        ...
 
     def close(self) -> None: ...
 
@@ -356,6 +364,12 @@ class Dialect(Protocol):
     """Events in, output objects out: pure and synchronous."""
 
     def feed(self, tagged: Tagged) -> list[Json]: ...
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes] | None:
+        """The quick way for a delta of the main conversation: the same lines as `feed` returns for each of its pieces,
+        as finished JSON with line ends; one for each piece or none at all. None: this delta must go through `feed`,
+        piece by piece."""
+        ...
 
 
 class Store(Protocol):

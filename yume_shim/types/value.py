@@ -48,11 +48,13 @@ else:
         setters = tuple(made.__dict__[name].__set__ for name in names)
         count = len(names)
         missing = object()
+        least = next((count - place for place, name in enumerate(reversed(names)) if name not in defaults), 0)
+        tail = tuple(defaults[name] for name in names[least:])
 
         def __init__(self, *args, **kwargs):
             given = len(args)
-            if given == count and not kwargs:  # all hot calls take this path
-                for put, item in zip(setters, args, strict=True):
+            if least <= given <= count and not kwargs:  # all hot calls take this path
+                for put, item in zip(setters, args + tail[given - least :], strict=True):
                     put(self, item)
                 return
             if given > count:

@@ -15,7 +15,7 @@ from yume_shim.types.child import Child
 from yume_shim.types.events import BlockDelta, Notice, Pong, PromptTaken, Tagged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
     from yume_shim.types.blocks import Json
@@ -48,6 +48,9 @@ class Dialect(Recorder):
         if isinstance(tagged.event, Pong):
             return [{"!text": "pong "}, {"!text": "pong\n"}]
         return [{"type": type(tagged.event).__name__, "parent": tagged.parent_call_id}]
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> None:
+        """Deltas go through `feed`."""
 
 
 class Stage:

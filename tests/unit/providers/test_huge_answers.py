@@ -48,13 +48,13 @@ class Frames:
     def open(self, wire: Any, cancel: Cancel) -> Frames:
         return self
 
-    def __iter__(self) -> Iterator[Json]:
+    def reads(self) -> Iterator[list[Json]]:
         for frame in self._frames:
             text = json.dumps(frame)
-            yield json.loads(text.replace(MARK, PIECE))
+            yield [json.loads(text.replace(MARK, PIECE))]
             while MARK in text and self.sent < 4 * MAX_CONTENT:
                 self.sent += len(PIECE)
-                yield json.loads(text.replace(MARK, PIECE))
+                yield [json.loads(text.replace(MARK, PIECE))]
 
     def close(self) -> None:
         pass

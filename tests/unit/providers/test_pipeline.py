@@ -72,11 +72,11 @@ class Script:
             raise self.opening
         return self
 
-    def __iter__(self) -> Iterator[Json]:
+    def reads(self) -> Iterator[list[Json]]:
         for frame in self.frames:
             if isinstance(frame, BaseException):
                 raise frame
-            yield frame
+            yield frame if isinstance(frame, list) else [frame]
 
     def close(self) -> None:
         self.closed += 1

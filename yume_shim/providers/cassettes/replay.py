@@ -148,6 +148,10 @@ class CassetteStream:
         self._provider = provider
 
     def __iter__(self) -> Iterator[Json]:
+        for frames in self.reads():
+            yield from frames
+
+    def reads(self) -> Iterator[list[Json]]:
         started = False
         for frame in self._frames:
             self._cancel.check()
@@ -161,7 +165,7 @@ class CassetteStream:
                 self._cancel.wait(frame["!sleep_ms"] / 1_000)
             elif "!redacted" not in frame:
                 started = True
-                yield frame.get("!whole", frame)
+                yield [frame.get("!whole", frame)]
 
     def close(self) -> None:
         """Nothing is open."""

@@ -100,9 +100,30 @@ class FrameParser:
     # ------------------------------------------------------------ server-sent events
 
     def _sse(self, data: bytes) -> list[Json]:
+        """Most data are whole events of one or two lines; whatever is not is read line by line."""
         frames: list[Json] = []
+        begin, end = 0, data.rfind(b"\n\n") + 2
+        if end < 2 or b"\r" in data:
+            self._sse_lines(self._split(data), frames)
+            return frames
+        if self._event or self._held or self._after_cr:  # the end of an event that began earlier
+            begin = data.find(b"\n\n") + 2
+            self._sse_lines(self._split(data[:begin]), frames)
+        for event in data[begin : end - 2].split(b"\n\n"):
+            head, _, last = event.rpartition(b"\n")
+            simple = not head or (head.startswith(b"event:") and b"\n" not in head)
+            frame = codec.loads_object(last[5:]) if simple and last.startswith(b"data:") else None
+            if frame is not None:
+                frames.append(frame)
+            elif event:
+                self._sse_lines([*event.split(b"\n"), b""], frames)
+        if end < len(data):
+            self._sse_lines(self._split(data[end:]), frames)
+        return frames
+
+    def _sse_lines(self, lines: list[bytes], frames: list[Json]) -> None:
         event = self._event
-        for line in self._split(data):
+        for line in lines:
             if not line:
                 if event:
                     self._end_event(frames)
@@ -110,7 +131,6 @@ class FrameParser:
                 event.append(line[5:])
             elif line[:1] != b"e":  # `event:` lines, the most frequent of those we do not need
                 self._sse_line(line, frames)
-        return frames
 
     def _sse_line(self, line: bytes, frames: list[Json]) -> None:
         """The rarer lines: more data of an event, or JSON that a proxy wrote without `data:`."""

@@ -56,6 +56,10 @@ class DirectStream:
             raise
 
     def __iter__(self) -> Iterator[Json]:
+        for frames in self.reads():
+            yield from frames
+
+    def reads(self) -> Iterator[list[Json]]:
         parser = FrameParser(self._owner.name, self._owner.largest)
         body, feed = self._body, parser.feed
         try:
@@ -63,7 +67,7 @@ class DirectStream:
                 data = body.next()
                 if data is None:
                     break
-                yield from feed(data)
+                yield feed(data)
         except NetError as exc:
             self._cancel.check()
             raise ProviderFailed(failure_from_net(exc, self._owner.name)) from None
@@ -71,7 +75,7 @@ class DirectStream:
             self._cancel.check()
             raise
         self._cancel.check()  # an aborted socket looks like a clean end where the connection's end ends the body
-        yield from parser.finish()
+        yield parser.finish()
 
     def close(self) -> None:
         """Return the connection if the response is at its end (or gets there at once), else close it."""

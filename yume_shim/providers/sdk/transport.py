@@ -193,6 +193,10 @@ class SdkStream:
         self._guard.__enter__()
 
     def __iter__(self) -> Iterator[Json]:
+        for frames in self.reads():
+            yield from frames
+
+    def reads(self) -> Iterator[list[Json]]:
         name, limits = self._owner.endpoint.name, self._owner.timeouts
         parser = FrameParser(name)
         started = False
@@ -200,7 +204,7 @@ class SdkStream:
         try:
             for data in self._response.pieces:
                 started = started or bool(data)
-                yield from parser.feed(data)
+                yield parser.feed(data)
                 if time.monotonic() > self._end:
                     raise ProviderFailed(failure_timeout(name, "complete answer", limits.total))
         except ProviderFailed:
@@ -216,7 +220,7 @@ class SdkStream:
             raise
         self._cancel.check()
         self._ended = True
-        yield from parser.finish()
+        yield parser.finish()
 
     def close(self) -> None:
         if self._closed:

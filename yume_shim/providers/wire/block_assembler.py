@@ -13,6 +13,7 @@ from yume_shim.text.tool_arguments import parse_arguments
 from yume_shim.types.blocks import NOTHING, Other, Text, Thinking, ToolCall
 from yume_shim.types.errors import ProviderFailed
 from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted
+from yume_shim.types.model_events import piece
 from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
@@ -82,22 +83,24 @@ class Assembler:
 
     def delta(self, key: Hashable, kind: DeltaKind, text: str) -> list[ModelEvent]:
         """Add a piece. Empty pieces give no event."""
-        slot = self._slots[key]
-        if kind in ("text", "thinking") and (slot.joiner is not None or not text.isascii()):
-            # a character beyond the basic plane may come as two escaped halves, in two pieces
-            if slot.joiner is None:
-                slot.joiner = SurrogateJoiner()
-            text = slot.joiner.feed(text)
+        return self._add(self._slots[key], kind, text)
+
+    def delta_if_open(self, key: Hashable, kind: DeltaKind, text: str) -> list[ModelEvent] | None:
+        """The same if the block is started and not yet ended, else None."""
+        slot = self._slots.get(key)
+        return None if slot is None or slot.done else self._add(slot, kind, text)
+
+    def _add(self, slot: _Slot, kind: DeltaKind, text: str) -> list[ModelEvent]:
+        if slot.joiner is not None or not text.isascii():
+            text = _whole_characters(slot, kind, text)
         if not text:
             return []
-        if not isinstance(text, str):
-            raise TypeError("a piece of the answer is not text")
         self._size += len(text)
         if self._size > MAX_CONTENT:
             raise ProviderFailed(failure_too_large(f"more than {MAX_CONTENT:,} characters"))
         (slot.signature if kind == "signature" else slot.pieces).append(text)
         if slot.shown:
-            return [BlockDelta(slot.index, kind, text)]
+            return [piece(slot.index, kind, text)]
         slot.held.append((kind, text))
         return []
 
@@ -172,3 +175,12 @@ class Assembler:
                 return ToolCall(first.id, first.name, given or first.input, broken, opaque or first.opaque)
             case Other():
                 return first
+
+
+def _whole_characters(slot: _Slot, kind: DeltaKind, text: str) -> str:
+    """A character beyond the basic plane may come as two escaped halves, in two pieces."""
+    if kind not in ("text", "thinking"):
+        return text
+    if slot.joiner is None:
+        slot.joiner = SurrogateJoiner()
+    return slot.joiner.feed(text)

@@ -145,11 +145,12 @@ class Decoder:
         key = (self._splice, frame.get("index", 0))
         delta: Json = frame.get("delta") or {}
         kind = delta.get("type", "")
-        if not self._blocks.is_open(key):
-            return self._on_other_delta(key, delta)
         if kind in _PIECES:
             ours, field = _PIECES[kind]
-            return self._blocks.delta(key, ours, delta.get(field) or "")
+            out = self._blocks.delta_if_open(key, ours, delta.get(field) or "")
+            return self._on_other_delta(key, delta) if out is None else out
+        if not self._blocks.is_open(key):
+            return self._on_other_delta(key, delta)
         if kind == "citations_delta" and key in self._citations:
             self._citations[key].append(delta.get("citation"))
         return []

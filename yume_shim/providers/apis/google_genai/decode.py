@@ -103,11 +103,8 @@ class Decoder:
             usage_so_far = replace(map_usage(self._usage), output=0, reasoning=0)
             model = frame.get("modelVersion") or self._model
             out.append(ResponseStarted(frame.get("responseId") or "", model, usage_so_far, self._request_id))
-        feedback = _object(frame, "promptFeedback")
-        if feedback.get("blockReason"):
-            self._blocked = feedback["blockReason"]
-            self._message = feedback.get("blockReasonMessage") or self._message
-            self._ratings = feedback.get("safetyRatings")
+        if "promptFeedback" in frame:
+            self._take_feedback(_object(frame, "promptFeedback"))
         candidate = _first(frame.get("candidates"))
         for part in _list(_object(candidate, "content").get("parts")):
             if isinstance(part, dict):
@@ -117,6 +114,12 @@ class Decoder:
         self._ratings = candidate.get("safetyRatings") or self._ratings
         self._token = candidate.get("continuationToken") or self._token
         return out
+
+    def _take_feedback(self, feedback: Json) -> None:
+        if feedback.get("blockReason"):
+            self._blocked = feedback["blockReason"]
+            self._message = feedback.get("blockReasonMessage") or self._message
+            self._ratings = feedback.get("safetyRatings")
 
     def finish(self) -> list[ModelEvent]:
         """The body ended."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FAILURE_REASONS = frozenset(("error", "insufficient_system_resource", "network_error"))
 """Finish reasons that are failures (OpenRouter, DeepSeek, Z.ai)."""
+_THOUGHTS = frozenset((DETAILS, "reasoning_content", "reasoning"))
+"""Fields of a chunk that carry reasoning."""
 _GROWING = {"reasoning.text": "text", "reasoning.summary": "summary"}
 """Types of reasoning details that come in pieces, and the field with the text."""
 
@@ -141,7 +143,7 @@ class Decoder(OpenAiDecoder):
         if self._over:
             return []
         delta = choice.get("delta") or choice.get("message") or {}  # `message`: a whole answer instead of a stream
-        out = self._thoughts(delta)
+        out = [] if _THOUGHTS.isdisjoint(delta) else self._thoughts(delta)
         content = delta.get("content")
         if content:
             out += self._content_text(content) if isinstance(content, str) else self._parts(content)

@@ -1,0 +1,1 @@
+"""What `scripts/bench.py` is made of: the upstream, the programs, the measurements, the report."""
