@@ -7,7 +7,7 @@ that started it in `_meta`; its text is not: it would read as the main answer.
 from __future__ import annotations
 
 from yume_shim.dialects import acp_state, acp_tools
-from yume_shim.dialects.line_template import TEXT_GAP, around_text
+from yume_shim.dialects.line_template import TEXT_GAP, TextTemplate
 from yume_shim.dialects.records.acp_records import (
     AskedCall,
     CallFacts,
@@ -38,7 +38,6 @@ from yume_shim.dialects.records.acp_records import (
     WriteFileRequest,
     text_update,
 )
-from yume_shim.text import codec
 from yume_shim.types.blocks import Image, Message, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -146,8 +145,7 @@ class AcpDialect:
         if len(max(pieces, key=len)) > MAX_CHUNK or "" in pieces:
             return None
         shown = text_update(self._session_id, THOUGHT if kind == "thinking" else TEXT, TEXT_GAP, self._message)
-        before, after = around_text(shown)
-        return [before + text + after for text in codec.dumps_each(pieces)]
+        return TextTemplate(shown).lines(pieces)
 
     def _render(self, tagged: Tagged) -> list[Json]:
         event, parent = tagged.event, tagged.parent_call_id

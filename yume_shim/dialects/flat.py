@@ -21,7 +21,7 @@ from yume_shim.dialects.flat_lines import (
     usage_line,
     withdrawal_line,
 )
-from yume_shim.dialects.line_template import TEXT_GAP, around_text
+from yume_shim.dialects.line_template import TEXT_GAP, TextTemplate
 from yume_shim.dialects.records.flat_records import (
     ErrorLine,
     InterruptLine,
@@ -31,7 +31,6 @@ from yume_shim.dialects.records.flat_records import (
     text_line,
     thinking_line,
 )
-from yume_shim.text import codec
 from yume_shim.types.blocks import Text, Thinking, ToolCall
 from yume_shim.types.events import (
     ApprovalAsked,
@@ -139,9 +138,9 @@ class FlatDialect:
         self._in_turn = False
         self._asks: dict[str, str] = {}
         """Open questions: their id, and the call that they are about."""
-        self._around_key: tuple[str, int, str] | None = None
-        self._around = (b"", b"")
-        """The JSON around the texts of the block that streams."""
+        self._template_for: tuple[int, str] | None = None
+        """Block and kind of the deltas that `_template` is for; None after any other event."""
+        self._template: TextTemplate
 
     def feed(self, tagged: Tagged) -> list[Json]:
         """The lines of one event, usually one or none."""
@@ -150,6 +149,7 @@ class FlatDialect:
         if type(event) is BlockDelta:  # four of five events are deltas
             lines = self._delta(event, parent)
         else:
+            self._template_for = None
             lines = self._render(tagged)
         if parent is not None:
             set_parent(lines, parent, "" if tagged.child is None else tagged.child.agent_id)
@@ -161,18 +161,23 @@ class FlatDialect:
         if kind != "text" and kind != "thinking":
             return None if self._tool_deltas and kind == "json" else []
         pieces = event.pieces or (event.text,)
-        if len(max(pieces, key=len)) * WORST_ESCAPE > self._room or "" in pieces:
+        if len(event.text) * WORST_ESCAPE > self._room and max(map(len, pieces)) * WORST_ESCAPE > self._room:
             return None
+        if "" in pieces:
+            return None
+        if self._template_for != (event.index, kind):
+            self._template_for = (event.index, kind)
+            self._template = self._template_of(event)
+        return self._template.lines(pieces)
+
+    def _template_of(self, event: BlockDelta) -> TextTemplate:
+        """The line of a piece of this block."""
         answer = self._answer(None)
-        if kind == "thinking":
-            answer.thinking = event.index
-        key = (answer.id, event.index, kind)
-        if key != self._around_key:
-            block_id = f"{answer.id}:{event.index}"
-            line = text_line(TEXT_GAP, block_id) if kind == "text" else thinking_line(TEXT_GAP, block_id)
-            self._around_key, self._around = key, around_text(line)
-        before, after = self._around
-        return [before + text + after for text in codec.dumps_each(pieces)]
+        block_id = f"{answer.id}:{event.index}"
+        if event.kind == "text":
+            return TextTemplate(text_line(TEXT_GAP, block_id))
+        answer.thinking = event.index
+        return TextTemplate(thinking_line(TEXT_GAP, block_id))
 
     def _render(self, tagged: Tagged) -> list[Json]:
         event, parent = tagged.event, tagged.parent_call_id

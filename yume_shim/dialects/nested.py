@@ -138,6 +138,7 @@ class NestedDialect:
         event = tagged.event
         if type(event) is BlockDelta:  # four of five events are deltas
             return self._answers.delta(event, tagged)
+        self._answers.template_for = None
         if not self._answers.closing:
             return self._render(tagged)
         match event:

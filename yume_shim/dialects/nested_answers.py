@@ -7,14 +7,13 @@ engine may emit these in another order; `closing` holds the stream events until 
 
 from __future__ import annotations
 
-from yume_shim.dialects.line_template import ID_GAP, TEXT_GAP, around_text_and_id
+from yume_shim.dialects.line_template import ID_GAP, TEXT_GAP, TextTemplate
 from yume_shim.dialects.records.nested_records import (
     AbandonedBlocks,
     AssistantMessage,
     StreamEventLine,
     stream_event_line,
 )
-from yume_shim.text import codec
 from yume_shim.types.blocks import ToolCall, ToolResult
 from yume_shim.types.events import BlockDelta, BlockEnded, BlockStarted, ResponseDropped, ResponseEnded, ResponseStarted
 from yume_shim.types.models import Usage
@@ -43,9 +42,9 @@ class Answers:
         self._answers: dict[str | None, _Answer] = {}
         self.user_uuids: tuple[str, ...] = ()
         """The uuids of the turn's prompts, until the turn's first `assistant` line carries them."""
-        self._around_key: tuple[int, str, str, str] | None = None
-        self._around = (b"", b"", b"")
-        """The JSON around the texts and uuids of the block that streams."""
+        self.template_for: tuple[int, str] | None = None
+        """Block and kind of the deltas that `_template` is for; None after any other event."""
+        self._template: TextTemplate | None = None
         self.closing: list[Json] = []
         """Stream events that close an abandoned answer."""
 
@@ -98,22 +97,21 @@ class Answers:
 
     def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes]:
         """The same for each piece of a delta of the main conversation, as finished lines."""
-        if self._stream is None:
-            return []
-        shown = self._stream.delta(BlockDelta(event.index, event.kind, TEXT_GAP))
+        if self.template_for != (event.index, event.kind):
+            self.template_for = (event.index, event.kind)
+            self._template = self._template_of(event)
+        return [] if self._template is None else self._template.named_lines(event.pieces or (event.text,), uuids)
+
+    def _template_of(self, event: BlockDelta) -> TextTemplate | None:
+        """The line of a piece; None if pieces of this block are not shown."""
+        shown = None
+        if self._stream is not None:
+            shown = self._stream.delta(BlockDelta(event.index, event.kind, TEXT_GAP))
         if shown is None:
-            return []
+            return None
         answer = self._answers.get(None)
         message_id = answer.id if answer is not None else ""
-        key = (event.index, event.kind, message_id, self._messages.session_id)
-        if key != self._around_key:
-            line = stream_event_line(shown, self._messages.session_id, ID_GAP, message_id)
-            self._around_key, self._around = key, around_text_and_id(line)
-        before, between, after = self._around
-        texts = codec.dumps_each(event.pieces or (event.text,))
-        return [
-            b"%b%b%b%b%b" % (before, text, between, own.encode(), after) for text, own in zip(texts, uuids, strict=True)
-        ]
+        return TextTemplate(stream_event_line(shown, self._messages.session_id, ID_GAP, message_id))
 
     def block(self, block: AssistantBlock, tagged: Tagged, *, aborted: bool = False) -> list[Json]:
         """The `assistant` line of a complete block, or of the text that was kept of one."""

@@ -63,7 +63,7 @@ class EventOutput:
 
     def emit(self, event: Event) -> str:
         """Send one event; returns its uuid. Implements `types.ports.Emit`."""
-        return self._send(event, None, self._stores)
+        return self._send_delta(event, None) if type(event) is BlockDelta else self._send(event, None, self._stores)
 
     def child(self, child: Child, store: Store | None = None) -> Emit:
         """An emitter for the events of a child loop: they carry the id of the call that started it, and go to `store`
@@ -71,13 +71,11 @@ class EventOutput:
         stores = () if store is None else (store,)
 
         def emit(event: Event) -> str:
-            return self._send(event, child, stores)
+            return self._send_delta(event, child) if type(event) is BlockDelta else self._send(event, child, stores)
 
         return emit
 
     def _send(self, event: Event, child: Child | None, stores: Sequence[Store]) -> str:
-        if type(event) is BlockDelta:
-            return self._send_delta(event, child)
         with self._lock:
             uuid = event.uuid if isinstance(event, PromptTaken) else ""
             if not uuid and type(event) not in UNNAMED:
@@ -100,7 +98,8 @@ class EventOutput:
         """Four of five events are deltas: those that arrived together are one, and their lines are one write."""
         pieces = event.pieces or (event.text,)
         with self._lock:
-            uuids, at = self._ids.uuids(len(pieces)), self._clock.now()
+            uuids = self._ids.uuids(len(pieces)) if event.pieces else [self._ids.uuid()]
+            at = self._clock.now()
             for listener in self._listeners:
                 for place in range(len(pieces)):
                     listener(_tagged(event, pieces[place], uuids[place], at, child))

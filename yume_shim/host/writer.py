@@ -65,9 +65,10 @@ class LineWriter:
         written."""
         if self.gone:
             return len(lines)
-        if max(map(len, lines)) * MOST_ESCAPED > self._max_line:
+        whole = b"".join(lines)
+        if len(whole) * MOST_ESCAPED > self._max_line and max(map(len, lines)) * MOST_ESCAPED > self._max_line:
             return 0
-        self._send(escape_separators(b"".join(lines), self._wide))
+        self._send(escape_separators(whole, self._wide))
         return len(lines)
 
     def write_text(self, text: str) -> None:

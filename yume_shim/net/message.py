@@ -263,6 +263,10 @@ class _Chunked:
                 self._left -= len(piece)
                 self._after_content = not self._left
                 continue
+            if self._after_content and data.startswith(b"\r\n", place):  # as nearly always
+                self._after_content = False
+                place += 2
+                continue
             end = data.find(b"\n", place)
             if end < 0:
                 self._line = data[place:]

@@ -65,7 +65,8 @@ class Connection:
         if self.rest:
             data, self.rest = self.rest, b""
             return data
-        self.sock.settimeout(seconds)
+        if self.sock.gettimeout() != seconds:  # setting it is a system call, and most reads of an answer have the same
+            self.sock.settimeout(seconds)
         return self.sock.recv(READ_BYTES)
 
 
