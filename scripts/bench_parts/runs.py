@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _progress import Progress
+
 from bench_parts.programs import environment
 from bench_parts.upstream import MARK
 

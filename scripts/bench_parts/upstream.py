@@ -51,7 +51,7 @@ def _typed(**frame: Any) -> bytes:
 
 
 def _anthropic(texts: list[str]) -> Answer:
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "bench", "content": []}
+    message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "model": "bench", "content": []}
     message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 1}}
     start = _typed(type="message_start", message=message)
     start += _typed(type="content_block_start", index=0, content_block={"type": "text", "text": ""})
