@@ -63,7 +63,8 @@ def index_row(entry: IndexEntry) -> str:
     """A session's row."""
     label = prose(" ".join(entry.title[:400].split())) or code(entry.session_id)
     shown = f'<a href="{attribute(entry.link)}">{label}</a>' if entry.link else label
-    state = f'<span class="badge live">{prose(entry.state)}</span> ' if entry.state else ""
+    # <bdi>: the direction of the row is that of the title
+    state = f'<bdi class="badge live">{prose(entry.state)}</bdi> ' if entry.state else ""
     branch = f" · <bdi>{code(entry.branch)}</bdi>" if entry.branch else ""
     prompt = " ".join(entry.first_prompt[:300].split())
     more = f'<p class="peek" dir="auto">{prose(prompt)}</p>' if prompt and prompt != entry.title else ""
