@@ -156,6 +156,7 @@ class CommandCall:
         ]
 
     def _part_allowed(self, number: int, command: Simple, mode: str, remembered_only: bool) -> bool:
+        self._flow.check_time()
         if not all(harmless_assignment(name, word) for name, word in command.assigns):
             return False
         if not all(self._redirect_allowed(r.operator, r.target, r.descriptor, mode) for r in command.redirects):

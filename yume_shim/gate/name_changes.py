@@ -56,6 +56,13 @@ class NameChanges:
         self._placed: list[set[str]] = [set() for _ in self._words]
         self._removing: list[bool] = [False for _ in self._words]
         self._anywhere: list[bool] = [False for _ in self._words]
+        self._follow()
+        self._some = any(self._placed) or any(self._removing) or any(self._anywhere)
+
+    def __bool__(self) -> bool:
+        return self._some
+
+    def _follow(self) -> None:
         for _ in range(MAX_ROUNDS):
             before = [set(names) for names in self._placed]
             for place, words in enumerate(self._words):
@@ -64,9 +71,6 @@ class NameChanges:
             if before == self._placed:
                 return
         self._anywhere = [True for _ in self._words]
-
-    def __bool__(self) -> bool:
-        return any(self._placed) or any(self._removing) or any(self._anywhere)
 
     def affect(self, number: int, word: Word) -> bool:
         """Whether parts other than this one may change where its path leads."""

@@ -571,6 +571,11 @@ def test_a_command_that_takes_too_long_to_judge_is_asked_about(traps: Path, name
         assert verdict != "allow", (name, mode)
 
 
+def test_a_command_of_many_parts_takes_no_longer_where_no_rule_denies(traps: Path) -> None:
+    with cheap(2.0, this_thread=True):
+        assert bash(gate(traps / "work"), "echo x; " + ">|" * 16_000).verdict == "ask"
+
+
 def test_a_denied_command_is_still_found_in_a_text_that_is_too_long_to_parse(traps: Path) -> None:
     guard = gate(traps / "work", "bypassPermissions", deny=("Bash(touch:*)",))
     assert bash(guard, "case x in " + "a) " * 20_000 + "\ntouch C").verdict == "deny"
