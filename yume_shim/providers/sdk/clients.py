@@ -44,7 +44,8 @@ class Client:
         timeout = httpx2.Timeout(limits.first_byte, connect=limits.connect)
         self._limits = timeout.as_dict()
         self.idle = limits.idle
-        self.captured: list[_CopiedBody] = []
+        self.taken: list[tuple[Any, Any]] = []
+        """Google: the answer, and its body as it comes from the network."""
         self.sockets: list[Any] = []
         self.public_headers: frozenset[str] = PUBLIC_HEADERS
         """Headers of the current request that any server may see."""
@@ -58,7 +59,7 @@ class Client:
         )
         if transport.endpoint.api == "google-genai":
             # (Not by a transport of our own: httpx2 leaves out the proxies of the environment then.)
-            self.http.event_hooks = {"request": [self._watch], "response": [_copier(self)]}
+            self.http.event_hooks = {"request": [self._watch], "response": [_taker(self)]}
         build = build_cloud if transport.endpoint.sign_in else BUILDERS[transport.endpoint.api]
         self.sdk: Any = build(transport, self.http)
 
@@ -179,7 +180,7 @@ def _entered(manager: Any) -> Response:
     return Response(response.http_response, pieces, lambda: manager.__exit__(None, None, None))
 
 
-# ---------------------------------------------------------------- google: a copy of what its client reads
+# ---------------------------------------------------------------- google: the body is taken before its client reads
 
 
 def _build_google(transport: SdkTransport, http: Any) -> Any:
@@ -207,85 +208,38 @@ def _open_google(transport: SdkTransport, client: Client, wire: WireRequest) -> 
         headers=transport.headers(wire),
         httpx_client=client.http,
     )
-    client.captured.clear()
-    reading = client.sdk._api_client.request_streamed("post", path, dict(wire.body), options)
+    client.taken.clear()
     failed: Exception | None = None
     try:
-        next(reading, None)  # the first step sends the request
+        for _ in client.sdk._api_client.request_streamed("post", path, dict(wire.body), options):
+            pass  # the first step sends the request; the body that its client sees is empty
     except Exception as exc:
         failed = exc
-    if not client.captured or client.captured[-1].response.status_code >= 300:
+    if not client.taken:
         raise failed or RuntimeError("the SDK sent no request")
-    copied = client.captured[-1]
-    return Response(copied.response, _inflated(copied.response, _google_pieces(copied, reading, failed)), copied.close)
+    http, body = client.taken.pop()
+    return Response(http, _inflated(http, iter(body)), body.close)
 
 
-def _google_pieces(copied: _CopiedBody, reading: Any, failed: Exception | None) -> Iterator[bytes]:
-    """The bytes that its client has read. If its parser fails (on comments, on errors inside the stream), the rest is
-    read from the connection without it."""
-    while failed is None:
-        yield copied.take()
-        try:
-            next(reading)
-        except StopIteration:
-            break
-        except Exception as exc:
-            failed = exc
-    yield copied.take()
-    if failed is not None and class_names(failed) & {"TransportError"}:
-        raise failed
-    yield from copied.rest()
-
-
-class _CopiedBody:
-    """A response body that keeps a copy of what is read. httpx2 accepts any iterable of bytes as a stream."""
-
-    def __init__(self, response: Any) -> None:
-        self.response = response
-        self._pieces: list[bytes] = []
-        self._source: Iterator[bytes] = iter(response.stream)
-        self._inner = response.stream
-
-    def __iter__(self) -> Iterator[bytes]:
-        for data in self._source:
-            self._pieces.append(data)
-            yield data
-
-    def take(self) -> bytes:
-        data = b"".join(self._pieces)
-        self._pieces.clear()
-        return data
-
-    def rest(self) -> Iterator[bytes]:
-        yield from self._source
-
-    def close(self) -> None:
-        self._inner.close()
-
-
-def _copier(client: Client) -> Callable[[Any], None]:
-    """A hook for every response: what is read of it is kept in `client.captured`."""
+def _taker(client: Client) -> Callable[[Any], None]:
+    """A hook for every response: the body of an answer is put into `client.taken`, and google's client reads an empty
+    one. Its own reader has no limits: it keeps a line of any length, looks at each character of it, and unpacks a
+    compressed body however large it becomes."""
     import httpx2
 
-    class Stream(httpx2.SyncByteStream):
-        def __init__(self, copied: _CopiedBody) -> None:
-            self._copied = copied
-
+    class Empty(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
-            return iter(self._copied)
+            return iter(())
 
         def close(self) -> None:
-            """Do nothing: httpx2 closes when the SDK's reader is done, which may be before the end of the body."""
+            """Do nothing: httpx2 closes when the SDK's reader is done, which is before we have read."""
 
-    def copy(response: httpx2.Response) -> None:
-        if response.has_redirect_location:
-            return
-        set_read_timeout(response.request, client.idle)
-        copied = _CopiedBody(response)
-        response.stream = Stream(copied)
-        client.captured.append(copied)
+    def take(response: httpx2.Response) -> None:
+        if response.is_success:
+            client.taken.append((response, response.stream))
+            response.stream = Empty()
 
-    return copy
+    return take
 
 
 # ---------------------------------------------------------------- tables and helpers

@@ -2,7 +2,7 @@
 
 It is the reference for the direct transport, and the only way to endpoints that need the SDK's sign-in. The packages
 are imported inside functions: they cost 0.6 to 2 seconds. Their retries are off and their typed objects are not used:
-anthropic and openai hand over the undecoded body; google's client does not, so a copy is taken while it reads.
+anthropic and openai hand over the undecoded body; google's client does not, so it is taken before that reads it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +13,7 @@ from tests.helpers.certificates import make_certificate
 from tests.helpers.fake_server import Exchange, LoopbackServer
 from tests.helpers.fakes import cancel
 from tests.helpers.timing import set_when, soon
+from yume_shim.providers.http.frames import MAX_EVENT_BYTES
 from yume_shim.providers.load import load_adapter
 from yume_shim.providers.sdk.transport import SdkTransport
 from yume_shim.providers.wire.failures import StatusFailed
@@ -191,12 +194,39 @@ def test_connection_refused(api: str) -> None:
     )
 
 
+# ---------------------------------------------------------------- what google's own reader would fail at, or never end
+
+
 def test_comments_do_not_end_googles_stream() -> None:
-    """Its parser fails at a comment; the rest is read nevertheless."""
     body = b': keepalive\r\n\r\ndata: {"a":1}\r\n\r\n: more\r\n\r\ndata: {"a":2}\r\n\r\n'
     data = HEAD + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     with LoopbackServer(answer(data)) as server:
         assert fetch(make("google-genai", server.url), "google-genai") == FRAMES
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_line_without_an_end(packed: bool) -> None:
+    line = b"data: " + b"y" * (MAX_EVENT_BYTES + 1_000_000)
+    body, head = (
+        (gzip.compress(line, 1), HEAD.replace(b"Tr", b"Content-Encoding: gzip\r\nTr")) if packed else (line, HEAD)
+    )
+    with LoopbackServer(answer(head + b"%x\r\n%s\r\n" % (len(body), body), keep=False)) as server, soon():
+        failure = _failure(lambda: fetch(make("google-genai", server.url), "google-genai"))
+    assert (failure.kind, failure.retryable) == ("protocol", False)
+
+
+def test_a_line_that_trickles_in() -> None:
+    def trickle(exchange: Exchange) -> bool:
+        exchange.send(HEAD)
+        while True:
+            exchange.send(b"1\r\ny\r\n")
+            time.sleep(0.02)
+
+    with LoopbackServer(trickle) as server, soon():
+        assert (
+            _failure(lambda: fetch(make("google-genai", server.url, replace(FAST, total=0.3)), "google-genai")).kind
+            == "timeout"
+        )
 
 
 def test_a_base_url_with_a_query() -> None:
