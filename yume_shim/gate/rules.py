@@ -271,30 +271,35 @@ def _glob_regex(glob: str) -> str:
     """A .gitignore pattern as a regular expression. A final `/**` also matches the folder itself: a rule that hides
     all files of a folder hides the folder."""
     out: list[str] = []
-    place = 0
-    while place < len(glob):
-        rest = glob[place:]
-        if rest == "/**":
+    place, size = 0, len(glob)
+    no_class_before = 0
+    while place < size:
+        char = glob[place]
+        if char == "/" and place == size - 3 and glob.endswith("/**"):
             break
-        if rest.startswith("**/"):
+        if glob.startswith("**/", place):
             out.append("(?:.*/)?")
             place += 3
-        elif rest.startswith("**"):
+        elif glob.startswith("**", place):
             out.append(".*")
             place += 2
-        elif rest[0] == "*":
+        elif char == "*":
             out.append("[^/]*")
             place += 1
-        elif rest[0] == "?":
+        elif char == "?":
             out.append("[^/]")
             place += 1
-        elif rest[0] == "[" and (found := _CLASS.match(rest)):
-            out.append(f"[{'^' if found[1] else ''}{_class_body(found[2])}]")
-            place += found.end()
-        elif rest[0] == "\\" and len(rest) > 1:
-            out.append(re.escape(rest[1]))
+        elif char == "[" and place >= no_class_before:
+            found = _CLASS.match(glob, place)
+            out.append(f"[{'^' if found[1] else ''}{_class_body(found[2])}]" if found else r"\[")
+            if found is None:  # nor does one begin further on in this name: there is no end of it
+                slash = glob.find("/", place)
+                no_class_before = slash if slash > 0 else size
+            place = found.end() if found else place + 1
+        elif char == "\\" and place + 1 < size:
+            out.append(re.escape(glob[place + 1]))
             place += 2
         else:
-            out.append(re.escape(rest[0]))
+            out.append(re.escape(char))
             place += 1
     return "".join(out)

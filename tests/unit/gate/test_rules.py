@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.gates import SPECS
+from tests.helpers.timing import cheap
 from yume_shim.gate.paths import MACOS, POSIX, WINDOWS, Flavour
 from yume_shim.gate.rules import (
     Rule,
@@ -184,3 +185,8 @@ def test_an_exact_rule_matches_only_its_path(path: str) -> None:
     assert pattern.matches(path)
     assert not pattern.matches("/w/x.txt")
     assert not pattern.matches("/w/a")
+
+
+def test_the_time_for_a_pattern_grows_with_its_length() -> None:
+    with cheap(2.5, this_thread=True):
+        assert not path_pattern(f"./{'[' * 50_000}/]", "/w", "/home/u", POSIX).matches("/w/a")
