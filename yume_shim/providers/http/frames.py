@@ -37,7 +37,9 @@ class FrameParser:
     def __init__(self, provider: str, largest: int = MAX_EVENT_BYTES) -> None:
         self._provider = provider
         self._largest = largest
-        self._take: Callable[[bytes], list[Json]] = self._first_bytes
+        self._take: Callable[[FrameParser, bytes], list[Json]] = FrameParser._first_bytes
+        """Not a bound method: that would be a cycle, and what a failed answer has held would stay until the collector
+        comes, which is after several such answers of 32 MB."""
         self._held: list[bytes] = []
         self._held_bytes = 0
         self._after_cr = False
@@ -50,7 +52,7 @@ class FrameParser:
         self._total += len(data)
         if self._total > MAX_ANSWER_BYTES:
             raise ProviderFailed(failure_too_large(f"more than {MAX_ANSWER_BYTES:,} bytes", self._provider))
-        frames = self._take(data)
+        frames = self._take(self, data)
         if self._count < WARM_AFTER:
             self._count += len(frames)
             if self._count >= WARM_AFTER:
@@ -60,13 +62,13 @@ class FrameParser:
     def finish(self) -> list[Json]:
         """The body has ended. An event without its blank line counts if its JSON is whole, else it is dropped."""
         rest = self._join_held()
-        if self._take == self._sse:
+        if self._take is FrameParser._sse:
             frames: list[Json] = []
             if rest:
                 self._sse_line(rest, frames)
             self._end_event(frames)
             return [frame for frame in frames if "!bad" not in frame]
-        if self._take == self._lines:
+        if self._take is FrameParser._lines:
             return [frame for frame in _json_frames(rest) if "!bad" not in frame] if rest.strip() else []
         return _json_frames(rest) if rest.strip() else []
 
@@ -82,9 +84,9 @@ class FrameParser:
             return []
         match text[:1]:
             case b"{":
-                self._take = self._lines
+                self._take = FrameParser._lines
             case b"[":
-                self._take = self._whole
+                self._take = FrameParser._whole
             case b"<":
                 raise ProviderFailed(
                     failure_protocol(
@@ -94,8 +96,8 @@ class FrameParser:
                     )
                 )
             case _:
-                self._take = self._sse
-        return self._take(text)
+                self._take = FrameParser._sse
+        return self._take(self, text)
 
     # ------------------------------------------------------------ server-sent events
 
@@ -171,7 +173,7 @@ class FrameParser:
                 frames.append(parsed)
             elif self._count == 0 and not frames:  # the first line is not an object: JSON over several lines
                 rest = self._join_held()
-                self._take = self._whole
+                self._take = FrameParser._whole
                 return self._whole(b"\n".join([*lines[place:], rest]))
             elif line.strip():
                 frames.extend(_json_frames(line))

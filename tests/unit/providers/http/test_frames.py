@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -101,6 +103,18 @@ def test_memory_is_bounded(start: bytes) -> None:
     with pytest.raises(ProviderFailed) as caught:
         [parser.feed(piece) for piece in pieces]
     assert caught.value.failure.kind == "protocol"
+
+
+def test_what_is_held_goes_with_the_parser() -> None:
+    parser = FrameParser("p")
+    parser.feed(b'data: {"x":"')
+    gone = weakref.ref(parser)
+    gc.disable()
+    try:
+        del parser
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_long_lines_are_read_in_linear_time() -> None:
