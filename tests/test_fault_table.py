@@ -20,8 +20,10 @@ from yume_shim.text import codec
 if TYPE_CHECKING:
     from tests.chaos.fault_table import Table
 
-PEAK_KB = {"direct": 400_000, "sdk": 600_000}
-"""Answers of 34 MB are among the faults, and the SDKs need 150 MB for themselves."""
+PEAK_KB = {"direct": 130_000, "sdk": 220_000}
+"""The program with all its modules takes 37 MB, with the SDKs 118 MB. Of the largest answer 32 MiB are held, and as
+much again while it is unpacked; nothing of it may stay."""
+ROOT = Path(__file__).resolve().parents[1]
 APIS_OF = {"direct": sorted(APIS), "sdk": sorted(set(APIS) - {"ollama-chat"})}
 BY_HAND = pytest.mark.skipif(
     "YUME_ALL_FAULTS" not in os.environ or sys.platform == "win32", reason="YUME_ALL_FAULTS is not set"
@@ -36,41 +38,42 @@ def test_every_fault_is_in_the_table() -> None:
 @BY_HAND
 @pytest.mark.parametrize("api", APIS_OF["direct"])
 def test_a_fault_ends_a_turn_as_it_should(api: str, tmp_path: Path) -> None:
-    launcher = Launcher(Path(__file__).resolve().parents[1])
+    launcher = Launcher(ROOT)
     try:
         table = run_faults(launcher, api, "direct", quick_faults(), tmp_path)
     finally:
         launcher.close()
-    check(table, quick_faults(), PEAK_KB["direct"])
+    assert problems_of(table, quick_faults(), PEAK_KB["direct"]) == []
 
 
 @BY_HAND
-@pytest.mark.timeout(900)
-def test_every_fault_on_both_transports(tmp_path: Path) -> None:
-    root = Path(__file__).resolve().parents[1]
-    launchers = {"direct": Launcher(root), "sdk": Launcher(root, sdks=True)}
-    runs = [(transport, api) for transport, apis in APIS_OF.items() for api in apis]
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("spare", [False, True], ids=["alone", "several keys and a fallback model"])
+@pytest.mark.parametrize("transport", APIS_OF)
+def test_every_fault(transport: str, spare: bool, tmp_path: Path) -> None:
+    launcher = Launcher(ROOT, sdks=transport == "sdk")
+    faults = faults_of(transport)
 
-    def run(transport: str, api: str) -> Table:
-        return run_faults(launchers[transport], api, transport, faults_of(transport), tmp_path / transport / api)
+    def run(api: str) -> Table:
+        return run_faults(launcher, api, transport, faults, tmp_path / api, spare=spare)
 
     try:
-        with ThreadPoolExecutor(len(runs)) as pool:  # they wait most of the time
-            tables = list(pool.map(run, *zip(*runs, strict=True)))
+        with ThreadPoolExecutor(len(APIS_OF[transport])) as pool:  # they wait most of the time
+            tables = dict(zip(APIS_OF[transport], pool.map(run, APIS_OF[transport]), strict=True))
     finally:
-        for launcher in launchers.values():
-            launcher.close()
-    for (transport, _), table in zip(runs, tables, strict=True):
-        check(table, faults_of(transport), PEAK_KB[transport])
+        launcher.close()
+    sys.stdout.write(f"peaks in KB: { {api: table.peak_kb for api, table in tables.items()} }\n")
+    found = {api: problems_of(table, faults, PEAK_KB[transport], spare=spare) for api, table in tables.items()}
+    assert {api: problems for api, problems in found.items() if problems} == {}
 
 
-def check(table: Table, faults: list[str], peak_kb: int) -> None:
+def problems_of(table: Table, faults: list[str], peak_kb: int, *, spare: bool = False) -> list[str]:
     ends = {fault: outcome_of(table.turns[fault]) for fault in faults}
-    assert {fault: end for fault, end in ends.items() if end not in allowed(fault)} == {}
+    found = [f"{fault}: {end}" for fault, end in ends.items() if end not in allowed(fault, spare=spare)]
     stream = StreamCheck("flat", strict=True)
     lines = [*table.start, *(line for turn in table.turns.values() for line in turn)]
-    assert [problem for line in lines for problem in stream.feed(codec.dumps(line) + b"\n")] == []
-    assert stream.end() == []
-    assert "Traceback" not in table.stderr
-    assert table.peak_kb < peak_kb
-    assert table.code in (0, 1)
+    found += [problem for line in lines for problem in stream.feed(codec.dumps(line) + b"\n")]
+    found += stream.end()
+    found += ["a traceback on stderr"] if "Traceback" in table.stderr else []
+    found += [f"{table.peak_kb:,} KB"] if table.peak_kb > peak_kb else []
+    return found + ([f"exit code {table.code}"] if table.code not in (0, 1) else [])
