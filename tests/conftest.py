@@ -8,12 +8,16 @@ import os
 import socket
 import sys
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.helpers.entry_tests import PLACES, expected_of, place_of
 from tests.helpers.requirements import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 PRIVATE = (
     "ANTHROPIC_",
@@ -27,7 +31,10 @@ PRIVATE = (
     "OPENROUTER_",
     "XAI_",
 )
-OURS_TO_KEEP = ("YUME_RECORDED", "YUME_PARITY", "YUME_TEST_NODE")
+OURS_TO_KEEP = (
+    *("YUME_RECORDED", "YUME_PARITY", "YUME_TEST_NODE"),
+    *("YUME_ALL_FAULTS", "YUME_EVERY_BYTE", "YUME_HISTORIES", "YUME_BREAK_MESSAGES"),
+)
 
 # Examples are the same in every run (`--hypothesis-profile=explore` draws new ones). How long one takes says more about
 # the machine than about the code: no deadline, and no complaint about slow generation.
@@ -89,6 +96,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             reason = missing(mark.name)
             if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that is said to reach entries of the catalogue of errors must reach them (`entry_tests.py`)."""
+    place = place_of(item.nodeid)
+    if place not in PLACES:
+        return (yield)
+    from tests.helpers.reached_entries import reaching
+
+    with reaching(expected_of(place)):
+        return (yield)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,7 +1,7 @@
 """The catalogue of errors: each entry is reached, and its message says what happened, what was tried and what to do.
 
 Failures of requests come over real sockets on all five APIs. Start refusals, failed tools and broken lines are caused
-here; `ELSEWHERE` names the test that causes the others.
+here; `tests/helpers/entry_tests.py` names the tests that cause the others, and proves that they do.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ from tests.helpers.engine_fakes import (
     info,
     says,
 )
+from tests.helpers.entry_tests import ELSEWHERE
 from tests.helpers.fake_server import FakeServer, LoopbackServer
 from tests.helpers.fakes import FakeIds, cancel
+from tests.helpers.reached_entries import reaching
 from tests.helpers.refusals import TOOL, asking, refusal
 from tests.helpers.settings import settings_with
 from tests.helpers.wire_cases import no_log
@@ -442,6 +444,13 @@ def adapted(
     return list(changed.adaptations.notices)
 
 
+def deferred() -> list[Notice]:
+    names = [f"Tool{number}" for number in range(9)]
+    bench = Bench(ScriptedProvider(answer(says("x"))), FunctionTools(**{name: lambda given, _: "" for name in names}))
+    run(bench, replace(SPEC, endpoint=replace(SPEC.endpoint, quirks=Quirks(max_tools=4))))
+    return bench.of(Notice)
+
+
 NOTICED: dict[str, Callable[[], list[Notice]]] = {
     "max_tokens": lambda: ended(*[answer(says("cut"), stop="length") for _ in range(5)])[1],
     "refusal": lambda: ended(answer(says("no"), stop="refusal"))[1],
@@ -453,6 +462,7 @@ NOTICED: dict[str, Callable[[], list[Notice]]] = {
     "effort_changed": lambda: adapted(
         "no effort level 'xhigh'. Supported levels: high, low, max, medium.", effort="xhigh"
     ),
+    "tools_deferred": deferred,
     "tools_left_out": lambda: adapted(quirks=Quirks(continuation_without_tools=True), tools=(TOOL,)),
 }
 
@@ -524,90 +534,40 @@ def test_lines_of_the_host() -> None:
 
 
 def test_the_store(tmp_path: Path) -> None:
+    from yume_shim.store.changes import delete_session
     from yume_shim.store.load import load
 
-    with pytest.raises(StoreFailed) as raised:
-        load(str(tmp_path))
-    assert owner_of(raised.value, "store").id == "store.read"
+    for work, id in ((load, "store.read"), (delete_session, "store.change")):
+        with pytest.raises(StoreFailed, match="cannot be") as raised:
+            work(str(tmp_path))
+        assert owner_of(raised.value, "store").id == id
 
 
-ELSEWHERE: dict[tuple[str, str], str] = {
-    ("failure", "auth.all_keys"): "unit/providers/keys/test_keyring.py::test_all_refused_names_every_place",
-    ("failure", "rate_limit.all_keys"): (
-        "unit/providers/keys/test_keyring.py::"
-        "test_when_all_are_limited_the_shortest_wait_is_reported_and_that_key_used_again"
-    ),
-    ("outcome", "structured_output_retries"): "unit/engine/test_structured.py::test_it_gives_up_after_five_tries",
-    ("outcome", "execution_error"): "unit/engine/test_turn.py::test_an_internal_error_still_ends_the_turn",
-    ("outcome", "cancelled"): "unit/engine/test_turn.py::test_interrupt_before_the_first_byte",
-    ("warning", "abandoned"): "unit/engine/test_abandonment.py::test_a_tool",
-    ("warning", "background_timeout"): (
-        "unit/engine/test_tasks.py::test_tasks_that_take_too_long_after_the_end_of_input_are_stopped"
-    ),
-    ("warning", "compact"): (
-        "unit/engine/test_compaction.py::test_a_failed_summary_is_reported_once_and_the_request_is_sent"
-    ),
-    ("warning", "document_as_text"): (
-        "unit/providers/fitting/media/test_fitter.py::test_pdfs_become_text_where_they_are_not_taken"
-    ),
-    ("warning", "history"): "unit/engine/test_portability.py::test_losses_are_reported_once",
-    ("warning", "hook_no_verdict"): (
-        "unit/extensions/hooks/test_runner.py::test_a_command_that_does_not_exist_fails_open"
-    ),
-    ("warning", "images_left_out"): "unit/providers/fitting/media/test_fitter.py::test_limits_of_the_endpoint",
-    ("warning", "key_rotated"): "unit/providers/keys/test_keyring.py::test_a_refused_key_is_never_asked_again",
-    ("warning", "parameter_left_out"): (
-        "unit/providers/fitting/test_endpoint_adaptation.py::"
-        "test_an_adaptation_is_kept_for_later_requests_and_reported_once"
-    ),
-    ("warning", "repetition_stopped"): "unit/app/test_watchers.py::test_reasoning_that_repeats_itself_is_asked_again",
-    ("warning", "small_model"): (
-        "unit/engine/test_instructions.py::test_a_small_model_gets_a_short_prompt_and_few_tools"
-    ),
-    ("warning", "store"): "unit/app/test_transcript.py::test_a_transcript_that_cannot_be_written_is_reported_once",
-    ("warning", "text_tools"): "test_adapted_sessions.py::test_a_model_without_tools_gets_them_as_text",
-    ("warning", "tools_deferred"): "test_many_tools.py::test_a_tool_out_of_two_hundred_is_found_and_called",
-    ("start", "config.input"): "unit/app/test_program.py::test_without_a_prompt_nothing_runs",
-    ("start", "config.managed"): (
-        "unit/config/test_managed_settings.py::test_a_policy_that_cannot_be_read_ends_the_start"
-    ),
-    ("start", "config.command"): "unit/cli/test_session_commands.py::test_missing_sessions_are_reported",
-    ("request", "unsupported_request"): "unit/app/test_control_requests.py::test_anything_else_is_unsupported",
-    ("request", "unsupported"): "unit/app/test_control_requests.py::test_the_working_folder_stays",
-    ("request", "invalid_value"): "unit/app/test_control_requests.py::test_effort",
-    ("request", "invalid_mode"): "unit/app/test_control_requests.py::test_permission_mode",
-    ("request", "bypass_not_launched"): "unit/gate/test_permissions.py::test_modes_that_may_not_be_entered",
-    ("request", "bypass_disabled"): "unit/gate/test_permissions.py::test_a_disabled_bypass_cannot_be_switched_on",
-    ("request", "not_found"): "unit/app/test_model_requests.py::test_one_provider_and_pages",
-    ("request", "not_running"): "unit/app/test_control_requests.py::test_a_prompt_joins_only_a_running_turn",
-    ("request", "running"): "unit/app/test_session_requests.py::test_a_session_is_deleted_with_its_files",
-    ("request", "busy"): "unit/app/test_control_requests.py::test_too_many_slow_requests_are_refused",
-    ("request", "rewind_failed"): "test_host_questions.py::test_every_question_is_answered",
-    ("request", "failed"): "unit/app/test_session_requests.py::test_no_title_without_a_prompt_or_an_answer",
-    ("request", "internal_error"): "unit/host/test_control.py::test_answers",
-    ("tool", "tool.cut"): "unit/engine/test_repeats.py::test_cuts_are_counted_by_tool_until_it_arrives_whole",
-    ("tool", "tool.denied"): "unit/engine/test_call_pipeline.py::test_a_denied_call_does_not_run_and_has_no_after_hook",
-    ("tool", "tool.internal"): "unit/engine/test_call_pipeline.py::test_a_gate_that_raises_is_an_error_result",
-    ("tool", "tool.agent"): "unit/engine/test_children.py::test_the_nesting_of_children_is_limited",
-    ("tool", "tool.skill"): "unit/engine/test_slash_commands.py::test_a_shell_command_that_fails_ends_the_turn",
-    ("tool", "tool.schema"): "unit/engine/test_structured.py::test_output_that_does_not_fit_is_sent_back",
-    ("mcp", "mcp.config"): "unit/app/test_mcp_requests.py::test_every_request_about_servers",
-    ("mcp", "mcp.closed"): "unit/extensions/mcp/test_servers.py::test_a_program_that_does_not_exist",
-    ("mcp", "mcp.timeout"): (
-        "unit/extensions/mcp/test_servers.py::test_a_call_that_hangs_ends_at_its_limit_and_by_cancel"
-    ),
-    ("mcp", "mcp.sign_in"): (
-        "unit/extensions/mcp/test_http_hazards.py::test_a_call_that_is_refused_for_want_of_a_sign_in_says_what_to_do"
-    ),
-    ("mcp", "mcp.http"): "unit/extensions/mcp/test_http_hazards.py::test_a_broken_answer_fails_its_call_only",
-    ("mcp", "mcp.answer"): "unit/extensions/mcp/test_servers.py::test_answers_that_are_wrong_harm_no_other_call",
-    ("hook", "hook.refused"): "unit/extensions/hooks/test_runner.py::test_exit_code_two_blocks",
-    ("hook", "hook.failed"): (
-        "unit/extensions/hooks/test_runner.py::test_a_command_that_hangs_is_ended_and_fails_open"
-    ),
-    ("hook", "hook.not_run"): "unit/extensions/hooks/test_runner.py::test_a_guard_that_we_do_not_run_refuses",
-    ("store", "store.change"): "unit/cli/test_session_commands.py::test_delete",
-}
+def test_mcp_servers(tmp_path: Path) -> None:
+    from yume_shim.extensions.mcp.errors import McpError
+    from yume_shim.extensions.mcp.peer import Peer
+    from yume_shim.extensions.mcp.recording import open_place
+    from yume_shim.extensions.mcp.tokens import save
+
+    (tmp_path / "file").write_text("")
+    no_home = {"HOME": str(tmp_path / "file")}
+    deaf = Peer(lambda message: None, lambda method, params: {}, lambda method, params: None)
+    for work, id in (
+        (lambda: deaf.request("tools/list", {}, seconds=0.0, cancel=cancel()), "mcp.timeout"),
+        (lambda: open_place(str(tmp_path), "docs"), "mcp.closed"),
+        (lambda: save("https://mcp.example/", {"access_token": KEY}, no_home), "mcp.sign_in"),
+    ):
+        with pytest.raises(McpError) as raised:
+            work()
+        assert owner_of(raised.value, "mcp").id == id
+        assert KEY not in raised.value.message
+
+
+def test_requests_of_the_host() -> None:
+    from tests.unit.app.test_control_requests import Host
+
+    said = Host().ask("rewind_files", user_message_id="u-1")
+    assert said.error_code == "rewind_failed"
 
 
 # ---------------------------------------------------------------- completeness
@@ -636,7 +596,8 @@ def here() -> set[tuple[str, str]]:
     found = {("failure", id) for id in (*SERVED, *tests)} | {("start", id) for id in STARTS}
     found |= {("warning", code) for code in NOTICED} | {("tool", id) for id in CALLED}
     found |= {("outcome", id) for id in ("max_turns", "max_budget")}
-    return found | {("line", "bad_input"), ("store", "store.read"), ("tool", "tool.session")}
+    found |= {("mcp", "mcp.closed"), ("mcp", "mcp.sign_in"), ("mcp", "mcp.timeout"), ("request", "rewind_failed")}
+    return found | {("line", "bad_input"), ("store", "store.read"), ("store", "store.change"), ("tool", "tool.session")}
 
 
 def test_every_entry_is_reached() -> None:
@@ -647,15 +608,25 @@ def test_every_entry_is_reached() -> None:
     assert not here() & set(ELSEWHERE)
 
 
-@pytest.mark.parametrize("entry", ELSEWHERE, ids="-".join)
-def test_the_tests_elsewhere_exist_and_speak_of_the_code(entry: tuple[str, str]) -> None:
-    place, _, name = ELSEWHERE[entry].partition("::")
-    source = (TESTS / place).read_text("utf-8")
-    body = source.partition(f"def {name}(")[2].partition("\ndef ")[0]
-    assert body, f"{place} has no {name}"
-    group, id = entry
-    if group in ("warning", "request"):
-        assert f'"{id}"' in body or f'"{id}"' in source
+def test_the_tests_elsewhere_exist() -> None:
+    """Each proves itself that it reaches its entry (`tests/conftest.py`)."""
+    for named in ELSEWHERE.values():
+        place, _, name = named.partition("[")[0].partition("::")
+        assert f"\ndef {name}(" in (TESTS / place).read_text("utf-8"), named
+
+
+def test_a_test_that_does_not_reach_its_entry_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    deferring = {("warning", "tools_deferred")}
+    monkeypatch.delenv("YUME_BREAK_MESSAGES", raising=False)
+    with reaching(deferring):
+        assert deferred()[0].code == "tools_deferred"
+    with pytest.raises(AssertionError, match="reaches"), reaching(deferring):
+        truncated()
+    monkeypatch.setenv("YUME_BREAK_MESSAGES", "1")
+    with reaching(deferring):
+        assert deferred()[0].code == "tools_deferred"
+    with pytest.raises(AssertionError, match="passes all the same"), reaching(deferring):
+        deferred()
 
 
 CARRIERS = ("BadInvocation", "ToolFailed", "McpError", "ServerGone", "NoAnswer", "NeedsAuth", "StoreFailed")

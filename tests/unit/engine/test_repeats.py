@@ -132,7 +132,9 @@ def test_the_count_is_bounded_and_zero_switches_it_off() -> None:
 
 
 def cut(counted: Repeats, call: ToolCall, stop: Stop = "length") -> bool:
-    return counted.cut([call], stop) is not None
+    failed = counted.cut([call], stop)
+    assert failed is None or failed.message.startswith(f"{call.name} was cut off by the output limit")
+    return failed is not None
 
 
 WRITE = ToolCall("c", "Write", {}, '{"file_path": "a')
