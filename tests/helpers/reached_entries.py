@@ -34,7 +34,12 @@ CODES: dict[type[Any], tuple[str, str]] = {
     TurnEnded: ("outcome", "outcome"),
 }
 """Value → the group of entries that one of its fields names."""
-RAISED = {"start": BadInvocation, "tool": ToolFailed, "mcp": (McpError, ToolFailed), "store": StoreFailed}
+RAISED: dict[str, Any] = {
+    "start": BadInvocation,
+    "tool": ToolFailed,
+    "mcp": (McpError, ToolFailed),
+    "store": StoreFailed,
+}
 """Group → the exceptions that are made in the modules of its entries."""
 WRONG = "made wrong on purpose"
 
@@ -60,8 +65,8 @@ def reaching(expected: set[Id]) -> Iterator[None]:
 def reached(broken: set[Id] = frozenset()) -> Iterator[set[Id]]:  # type: ignore[assignment]
     """The entries that are reached in this context. Those in `broken` are made wrong."""
     found: set[Id] = set()
-    kinds = (Failure, HookAnswer, ToolFinished, *CODES, BadInvocation, ToolFailed, McpError, StoreFailed)
-    before = {kind: kind.__init__ for kind in kinds}
+    values: list[Any] = [Failure, HookAnswer, ToolFinished, *CODES]
+    before = {kind: kind.__init__ for kind in (*values, BadInvocation, ToolFailed, McpError, StoreFailed)}
 
     def noting(init: Callable[..., None]) -> Callable[..., None]:
         def made(self: Any, *args: Any, **named: Any) -> None:
@@ -77,12 +82,12 @@ def reached(broken: set[Id] = frozenset()) -> Iterator[set[Id]]:  # type: ignore
         return made
 
     for kind, init in before.items():
-        kind.__init__ = noting(init)  # type: ignore[method-assign]
+        kind.__init__ = noting(init)
     try:
         yield found
     finally:
         for kind, init in before.items():
-            kind.__init__ = init  # type: ignore[method-assign]
+            kind.__init__ = init
 
 
 def entries_of(made: Any, frame: FrameType) -> Iterator[Id]:
@@ -98,10 +103,10 @@ def entries_of(made: Any, frame: FrameType) -> Iterator[Id]:
     elif isinstance(made, HookAnswer):
         if made.refuses and not made.failure:
             yield "hook", "hook.refused"
-        hook = frame.f_locals.get("hook")
         if made.failure:
             yield "hook", "hook.failed"
-        if hook is not None and getattr(hook, "problem", ""):
+        hook: Any = frame.f_locals.get("hook")
+        if hook is not None and hook.problem:
             yield "hook", "hook.not_run"
     else:
         module = frame.f_globals.get("__name__", "").partition("yume_shim.")[2].replace(".", "/")
@@ -121,7 +126,7 @@ def make_wrong(made: Any) -> None:
         if isinstance(made, BadLine):
             made.code = WRONG
         return
-    fields = {
+    wrong: dict[type[Any], dict[str, Any]] = {
         Failure: {"kind": "internal", "message": WRONG},
         HookAnswer: {"reason": WRONG, "failure": "", "blocks": False, "verdict": ""},
         ToolFinished: {"denied": False},
@@ -129,6 +134,6 @@ def make_wrong(made: Any) -> None:
         HookNotice: {"tag": WRONG, "text": WRONG},
         ControlAnswered: {"error_code": WRONG},
         TurnEnded: {"outcome": "success"},
-    }[type(made)]
-    for name, value in fields.items():
+    }
+    for name, value in wrong[type(made)].items():
         type(made).__dict__[name].__set__(made, value)
