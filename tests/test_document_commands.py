@@ -12,7 +12,7 @@ from tests.helpers.document_world import DOCUMENTS, FENCE, ROOT
 from yume_shim.cli.argv import parse
 from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS
 from yume_shim.cli.commands import command_group
-from yume_shim.cli.flags import SUBCOMMAND_HELP, SUBCOMMANDS
+from yume_shim.cli.flags import FORMATS, SUBCOMMAND_HELP, SUBCOMMANDS
 from yume_shim.cli.help import grouped, help_text
 from yume_shim.config.known_settings import check_config
 
@@ -91,3 +91,14 @@ def test_completion(monkeypatch: pytest.MonkeyPatch) -> None:
     context = click.Context(group)
     assert "doctor" in [item.value for item in group.shell_complete(context, "do")]
     assert "--permission-mode" in [item.value for item in group.shell_complete(context, "--perm")]
+    for line, place, found in (
+        ("yume-shim --output-format s", "2", [("plain", "stream-json")]),
+        ("yume-shim -p x --output-format ", "4", [("plain", form) for form in FORMATS]),
+        ("yume-shim --output-format te", "te", [("plain", "text")]),
+        ("yume-shim --add-dir ", "2", [("dir", "")]),
+        ("yume-shim --model ", "2", []),
+    ):
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", place)
+        words = [(item.type, item.value) for item in group.shell_complete(context, line.rpartition(" ")[2])]
+        assert words == found, line

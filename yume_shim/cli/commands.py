@@ -65,11 +65,27 @@ class _WithFlags(click.Group):
 
         from yume_shim.cli.flags import BY_NAME
 
+        before = BY_NAME.get(_word_before(incomplete))
+        if before is not None and before.kind in ("value", "repeat", "variadic"):
+            files = {"dir": "dir", "dirs": "dir", "file": "file", "file-or-json": "file", "files-or-json": "file"}
+            kind = files.get(before.value_name)
+            if before.choices or kind is None:
+                return [CompletionItem(choice) for choice in before.choices if choice.startswith(incomplete)]
+            return [CompletionItem(incomplete, type=kind)]
         if not incomplete.startswith("-"):
             extra = [CompletionItem("acp")] if "acp".startswith(incomplete) else []
             return [*super().shell_complete(ctx, incomplete), *extra]
         flags = {name: flag for name, flag in BY_NAME.items() if flag.status == "honoured" and name.startswith("--")}
         return [CompletionItem(name, help=flag.help) for name, flag in flags.items() if name.startswith(incomplete)]
+
+
+def _word_before(incomplete: str) -> str:
+    """The word before the one that a shell completes. bash and zsh say which word that is, fish ends the line with it."""
+    from click.shell_completion import split_arg_string
+
+    words, place = split_arg_string(os.environ.get("COMP_WORDS", "")), os.environ.get("COMP_CWORD", "")
+    at = int(place) if place.isdigit() else len(words) - bool(incomplete)
+    return words[at - 1] if 0 < at <= len(words) else ""
 
 
 @click.group(cls=_WithFlags, add_help_option=True)
