@@ -80,7 +80,7 @@ class _WithFlags(click.Group):
 
 
 def _word_before(incomplete: str) -> str:
-    """The word before the one that a shell completes. bash and zsh say which word that is, fish ends the line with it."""
+    """The word before the one to complete. bash and zsh say which word that is, fish ends the line with it."""
     from click.shell_completion import split_arg_string
 
     words, place = split_arg_string(os.environ.get("COMP_WORDS", "")), os.environ.get("COMP_CWORD", "")
