@@ -15,6 +15,9 @@ _PERMUTES = frozenset(("rg", "jq"))
 _LS_VALUES = frozenset("wTI")
 """Flags of `ls` that have a value with GNU, and none with BSD, where the next word is a path."""
 
+_GREPS = frozenset(("grep", "egrep", "fgrep"))
+"""The number of `-C` may have to be attached: else it is the pattern, and the pattern is a file."""
+
 
 def differs(words: tuple[Word, ...]) -> bool:
     """Whether a program of BSD may take a word for something else. A flag behind an operand is an operand: `uniq a -c`
@@ -23,6 +26,8 @@ def differs(words: tuple[Word, ...]) -> bool:
     if name == "sed":
         return any(text.startswith(("-i", "-I", "--i")) for text in texts)
     if name == "ls" and any(text[:1] == "-" and text[:2] != "--" and _LS_VALUES & set(text) for text in texts):
+        return True
+    if name in _GREPS and any(text[:1] == "-" and text[:2] != "--" and text.endswith("C") for text in texts):
         return True
     safe = READING.get(name) or WRITING.get(name)
     if safe is None or name in _PERMUTES:

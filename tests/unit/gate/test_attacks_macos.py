@@ -162,6 +162,7 @@ def test_no_spelling_passes_a_denied_command(command: str) -> None:
         ("ls -w /etc", "default"),  # -w has no value there
         ("ls -T /etc", "plan"),
         ("cat other.txt -n", "default"),
+        ("grep -C 5 /etc/passwd other.txt", "default"),
         ("sed -i s/a/b/ w.git/hooks/pre-commit other.txt", "acceptEdits"),  # the script is `w.git/hooks/pre-commit`
         ("sed -i.bak s/a/b/ other.txt", "acceptEdits"),
         ("cp other.txt x -R", "acceptEdits"),
