@@ -10,6 +10,7 @@ import pytest
 from yume_shim.system import programs
 from yume_shim.system.batch_files import batch_line
 from yume_shim.system.programs import absolute_argv, find_program, is_owned, trusted_path
+from yume_shim.system.windows.shell import system_root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,8 +66,8 @@ def test_the_argv_of_a_configured_program(tmp_path: Path, monkeypatch: pytest.Mo
     assert absolute_argv(["node.exe"], env) == [found]
     assert absolute_argv([found], env) == [found]
     line = absolute_argv(["npx", "a b"], env)
-    assert line == batch_line(str(tmp_path / "bin" / "npx.cmd"), ["a b"], "C:\\Windows")
-    assert absolute_argv(["C:\\x\\run.BAT"], env) == batch_line("C:\\x\\run.BAT", [], "C:\\Windows")
+    assert line == batch_line(str(tmp_path / "bin" / "npx.cmd"), ["a b"], system_root())
+    assert absolute_argv(["C:\\x\\run.BAT"], env) == batch_line("C:\\x\\run.BAT", [], system_root())
     with pytest.raises(FileNotFoundError):
         absolute_argv(["deno"], env)
 
