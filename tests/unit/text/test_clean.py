@@ -100,7 +100,7 @@ def test_surrogate_joiner_holds_only_what_it_must() -> None:
     ],
 )
 def test_output(data: bytes, text: str) -> None:
-    assert clean_output(data) == text
+    assert clean_output(data, ()) == text
 
 
 @settings(deadline=None)
