@@ -74,6 +74,9 @@ class ByteSocket:
     def settimeout(self, seconds: float) -> None:
         pass
 
+    def gettimeout(self) -> None:
+        pass
+
     def sendall(self, data: bytes) -> None:
         pass
 

@@ -233,7 +233,7 @@ def _outcome(message: Json) -> Reply:
         code, text = error.get("code"), str(error.get("message") or "unknown error")
         return "error", RpcError(code if isinstance(code, int) else 0, text[:MAX_ERROR])
     if error is not None:
-        return "error", RpcError(0, str(error)[:MAX_ERROR])
+        return "error", RpcError(0, str(error)[:MAX_ERROR] or "unknown error")
     if not isinstance(message.get("result"), dict):
         return "error", McpError("the server's answer is malformed: it has no result object")
     return "result", message["result"]

@@ -29,6 +29,8 @@ MAX_CONTENT = 8_000_000
 """Characters of one answer, all blocks together: eight times what the largest output limit allows."""
 MAX_BLOCKS = 2_000
 """Blocks of one answer."""
+MAX_ODD_NAME = 200
+"""Characters that are kept of an id or a name that is no text."""
 
 
 class _Slot:
@@ -46,6 +48,13 @@ class _Slot:
         self.done = False
         self.shown = False
         self.index = -1
+
+
+def _named(call: Any) -> ToolCall:
+    """The call with texts as id and name, whatever the provider sent."""
+    wrong = {name: str(item)[:MAX_ODD_NAME] for name in ("id", "name") if type(item := getattr(call, name)) is not str}
+    named: ToolCall = replace(call, **wrong) if wrong else call
+    return named
 
 
 class Assembler:
@@ -71,14 +80,15 @@ class Assembler:
 
     def start(self, key: Hashable, block: AssistantBlock) -> list[ModelEvent]:
         """Open a block, given in its empty form; the caller adds initial text as a delta."""
+        if isinstance(block, ToolCall):
+            self.calls += 1
+            block = _named(block)
         slot = _Slot(block)
         self._started += 1
         if self._started > MAX_BLOCKS:
             raise ProviderFailed(failure_too_large(f"more than {MAX_BLOCKS:,} blocks"))
         self._slots[key] = slot
         self._queue.append(slot)
-        if isinstance(block, ToolCall):
-            self.calls += 1
         return self._advance()
 
     def delta(self, key: Hashable, kind: DeltaKind, text: str) -> list[ModelEvent]:
