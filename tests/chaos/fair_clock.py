@@ -1,4 +1,4 @@
-"""Time in which the machine let a session work: what a process waited for a processor does not count.
+"""Time in which the machine let a session work: what its processes waited for a processor does not count.
 
 A limit in wall time finds fault with a correct program whose processor time goes to others. Linux says for each thread
 how long it was ready to run and did not (`/proc/PID/task/*/schedstat`); the harness notices by itself when it wakes too
@@ -13,18 +13,20 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
 
 LOOK = 0.1
-"""Seconds between two looks at the threads. What they waited in total is counted by the system, so a look may be rare;
-threads that end in between take at most what they waited since the last one with them."""
+"""Seconds between two looks at the threads."""
 STARVED = 20
 """After so many times its limit in wall time a wait is given up without a verdict."""
+MAX_PROCESSES = 64
+"""Of one session that are looked at."""
 
 
 class FairClock:
-    """Counts seconds while `wait` is called, or all of them (`since_start`). `pids`: the processes whose waiting for a
-    processor does not count."""
+    """Counts seconds while `wait` or `run` is called. `pids`: the processes whose waiting for a processor does not
+    count, nor does that of the processes they started."""
 
     def __init__(self, *pids: int) -> None:
         self._pids = pids
@@ -32,7 +34,7 @@ class FairClock:
         """What counts."""
         self.lost = 0.0
         """What did not count."""
-        self._began, self._waited = time.monotonic(), self._look()
+        self._waited: dict[tuple[int, str], float] = {}
 
     def wait(self, happened: Callable[[float], object], seconds: float) -> bool:
         """Call `happened(pause)`, which waits at most so long, until it says yes; False after `seconds` that count, or
@@ -41,41 +43,44 @@ class FairClock:
         self._waited = self._look()
         while True:
             pause = min(LOOK, max(end - self.seconds, 0.0))
-            began = time.monotonic()
-            yes = happened(pause)
-            self._count(time.monotonic() - began, pause)
-            if yes:
+            if self._step(happened, pause):
                 return True
             if self.seconds >= end or time.monotonic() > last:
                 return False
+
+    def run(self, over: threading.Event) -> None:
+        """Count until the event; for a thread of its own."""
+        self._waited = self._look()
+        while not self._step(over.wait, LOOK):
+            pass
 
     def sleep(self, seconds: float) -> None:
         """Sleep so many seconds that count."""
         self.wait(time.sleep, seconds)
 
-    def since_start(self) -> float:
-        """Seconds since the clock was made, if `wait` was not called."""
-        passed = time.monotonic() - self._began
-        return passed - min(passed, self._longest(self._look()))
-
-    def _count(self, passed: float, asked: float) -> None:
-        waited = self._look()
-        lost = min(passed, max(self._longest(waited), passed - asked))
+    def _step(self, happened: Callable[[float], object], pause: float) -> object:
+        began = time.monotonic()
+        yes = happened(pause)
+        passed, waited = time.monotonic() - began, self._look()
+        longest = max((waited[thread] - self._waited.get(thread, 0.0) for thread in waited), default=0.0)
         self._waited = waited
+        lost = min(passed, max(longest, passed - pause))
         self.lost += lost
         self.seconds += passed - lost
-
-    def _longest(self, waited: dict[tuple[int, str], float]) -> float:
-        return max((waited[thread] - self._waited.get(thread, 0.0) for thread in waited), default=0.0)
+        return yes
 
     def _look(self) -> dict[tuple[int, str], float]:
         """Thread → seconds that it was ready to run and did not."""
         found: dict[tuple[int, str], float] = {}
-        for pid in self._pids:
+        pids = list(self._pids)
+        for pid in pids:  # grows: the processes that these have started follow
             try:
                 for thread in os.listdir(f"/proc/{pid}/task"):
-                    with open(f"/proc/{pid}/task/{thread}/schedstat", "rb") as file:
+                    place = f"/proc/{pid}/task/{thread}"
+                    with open(f"{place}/schedstat", "rb") as file:
                         found[pid, thread] = int(file.read().split()[1]) / 1e9
+                    with open(f"{place}/children", "rb") as file:
+                        pids += map(int, file.read().split()[: MAX_PROCESSES - len(pids)])
             except (OSError, IndexError):  # it has ended, or this is no Linux
                 continue
         return found

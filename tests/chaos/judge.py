@@ -95,7 +95,7 @@ def _judge_process(plan: Plan, outcome: Outcome) -> list[str]:
 def _lines(plan: Plan, outcome: Outcome, problems: list[str]) -> list[dict[str, Any]]:
     raw = outcome.stdout.split(b"\n")
     ends = plan.end
-    if raw[-1] and not ("SIGKILL" in ends or "close-stdout" in ends or ends.count("SIG") > 1):
+    if raw[-1] and not (outcome.forced or "SIGKILL" in ends or "close-stdout" in ends or ends.count("SIG") > 1):
         problems.append(f"torn: the last line has no end: {raw[-1][:200]!r}")
     found = []
     for line in raw[:-1]:

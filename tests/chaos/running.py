@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from tests.chaos.fair_clock import FairClock
+from tests.chaos.fair_clock import LOOK, STARVED, FairClock
 from tests.chaos.hosts import HOSTS
 from tests.chaos.plan import prompts_of
 
@@ -62,7 +62,8 @@ class Outcome:
         self.lost = 0.0
         """Seconds for which the machine had no processor for it."""
         self.forced = False
-        """It may have ended itself because `timeouts.shutdown` ran out, and that was the machine's fault."""
+        """It may have ended itself because its time for an orderly end ran out, by the fault of the machine or because
+        the host read slowly."""
         self.starved = False
         """It was given up although its limit had not run out: no verdict."""
         self.peak_kb = 0
@@ -92,12 +93,14 @@ class Running:
         self._writing = threading.RLock()
         self._results = 0
         self._changed = threading.Condition()
-        self._interrupt: FairClock | None = None
+        self._clock = FairClock(process.pid)
+        self._interrupted_at: float | None = None
         self._host: Host = HOSTS[plan.dialect](plan, self._send, work)
 
     def play(self) -> Outcome:
         """Carry out the actions, wait for the end."""
-        clock = FairClock(self._process.pid)
+        clock, process, outcome = self._clock, self._process, self.outcome
+        threading.Thread(target=clock.run, args=(process.ended,), daemon=True).start()
         readers = [threading.Thread(target=read, daemon=True) for read in (self._read_out, self._read_err)]
         for reader in readers:
             reader.start()
@@ -107,31 +110,41 @@ class Running:
             self._act(action)
         time.sleep(self._plan.actions[-1].after)
         if "SIG" in self._plan.end and not self._plan.cold:
-            clock.wait(self._listens, BORN_LIMIT)
-        self.outcome.descriptors = _descriptors(self._process.pid)
-        self._await_end(clock)
-        self.outcome.peak_kb = self._process.peak_kb
+            self._await(self._listens, BORN_LIMIT)
+        outcome.descriptors = _descriptors(process.pid)
+        self._await_end()
+        outcome.peak_kb = process.peak_kb
         for reader in readers:
             FairClock().wait(_ended(reader), PATIENCE)
-        self.outcome.seconds, self.outcome.lost = clock.seconds, clock.lost
-        self.outcome.asked = self._host.asked
+        outcome.seconds, outcome.lost = clock.seconds, clock.lost
+        outcome.asked = self._host.asked
         self._close_input()
-        return self.outcome
+        return outcome
 
-    def _await_end(self, clock: FairClock) -> None:
-        outcome, process = self.outcome, self._process
-        began, fair = time.monotonic(), clock.seconds
-        self._end(self._plan.end)
+    def _await(self, happened: Callable[[float], object], seconds: float) -> bool:
+        """Wait so many seconds of the session's clock; False if they pass, or the machine gives too few of them."""
+        end, last = self._clock.seconds + seconds, time.monotonic() + seconds * STARVED
+        while self._clock.seconds < end and time.monotonic() < last:
+            if happened(LOOK):
+                return True
+        return False
+
+    def _await_end(self) -> None:
+        outcome, process, plan = self.outcome, self._process, self._plan
+        began, fair = time.monotonic(), self._clock.seconds
+        self._end(plan.end)
         self._hearing.set()
-        if clock.wait(process.ended.wait, LIMIT):
+        if self._await(process.ended.wait, LIMIT):
             outcome.code = process.code
         else:
-            outcome.starved = clock.seconds - fair < LIMIT
+            outcome.starved = self._clock.seconds - fair < LIMIT
             process.signal(signal.SIGKILL)
             process.ended.wait(PATIENCE)
-        outcome.ending = clock.seconds - fair
-        shutdown = ACP_SHUTDOWN if self._plan.dialect == "acp" else SHUTDOWN
-        outcome.forced = "SIG" in self._plan.end and time.monotonic() - began > shutdown > outcome.ending
+        outcome.ending, passed = self._clock.seconds - fair, time.monotonic() - began
+        shutdown = ACP_SHUTDOWN if plan.dialect == "acp" else SHUTDOWN
+        ends_in_time = "SIG" in plan.end or plan.dialect == "acp"
+        slow = plan.slow or any(action.kind == "deaf" for action in plan.actions)
+        outcome.forced = ends_in_time and passed > shutdown and (slow or outcome.ending < shutdown)
 
     def _listens(self, pause: float) -> bool:
         """Whether the program has its own handlers of signals: before, Python's defaults apply."""
@@ -171,14 +184,15 @@ class Running:
                 self._write(b"".join(self._host.prompt(f"Many {number}") for number in range(3)))
             case kind:
                 if kind == "interrupt" and self._is_timed():
-                    self._interrupt = FairClock(self._process.pid)
+                    self._interrupted_at = self._clock.seconds
                 self._host.act(kind, action.body)
 
     def _is_timed(self) -> bool:
         """Whether the next result is that of the turn that is interrupted now, and is heard when it comes."""
         plan = self._plan
         hears = not plan.slow and not any(action.kind == "deaf" for action in plan.actions)
-        return hears and self._host.opened and not self._results and prompts_of(plan) == 1 and self._interrupt is None
+        first = self._interrupted_at is None and not self._results
+        return hears and self._host.opened and first and prompts_of(plan) == 1
 
     def _end(self, kind: str) -> None:
         match kind:
@@ -227,8 +241,8 @@ class Running:
 
     def _heard(self, line: bytes) -> None:
         if self._host.hear(line):
-            if self._interrupt is not None and not self._results:
-                self.outcome.interrupted = self._interrupt.since_start()
+            if self._interrupted_at is not None and not self._results:
+                self.outcome.interrupted = self._clock.seconds - self._interrupted_at
             with self._changed:
                 self._results += 1
                 self._changed.notify_all()

@@ -55,6 +55,8 @@ class Signals:
         set_blocking = getattr(os, "set_blocking", None)  # Windows has it since 3.12 and does not need it here
         if set_blocking is not None:
             set_blocking(outgoing, False)
+        # Before the handlers: a signal that came between would be caught, and nobody would hear of it.
+        signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
         for name in NAMES:
             number = getattr(signal, name, None)
             # nohup starts programs with SIGHUP ignored, and means it.
@@ -65,7 +67,6 @@ class Signals:
         broken_pipe = getattr(signal, "SIGPIPE", None)
         if broken_pipe is not None:
             signal.signal(broken_pipe, signal.SIG_IGN)
-        signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
         threading.Thread(target=self._listen, args=(incoming,), name="signals", daemon=True).start()
 
     def settle(self) -> None:

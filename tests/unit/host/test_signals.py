@@ -33,10 +33,20 @@ def on_signal(name):
         lock.acquire()  # held by the main thread for ever
     done.set()
 
+if kind == "early":  # the signal comes as soon as it is caught
+    import signal
+    set_handler = signal.signal
+
+    def at_once(number, handler):
+        set_handler(number, handler)
+        if number == signal.SIGTERM:
+            os.kill(os.getpid(), number)
+
+    signal.signal = at_once
 Signals(on_signal, shutdown).install()
 lock.acquire()
 say("ready")
-if kind == "wait":
+if kind in ("wait", "early"):
     done.wait(30)
 elif kind == "busy":
     deadline = time.monotonic() + 30
@@ -59,7 +69,8 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        assert self.line() == "ready"
+        if kind != "early":
+            assert self.line() == "ready"
 
     def stream(self) -> IO[bytes]:
         assert self.process.stdout is not None
@@ -100,6 +111,13 @@ def test_the_first_signal_is_reported_whatever_the_main_thread_is_doing(
     with soon():
         child.process.send_signal(getattr(signal, name))
         assert child.line() == name
+    assert child.end() == (7, b"")
+
+
+def test_a_signal_during_the_installation_is_not_lost(children: list[Child]) -> None:
+    child = Child("early")
+    children.append(child)
+    assert {child.line(), child.line()} == {"ready", "SIGTERM"}
     assert child.end() == (7, b"")
 
 
