@@ -88,6 +88,7 @@ class Output:
         elif self._errors_to_stderr and isinstance(event, TurnEnded) and event.outcome not in SUCCESSES:
             from yume_shim.dialects.plain import closing_text
 
+            self._break_line()
             self._log("error", closing_text(event))
 
     def _break_line(self) -> None:

@@ -93,9 +93,11 @@ def _end_at_once(number: int, _frame: object) -> None:
 
 
 def _attended() -> bool:
-    """Has a person at a terminal asked for one answer?"""
-    one_answer = any(word.startswith(("-p", "--print")) for word in sys.argv[1:]) and "--input-format" not in sys.argv
-    return one_answer and os.name != "nt" and any(os.isatty(fd) for fd in (0, 2))
+    """Has a person at a terminal asked for one answer, or started a sub-command? Otherwise the program is a host's."""
+    words = sys.argv[1:]
+    command = bool(words) and not words[0].startswith("-") and words[0] != "acp"
+    one_answer = any(word.startswith(("-p", "--print")) for word in words) and "--input-format" not in words
+    return (command or one_answer) and os.name != "nt" and any(os.isatty(fd) for fd in (0, 2))
 
 
 def _hold_stdin() -> None:

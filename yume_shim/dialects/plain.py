@@ -45,7 +45,7 @@ class TextDialect:
             text = f"\n{text}"
         return [{"!text": text if text.endswith("\n") else f"{text}\n"}]
 
-    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes]:
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> list[bytes] | None:
         """Nothing."""
         return []
 

@@ -18,6 +18,8 @@ from yume_shim.types.events import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from yume_shim.types.blocks import Json
     from yume_shim.types.events import Event, Tagged
 
@@ -44,6 +46,9 @@ class AttendedText(TextDialect):
             return [{"!text": f"{text}\n"}] if text and not self._muted else []
         self._remember(event)
         return super().feed(tagged)
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> None:
+        """Text is remembered by `feed`."""
 
     def _remember(self, event: Event) -> None:
         match event:
@@ -90,6 +95,9 @@ class LiveText:
             return []
         text = self._text_of(event)
         return [{"!text": text}] if text else []
+
+    def delta_lines(self, event: BlockDelta, uuids: Sequence[str]) -> None:
+        """Text is no line of JSON."""
 
     def break_line(self) -> str:
         """What ends the line that is begun: something else is going to be printed."""
