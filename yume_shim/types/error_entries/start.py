@@ -36,6 +36,7 @@ START: tuple[Entry, ...] = (
         "config/script_settings",
         "config/instruction_settings",
         "gate/permissions",
+        "types/exit_codes",
     ),
     _start(
         "settings_file",
