@@ -16,7 +16,7 @@ from yume_shim.types.answer_records import ModelInfo, ModelPrices, ModelsAnswer
 from yume_shim.types.effort import EFFORTS
 from yume_shim.types.errors import BadInvocation, BadLine, Cancelled
 from yume_shim.types.folders import yume_folder
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ PER_ANSWER = 500
 MAX_OFFSET = 1_000_000
 
 
-@value
-class ModelParts:
+class ModelParts(Value):
     """What the request needs."""
 
     catalog: Catalog

@@ -6,7 +6,7 @@ import os
 
 from yume_shim.store.layout import session_path
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ class NoConversation(BadInvocation):
         self.session_id = session_id
 
 
-@value
-class OpenedSession:
+class OpenedSession(Value):
     """The session of this process. `stored` is what its transcript holds (None = a new session); `source` is the
     transcript that a fork is made from ("" = no fork)."""
 

@@ -22,7 +22,7 @@ from yume_shim.types.answer_records import (
 )
 from yume_shim.types.errors import BadInvocation, BadLine, Cancelled, StoreFailed
 from yume_shim.types.events import TitleChanged
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ TITLE_SECONDS = 30.0
 """How long the model may take for a title."""
 
 
-@value
-class SessionParts:
+class SessionParts(Value):
     """What these requests need. `transcript_folder` is where the running session is stored."""
 
     session: Session

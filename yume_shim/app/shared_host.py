@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
         def files(self, channel: HostRequests) -> HostFiles | None: ...
 
 
-@value
-class SessionControls:
+class SessionControls(Value):
     """What the host of a session may do with it, from any thread."""
 
     session: Session

@@ -11,7 +11,7 @@ import time
 from collections import deque
 
 from yume_shim.batch.lanes import POLL, Lane
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ RATE_ERRORS = frozenset({"rate_limit", "overloaded"})
 """After these a task goes back to the queue."""
 
 
-@value
-class Limits:
+class Limits(Value):
     """What the user set for the run."""
 
     workers: int = 4
@@ -43,8 +42,7 @@ class Limits:
     """Runs of one task: after a crash of its process, the loss of its machine, or a refusal for its rate."""
 
 
-@value
-class Order:
+class Order(Value):
     """The answer to a worker that asks for work: a task, or how long to wait; neither = the run is over."""
 
     task: Task | None = None
@@ -52,8 +50,7 @@ class Order:
     tries: int = 0
 
 
-@value
-class Counts:
+class Counts(Value):
     """Where the run stands."""
 
     total: int

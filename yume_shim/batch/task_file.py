@@ -6,7 +6,7 @@ import os
 
 from yume_shim.text.codec import dumps, loads
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ TEXT_FIELDS = {"model": "--model", "system": "--system-prompt", "append_system":
 FIELDS = frozenset({*TEXT_FIELDS, "id", "prompt", "messages", "tools", "schema", "cwd", "settings", "max_turns"})
 
 
-@value
-class Task:
+class Task(Value):
     """One prompt with what belongs to it."""
 
     id: str

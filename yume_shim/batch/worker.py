@@ -12,7 +12,7 @@ import time
 from yume_shim.batch.lanes import MIN_PAUSE
 from yume_shim.batch.shim_process import ProcessEnded, ShimProcess
 from yume_shim.types.exit_codes import STOP_PROBLEMS
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ TASKS_PER_PROCESS = 500
 RATE_CODES = frozenset({"rate_limit", "overloaded"})
 
 
-@value
-class WorkerSettings:
+class WorkerSettings(Value):
     """What all workers of a run have in common."""
 
     flags: tuple[str, ...] = ()

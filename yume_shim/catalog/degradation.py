@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.text import codec
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     Level = Literal["full", "simulated", "silent", "warning", "error"]
 
 
-@value
-class Cell:
+class Cell(Value):
     """One feature at one endpoint. `golden` names a case that shows the degradation; "" if there is none."""
 
     feature: str

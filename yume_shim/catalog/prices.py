@@ -18,7 +18,7 @@ import time
 from itertools import takewhile
 
 from yume_shim.text import codec
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ MILLION = 1_000_000
 THOUSAND = 1_000
 
 
-@value
-class Listed:
+class Listed(Value):
     """A model's entry in the table. `moved`: the address is not the vendor's, so this is its list price."""
 
     window: int | None

@@ -7,7 +7,7 @@ A value is never searched for flags. Errors are collected, not raised: how they 
 from __future__ import annotations
 
 from yume_shim.cli.flags import BY_NAME
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     Values = Mapping[str, str | bool | tuple[str, ...]]
 
 
-@value
-class Parsed:
+class Parsed(Value):
     """What argv says. `values` is keyed by flag key; `words` are the positional arguments."""
 
     values: Values

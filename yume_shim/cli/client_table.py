@@ -6,11 +6,10 @@ The table in README.md and `yume-shim init --for NAME` come from here.
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 
-@value
-class Client:
+class Client(Value):
     """One client. `{program}` in `steps` is the path of this program."""
 
     key: str

@@ -9,7 +9,7 @@ does not begin with "-", "repeat" takes one value each time it is given.
 from __future__ import annotations
 
 from yume_shim.types.settings import AUTO_MODE, CLAUDE_MODES, FLAT_MODES, MODE_ALIASES, PROMPT_SIZES
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     Status = Literal["honoured", "accepted", "refused"]
 
 
-@value
-class Flag:
+class Flag(Value):
     """One row. `names[0]`, without dashes, is its `key` everywhere else."""
 
     names: tuple[str, ...]

@@ -17,7 +17,7 @@ from yume_shim.host.log import Log
 from yume_shim.text.codec import dumps
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import yume_folder
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ _CLIENT_NAMES = ("default", "opus", "sonnet", "haiku")
 """What clients of the Claude CLI ask for."""
 
 
-@value
-class Answers:
+class Answers(Value):
     """What the file will say. `key` is never printed."""
 
     provider: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ MAX_KEY_LENGTH = 16_384
 """Far above the length of any vendor's key or token; a longer one would not fit into a header."""
 
 
-@value
-class CheckedPlace:
+class CheckedPlace(Value):
     """One place that was checked: the keys there, or why there are none."""
 
     name: str

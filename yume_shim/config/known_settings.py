@@ -9,7 +9,7 @@ from yume_shim.disk.bounded import read_text
 from yume_shim.text.nearest import did_you_mean
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.settings import TRUST_MODES
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 MAX_CONFIG_BYTES = 4 << 20
 
 
-@value
-class Setting:
+class Setting(Value):
     """One setting. `*` in a key is a name that the user chooses; a kind is a key of KINDS."""
 
     key: str

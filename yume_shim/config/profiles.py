@@ -5,7 +5,7 @@ from __future__ import annotations
 from yume_shim.config.key_places import CheckedPlace, FixedKey
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Credential
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ KEY_FIELDS = ("key", "keys", "key_env", "key_file", "key_command")
 KINDS = ("key", "token")
 
 
-@value
-class Profile:
+class Profile(Value):
     """One table. `source` is the field that names the key (one of KEY_FIELDS), `given` its value."""
 
     name: str

@@ -10,7 +10,7 @@ from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_folder
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ USERS_OWN = ("provider", "fallback", "fallbackModel", "endpoints", "aliases", "a
 """Keys that would choose another vendor or address; no settings file of a project is asked for them."""
 
 
-@value
-class Layer:
+class Layer(Value):
     """One parsed settings file. `trusted` = it may allow tool calls and set environment variables."""
 
     name: str

@@ -13,7 +13,7 @@ from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.folders import claude_state_file, home_folder, yume_folder
 from yume_shim.types.settings import TRUST_MODES
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ MAX_RECORDED = 1_000
 """Folders in the record; the oldest answers are dropped first."""
 
 
-@value
-class Trust:
+class Trust(Value):
     """The decision for the working folder. `mode` says what an untrusted folder may start."""
 
     trusted: bool

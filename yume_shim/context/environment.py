@@ -8,7 +8,7 @@ import time
 
 from yume_shim.disk.bounded import is_absent, read_start
 from yume_shim.system import os_version
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ MAX_HEAD_BYTES = 4_096
 """A HEAD or gitdir file is one short line."""
 
 
-@value
-class Facts:
+class Facts(Value):
     """What the system prompt says about the machine. `branch` is "" outside git and on a detached HEAD."""
 
     cwd: str

@@ -11,7 +11,7 @@ import os
 
 from yume_shim.text import codec
 from yume_shim.types.token_estimate import by_characters, size_of_frame, size_of_messages
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def size_of(messages: Iterable[Message], count: Count = by_characters) -> int:
     return size_of_messages(messages, count, codec.dumps)
 
 
-@value
-class Measured:
+class Measured(Value):
     """The provider's count of everything sent and answered, up to `messages` of the history."""
 
     tokens: int

@@ -16,7 +16,7 @@ from yume_shim.context.memory_files import MemoryReader, is_in, may_be_file
 from yume_shim.disk.resolve import resolve
 from yume_shim.types.memory import MemoryFile
 from yume_shim.types.settings import SETTING_SOURCES
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ MAX_FOLDERS = 64
 """Folders between the working folder and a file in which instructions are looked for."""
 
 
-@value
-class MemoryPlaces:
+class MemoryPlaces(Value):
     """Where instructions are looked for."""
 
     cwd: str

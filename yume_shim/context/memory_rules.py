@@ -7,7 +7,7 @@ import os
 from yume_shim.context.memory_files import is_in
 from yume_shim.text.frontmatter import as_text, read_frontmatter
 from yume_shim.text.path_patterns import PathList
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ MAX_ENTRIES = 1_000
 MAX_GLOBS = 50
 
 
-@value
-class Rule:
+class Rule(Value):
     """A rule file. `base` is the folder that its patterns start from."""
 
     path: str

@@ -7,7 +7,7 @@ import os
 from yume_shim.disk.bounded import is_absent, read_start
 from yume_shim.disk.resolve import resolve
 from yume_shim.text.frontmatter import as_flag, as_text, read_frontmatter
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ MAX_ENTRIES = 1_000
 MAX_STYLE_BYTES = 100_000
 
 
-@value
-class Style:
+class Style(Value):
     """A style. `keeps_coding`: our own rules for work and answers stay in the system prompt."""
 
     name: str
@@ -29,8 +28,7 @@ class Style:
     keeps_coding: bool = True
 
 
-@value
-class StyleFolder:
+class StyleFolder(Value):
     """A folder with style files. Files must be in `inside` after resolving links; None = anywhere. `prefix` stands
     before the names of a plugin's styles."""
 

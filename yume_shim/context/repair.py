@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING, Document, Image, Message, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import ANTHROPIC_MESSAGES
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ SIGNED_API = ANTHROPIC_MESSAGES
 message that ends on thinking ("The final block in an assistant message cannot be `thinking`")."""
 
 
-@value
-class Repaired:
+class Repaired(Value):
     """A legal history, and one sentence for each kind of change that lost or added something."""
 
     messages: tuple[Message, ...]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from yume_shim.text.clip import clip_middle
 from yume_shim.types.blocks import Document, Image, Text, ToolResult
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ MEDIA_CHARS = 5_000
 TRIM_NOTE = "\n[… {cut} characters of this old result cut …]\n"
 
 
-@value
-class TrimPlan:
+class TrimPlan(Value):
     """The cap in characters for the results of each message, from the first message on. Later messages stay whole."""
 
     caps: tuple[int, ...] = ()
@@ -50,8 +49,7 @@ class TrimPlan:
         return TrimPlan(tuple(map(min, longer, shorter)) + longer[len(shorter) :])
 
 
-@value
-class Step:
+class Step(Value):
     """A plan, and about how many tokens it frees."""
 
     plan: TrimPlan

@@ -13,7 +13,7 @@ from yume_shim.dialects.records.acp_records import (
     SessionState,
 )
 from yume_shim.types.effort import EFFORTS
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ ACCEPT_EDITS = "allow_accept_edits"
 MAX_LABEL = 120
 
 
-@value
-class ModelEntry:
+class ModelEntry(Value):
     """A model of the client's menu."""
 
     id: str
@@ -57,8 +56,7 @@ class ModelEntry:
     description: str = ""
 
 
-@value
-class Choices:
+class Choices(Value):
     """What a session has chosen, and may choose from. `bypass`: it may switch to bypassPermissions."""
 
     mode: str = "default"

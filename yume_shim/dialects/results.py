@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from yume_shim.dialects.records.result_records import AgentFigures, DeferredCall, ModelFigures, PermissionDenial
 from yume_shim.types.models import Usage
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from yume_shim.types.tasks import TaskOrigin
 
 
-@value
-class Ending:
+class Ending(Value):
     """How one outcome is reported: both dialects' `subtype`, `terminal_reason` ("" = left out), `is_error`."""
 
     flat: FlatSubtype

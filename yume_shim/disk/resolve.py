@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 MAX_LINKS = 64
 """Links in one path; Linux follows 40, macOS 32."""
@@ -20,8 +20,7 @@ _NO_LINK = (errno.EINVAL, errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ENOSY
 """What reading a link says where there is none, or where the kernel cannot go on either."""
 
 
-@value
-class Resolved:
+class Resolved(Value):
     """Where a path leads. Names that do not exist are kept as they are."""
 
     real: str

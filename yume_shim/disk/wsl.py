@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ INTEROP = "/proc/sys/fs/binfmt_misc/WSLInterop"
 MOUNT_ROOT = "/mnt"
 
 
-@value
-class WslFacts:
+class WslFacts(Value):
     """`release` is the kernel's (`uname -r`); `interop`: programs of Windows can be started; `config`: the text of
     `/etc/wsl.conf`."""
 
@@ -29,8 +28,7 @@ class WslFacts:
     config: str = ""
 
 
-@value
-class Wsl:
+class Wsl(Value):
     """A WSL distribution: its name ("" = not known) and the folder of the drives."""
 
     distro: str

@@ -25,7 +25,7 @@ from yume_shim.types.events import (
     ToolOutputAdded,
 )
 from yume_shim.types.outputs import CLAUDE, Decision, ToolContext, ToolOutput
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ FILE_KINDS = ("read", "edit")
 """Tools whose path is one file."""
 
 
-@value
-class JudgedCall:
+class JudgedCall(Value):
     """A call after `judge`: prepared and decided on, or failed before it could be."""
 
     call: ToolCall

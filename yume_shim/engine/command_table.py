@@ -3,11 +3,10 @@ terminal can show."""
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 
-@value
-class BuiltinCommand:
+class BuiltinCommand(Value):
     """One command, as it is listed."""
 
     name: str

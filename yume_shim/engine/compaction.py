@@ -11,7 +11,7 @@ from yume_shim.types.blocks import Text
 from yume_shim.types.errors import Failure
 from yume_shim.types.events import Compacted, CompactEnded, Compacting, NoteAdded, Notice, Retrying
 from yume_shim.types.models import Usage
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class CompactionFailed(Exception):
         self.failure = failure
 
 
-@value
-class Summary:
+class Summary(Value):
     """A summary that was received and not yet applied."""
 
     trigger: Trigger

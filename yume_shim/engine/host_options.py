@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.types.settings import Settings
 
 
-@value
-class Options:
+class Options(Value):
     """All options at one moment."""
 
     system_prompt: str | None = None

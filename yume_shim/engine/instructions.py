@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.types.folders import claude_folder
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ SKILL_TOOL = "Skill"
 """The list of skills is for models that are offered this tool."""
 
 
-@value
-class Instructions:
+class Instructions(Value):
     """All of it. `preamble` stands before the first message of the history."""
 
     system: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from yume_shim.types.errors import Cancelled, Failure, HostStopped, Tried
 from yume_shim.types.events import ModelChanged, NoteAdded, Notice, RequestStarted
 from yume_shim.types.models import Usage
 from yume_shim.types.outputs import CLAUDE
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ _GO_ON = "Your answer hit the output limit. Go on directly where it stopped; do 
 _CUT = "Your answer was cut off by the connection. Go on directly where it stopped; do not repeat what was said."
 
 
-@value
-class LoopEnd:
+class LoopEnd(Value):
     """How a loop ended. `phase` says where an interrupt struck; `limit` is the limit that was hit, in words."""
 
     outcome: Outcome

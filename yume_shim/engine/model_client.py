@@ -19,7 +19,7 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.token_estimate import by_characters
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ MAX_NUDGES = 2
 """How often a model that wrote an unreadable call is asked again with a note about it."""
 
 
-@value
-class ModelAnswer:
+class ModelAnswer(Value):
     """A usable answer. `cut` = the stream broke after these blocks; the rest must be requested, with the `nudge` if the
     model itself caused the failure."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def _no_tasks() -> BackgroundTasks | None:
     return None
 
 
-@value
-class EngineServices:
+class EngineServices(Value):
     """Composed in `app/`. A child loop gets a copy with its own emitter and tools."""
 
     settings: Settings

@@ -12,7 +12,7 @@ from yume_shim.engine.command_table import LISTED, UNAVAILABLE, local_name, prom
 from yume_shim.types.blocks import Text
 from yume_shim.types.errors import BadInvocation, ToolFailed
 from yume_shim.types.prompt_files import PromptFile, PromptFolder
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ exist here.
 </system-reminder>"""
 
 
-@value
-class LocalCommand:
+class LocalCommand(Value):
     """A command that is not sent to the model."""
 
     name: str
@@ -50,8 +49,7 @@ class LocalCommand:
     file: PromptFile | None = None
 
 
-@value
-class Expansion:
+class Expansion(Value):
     """A prompt that runs in place of a command, with texts that the model reads after it."""
 
     prompt: UserInput

@@ -12,7 +12,7 @@ from yume_shim.types.calls import PreparedCall
 from yume_shim.types.errors import ToolFailed
 from yume_shim.types.models import ToolSpec
 from yume_shim.types.outputs import ToolOutput
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ _SCHEMA = {
 }
 
 
-@value
-class Offer:
+class Offer(Value):
     """What a request offers, and how many tools it leaves out."""
 
     specs: tuple[ToolSpec, ...]
@@ -61,8 +60,7 @@ class Offer:
     total: int = 0
 
 
-@value
-class _Split:
+class _Split(Value):
     """For which tools and limits it was made, the tools that are always offered, how many found ones may join them,
     and the deferred ones by name."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.errors import ToolFailed
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import ToolSource
 
 
-@value
-class ToolLimit:
+class ToolLimit(Value):
     """The tools that an agent may use: those with one of the `names` (None = all), but none of `without`. A name may be
     an alias, or `mcp__server` for all tools of a server."""
 

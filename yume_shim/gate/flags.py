@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     Operands = Literal["paths", "text", "none", "pattern", "filter"]
 
 
-@value
-class SafeUse:
+class SafeUse(Value):
     """The harmless use of one command: short flags, short flags with a value, long flags.
 
     Long flags: `--x` has no value, `--x=` an attached one, `--x:` a value that is attached or the next word, `--x::`

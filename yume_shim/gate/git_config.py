@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.gate.word_set import word_set
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 _HARMLESS_SECTIONS = word_set(
     "branch user author committer gc pack pull push fetch rebase merge mergetool difftool color column advice init gui "
@@ -63,8 +63,7 @@ _SETTING = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*?))?[ \t
 _BLANK = re.compile(r"[ \t]*(?:[#;].*)?\Z")
 
 
-@value
-class OwnSettings:
+class OwnSettings(Value):
     """What a repository's configuration says, as far as it matters: why it must be asked about, or the values that are
     paths, which the caller examines."""
 

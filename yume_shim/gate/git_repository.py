@@ -13,7 +13,7 @@ import re
 from yume_shim.disk.bounded import read_whole
 from yume_shim.gate.git_config import OwnSettings, read_settings
 from yume_shim.gate.paths import MAX_ENTRIES, contains
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ _GITLINK = b"\x00\x00\xe0\x00"
 """The mode of a submodule in an index."""
 
 
-@value
-class Repository:
+class Repository(Value):
     """The folder with the files, the one with this checkout's state, and the one with configuration and objects."""
 
     top: str

@@ -12,7 +12,7 @@ import threading
 import time
 
 from yume_shim.disk.resolve import is_link
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ SETTLED_NS = 50_000_000
 """A folder that changed less than this before it was listed is listed again: clocks of file systems are coarse."""
 
 
-@value
-class Listing:
+class Listing(Value):
     """A folder as it was listed: what identifies its state, how many entries it had, and which of them matter."""
 
     state: tuple[int, int, int] | None

@@ -12,7 +12,7 @@ import os
 from yume_shim.disk.resolve import is_link
 from yume_shim.disk.resolve import resolve as resolve
 from yume_shim.system import os_version
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ MAX_ENTRIES = 4_096
 """A folder with more entries than this is not searched for links; it counts as having some."""
 
 
-@value
-class Flavour:
+class Flavour(Value):
     """The path syntax of a system. `fold`: names that differ only in case are one file. `mounts`: WSL, where `C:\\x`
     is `/mnt/c/x`, and only names below the mounted drives are folded. `mount_root`: the folder of these drives."""
 

@@ -6,7 +6,7 @@ import re
 
 from yume_shim.gate.paths import slashed, tidy
 from yume_shim.gate.rules import PathPattern, Rule, names_tool, parse_rule, path_pattern
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ PATHLESS = frozenset(("Bash", "WebFetch", "WebSearch", "Task", "Agent", "Skill")
 """Tools whose rule content is never a path. Rules are read before the tools are known, so this goes by name."""
 
 
-@value
-class Entry:
+class Entry(Value):
     """A current rule. `remembered`: it came with an answer, not from the settings. `paths`: its content as path
     patterns, one per spelling of the folder that it is bound to."""
 

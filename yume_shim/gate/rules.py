@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.gate.paths import contains, folds, slashed, tidy
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ToolSpec
 
 
-@value
-class Rule:
+class Rule(Value):
     """A rule as written: the tool, and the content of the parentheses (None = no parentheses)."""
 
     tool: str
@@ -166,8 +165,7 @@ _GLOB = frozenset("*?[")
 _CLASS = re.compile(r"\[([!^]?)(\][^\]/]*|[^\]/]+)\]")
 
 
-@value
-class PathPattern:
+class PathPattern(Value):
     """A path rule bound to a folder. `literal` is the part of the path before the first wildcard."""
 
     literal: str

@@ -19,7 +19,7 @@ import re
 
 from yume_shim.gate.shell_tree import syntax_tree
 from yume_shim.gate.word_set import word_set
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     WordKind = Literal["plain", "glob", "dynamic"]
 
 
-@value
-class Word:
+class Word(Value):
     """A word without its quotes. "glob": the shell may replace it by file names; "dynamic": its value is known only at
     run time."""
 
@@ -39,8 +38,7 @@ class Word:
     kind: WordKind = "plain"
 
 
-@value
-class Redirect:
+class Redirect(Value):
     """`operator` has no file descriptor. `descriptor`: it copies one, and `target` is its number."""
 
     operator: str
@@ -48,8 +46,7 @@ class Redirect:
     descriptor: bool = False
 
 
-@value
-class Simple:
+class Simple(Value):
     """One simple command. `raw` is the text of its words as written, with quotes."""
 
     words: tuple[Word, ...]
@@ -58,8 +55,7 @@ class Simple:
     redirects: tuple[Redirect, ...] = ()
 
 
-@value
-class Script:
+class Script(Value):
     """All commands of a text, in order. `problem` says why it is not simple; `opaque`: it may run others, too.
     `assigned`: the variables that it assigns anywhere, as far as they are written as such. `repeats`: it has loops or
     functions, so a command may run several times, and not in this order."""

@@ -11,7 +11,7 @@ import re
 from yume_shim.gate.shell import Simple, Word, parse
 from yume_shim.gate.shell_builtins import hides_code, holds_code
 from yume_shim.gate.word_set import word_set
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,16 +58,14 @@ _CALM_SED = re.compile(
 _GIT_VALUED = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"))
 
 
-@value
-class Run:
+class Run(Value):
     """A command that runs: its words (the name without its folder), and its text as written."""
 
     words: tuple[str, ...]
     raw: str
 
 
-@value
-class Unwrapped:
+class Unwrapped(Value):
     """The commands that a script runs, and whether there may be others. For rules about files: `commands`, those of the
     script and of all scripts inside (so are `assigned` and `repeats`); `parts`, the same and what wrappers among them
     run; `unparsed`: one of the scripts is not known completely."""

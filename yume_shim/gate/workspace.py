@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from yume_shim.gate.paths import alias_below_mounts, contains, expand, flaw, protected_row, resolve, tidy
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from yume_shim.gate.paths import Flavour
 
 
-@value
-class Place:
+class Place(Value):
     """A path as requested (`asked`) and as resolved (`real`); `flaw` says why it cannot be judged. `has_other_names`: a
     file with further hard links."""
 

@@ -10,7 +10,7 @@ import re
 
 from yume_shim.gate.flags import SafeUse, split_flags
 from yume_shim.gate.word_set import word_set
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.gate.shell import Word
 
 
-@value
-class Writes:
+class Writes(Value):
     """The paths that a command changes. `into`: the last path may be the folder that receives the others. `whole`: it
     works on whole folders. `exact`: the last path itself is written, even if it is a folder (`-T`)."""
 

@@ -6,7 +6,7 @@ import os
 
 from yume_shim.types.errors import BadLine
 from yume_shim.types.events import ControlAnswered
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ the slowest request is allowed."""
 TOO_MANY = "too many requests are being worked on: wait for their answers"
 
 
-@value
-class ReplyThen:
+class ReplyThen(Value):
     """The body of the answer, and what to do after it was sent: an interrupt is answered before the lines it causes,
     the end of a session before the process ends."""
 
@@ -40,8 +39,7 @@ class ReplyThen:
     after: Callable[[], None]
 
 
-@value
-class Later:
+class Later(Value):
     """The answer takes time: `work` runs on a thread of its own, returns the body or raises BadLine."""
 
     work: Callable[[], Json | None]

@@ -6,7 +6,7 @@ import re
 
 from yume_shim.host.input_lines import parse_json
 from yume_shim.types.errors import BadLine
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ class BadMessage(Exception):
         self.code, self.message, self.id, self.data = code, message, id, data
 
 
-@value
-class RpcRequest:
+class RpcRequest(Value):
     """A request of the client: it gets exactly one answer."""
 
     id: RpcId
@@ -42,16 +41,14 @@ class RpcRequest:
     params: Json
 
 
-@value
-class RpcNotification:
+class RpcNotification(Value):
     """A message that gets no answer."""
 
     method: str
     params: Json
 
 
-@value
-class RpcReply:
+class RpcReply(Value):
     """The client's answer to one of our requests; `error` is its message, "" for a success."""
 
     id: RpcId

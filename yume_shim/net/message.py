@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 
 from yume_shim.net.errors import ConnectionCut, ProtocolError, TimedOut
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def request_head(
 # ---------------------------------------------------------------- response heads
 
 
-@value
-class Head:
+class Head(Value):
     """Status and headers (names in lower case, repeated ones joined) of a response."""
 
     status: int

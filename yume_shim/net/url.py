@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -14,8 +14,7 @@ _URL = re.compile(
 _UNSAFE = re.compile(rb"[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]")
 
 
-@value
-class Url:
+class Url(Value):
     """An http or https address. `target` is the path and query of the request line."""
 
     scheme: str

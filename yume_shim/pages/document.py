@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,16 +14,14 @@ if TYPE_CHECKING:
     MarkKind = Literal["compaction", "retry", "failure", "interrupted", "model", "notice", "warning", "hook"]
 
 
-@value
-class Words:
+class Words(Value):
     """Prose; `cut` is how many characters are not shown."""
 
     text: str
     cut: int = 0
 
 
-@value
-class Picture:
+class Picture(Value):
     """An image whose bytes were looked at. `data` is base64."""
 
     media_type: str
@@ -32,8 +30,7 @@ class Picture:
     height: int = 0
 
 
-@value
-class Attachment:
+class Attachment(Value):
     """Something that is named, not shown: a document, an image that cannot be shown, a block of an unknown kind."""
 
     kind: str
@@ -41,8 +38,7 @@ class Attachment:
     note: str = ""
 
 
-@value
-class Tokens:
+class Tokens(Value):
     """What one or several answers used."""
 
     input: int = 0
@@ -64,8 +60,7 @@ class Tokens:
         return self.input + self.output + self.cache_read + self.cache_write
 
 
-@value
-class Prompt:
+class Prompt(Value):
     """What was sent to the model in the user's name. Only the kinds "user" and "command" were typed by somebody."""
 
     id: str
@@ -75,8 +70,7 @@ class Prompt:
     title: str = ""
 
 
-@value
-class Answer:
+class Answer(Value):
     """Text of the model."""
 
     id: str
@@ -85,8 +79,7 @@ class Answer:
     model: str = ""
 
 
-@value
-class Thinking:
+class Thinking(Value):
     """Reasoning of the model; without text, the provider kept it."""
 
     id: str
@@ -94,8 +87,7 @@ class Thinking:
     words: Words
 
 
-@value
-class Result:
+class Result(Value):
     """What a call gave. `facts` is the structured form, if the program that ran it kept one."""
 
     at: float | None
@@ -109,8 +101,7 @@ class Result:
         return "\n".join(part.text for part in self.parts if isinstance(part, Words))
 
 
-@value
-class Agent:
+class Agent(Value):
     """The conversation of an agent that a call started."""
 
     kind: str
@@ -118,8 +109,7 @@ class Agent:
     items: tuple[Item, ...]
 
 
-@value
-class Call:
+class Call(Value):
     """A tool call with its result. Without a result it is still running, or the session ended before it did."""
 
     id: str
@@ -141,8 +131,7 @@ class Call:
         return "denied" if self.denied else "error" if self.result.is_error else "ok"
 
 
-@value
-class Mark:
+class Mark(Value):
     """Something that happened to the session: a compaction, a retry, a failure."""
 
     id: str
@@ -153,8 +142,7 @@ class Mark:
     wait_ms: int = 0
 
 
-@value
-class Aside:
+class Aside(Value):
     """Lines that are not part of the conversation: a rewound branch, an answer that was dropped, copies."""
 
     id: str
@@ -163,8 +151,7 @@ class Aside:
     items: tuple[Item, ...]
 
 
-@value
-class Span:
+class Span(Value):
     """A stretch of time in a turn, in seconds since the epoch."""
 
     kind: Literal["model", "tool", "wait", "retry"]
@@ -173,8 +160,7 @@ class Span:
     label: str = ""
 
 
-@value
-class Request:
+class Request(Value):
     """One answer of a model, with what it used."""
 
     model: str
@@ -186,8 +172,7 @@ class Request:
     """Time to the first part of the answer."""
 
 
-@value
-class Turn:
+class Turn(Value):
     """A prompt and everything until the next one. `number` is 0 for what came before the first prompt."""
 
     number: int
@@ -219,8 +204,7 @@ class Turn:
         return sum(known) if known else None
 
 
-@value
-class Document:
+class Document(Value):
     """A whole session."""
 
     title: str

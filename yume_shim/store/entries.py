@@ -43,7 +43,7 @@ from yume_shim.types.events import (
 )
 from yume_shim.types.models import Usage
 from yume_shim.types.shapes import SYNTHETIC_MODEL, interrupt_marker, message_usage, result_block
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ MAX_LAST_PROMPT = 200
 """Characters of the last prompt that session lists can show."""
 
 
-@value
-class Entry:
+class Entry(Value):
     """A transcript line. An "open" line is written before its figures are known and comes again as "settled"."""
 
     line: Json

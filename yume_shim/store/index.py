@@ -11,7 +11,7 @@ import os
 from yume_shim.disk.bounded import open_regular
 from yume_shim.store.layout import project_key
 from yume_shim.text.codec import loads, loads_object
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ _TITLES = (("customTitle", b'"customTitle"'), ("aiTitle", b'"aiTitle"'), ("summa
 _LAST_PROMPT = b'"lastPrompt"'
 
 
-@value
-class Listed:
+class Listed(Value):
     """One session of a list. `modified` is in seconds; `created` is the timestamp text of the first line."""
 
     session_id: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ntpath
 
 from yume_shim.system.windows.shell import path_in_shell
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ _SPECIAL = frozenset('&|<>^"%!\r\n')
 NO_BASH = "no bash is installed for it: install Git for Windows, or set CLAUDE_CODE_GIT_BASH_PATH"
 
 
-@value
-class HookStart:
+class HookStart(Value):
     """`argv`: words, or a whole command line of Windows. `env`: variables that it gets besides its own. `problem`: why
     it is not started."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ntpath
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ def _never() -> bool:
     return False
 
 
-@value
-class ShellFacts:
+class ShellFacts(Value):
     """What the choice depends on, on Windows. `configured`: (name of the setting, path), the first one counts first.
     `path`: the folders of PATH. `programs`: the folders below which Git may be installed. `owned`: the folders that
     the model can write. `wsl_answers` starts a command in the default distribution; it is asked last."""
@@ -45,8 +44,7 @@ class ShellFacts:
     wsl_answers: Callable[[], bool] = _never
 
 
-@value
-class ShellChoice:
+class ShellChoice(Value):
     """`kind`: how the shell reads paths; "" = there is no shell. `source`: why it was chosen. `warnings`: what the user
     should know."""
 

@@ -6,7 +6,7 @@ follow the GenAI semantic conventions of OpenTelemetry.
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 METER = "com.anthropic.claude_code"
 LOGGER = "com.anthropic.claude_code.events"
@@ -19,8 +19,7 @@ OURS = (PROVIDER,)
 """Attributes of metrics and events that the Claude CLI does not have."""
 
 
-@value
-class Metric:
+class Metric(Value):
     """A counter."""
 
     name: str
@@ -29,8 +28,7 @@ class Metric:
     attributes: tuple[str, ...] = ()
 
 
-@value
-class LogEvent:
+class LogEvent(Value):
     """An event, exported as a log record. Attributes in `optional` are there only in some cases."""
 
     name: str
@@ -39,8 +37,7 @@ class LogEvent:
     optional: tuple[str, ...] = ()
 
 
-@value
-class SpanKind:
+class SpanKind(Value):
     """A kind of span; its name is `operation` and what it is about."""
 
     operation: str

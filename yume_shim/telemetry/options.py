@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ CAPTURE = ("1", "true", "span_only", "span_and_event")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
-@value
-class TelemetryOptions:
+class TelemetryOptions(Value):
     """Exporters by signal; a signal without one is off."""
 
     metrics: tuple[str, ...] = ()

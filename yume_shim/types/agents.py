@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ MESSAGE_TOOL = "SendMessage"
 DEFAULT_AGENT = "general-purpose"
 
 
-@value
-class AgentDefinition:
+class AgentDefinition(Value):
     """What a kind of agent is told and what it may use."""
 
     name: str
@@ -59,8 +58,7 @@ class AgentDefinition:
     """The file it was read from."""
 
 
-@value
-class AgentFolder:
+class AgentFolder(Value):
     """A folder with definitions, or one file of a plugin. Files of a folder that is not `trusted` may not widen
     anything."""
 
@@ -73,8 +71,7 @@ class AgentFolder:
     """What stands before the names of its agents (`plugin:`)."""
 
 
-@value
-class AgentSettings:
+class AgentSettings(Value):
     """Where definitions come from, and which agent the main loop is."""
 
     given: Mapping[str, Any] = NOTHING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ NOTHING: Opaque = MappingProxyType({})
 """No opaque data."""
 
 
-@value
-class Text:
+class Text(Value):
     """Plain text. `opaque` holds data that a provider must get back (signatures, phases), keyed by wire API. It is
     never shown."""
 
@@ -28,8 +27,7 @@ class Text:
     opaque: Opaque = NOTHING
 
 
-@value
-class Thinking:
+class Thinking(Value):
     """Reasoning. A redacted block has no text; its data is in `opaque`. `opaque["anthropic-messages"]` is
     `{"signature": …}` or `{"data": …}`; other APIs keep their own form under their own name."""
 
@@ -38,8 +36,7 @@ class Thinking:
     opaque: Opaque = NOTHING
 
 
-@value
-class ToolCall:
+class ToolCall(Value):
     """A finished call. `broken` holds the raw argument text when it was not a JSON object (then `input` is {})."""
 
     id: str
@@ -51,8 +48,7 @@ class ToolCall:
     """Why it was stopped while the model wrote it. Then `input` has the complete fields only, and it never runs."""
 
 
-@value
-class Image:
+class Image(Value):
     """An image: base64 data with its media type, or a URL (then `data` is empty)."""
 
     media_type: str
@@ -60,8 +56,7 @@ class Image:
     url: str = ""
 
 
-@value
-class Document:
+class Document(Value):
     """A document such as a PDF: base64 data, or plain text when `media_type` is text/plain."""
 
     media_type: str
@@ -69,8 +64,7 @@ class Document:
     title: str = ""
 
 
-@value
-class ToolResult:
+class ToolResult(Value):
     """The result of one call. `is_error` is None where a tool reports no status, False where it reports success, as
     Bash does."""
 
@@ -79,8 +73,7 @@ class ToolResult:
     is_error: bool | None = None
 
 
-@value
-class Other:
+class Other(Value):
     """A block of a kind that only its own API knows, such as server tools: kept raw and sent back to that API only."""
 
     api: str
@@ -91,8 +84,7 @@ Block = Text | Thinking | ToolCall | Image | Document | ToolResult | Other
 AssistantBlock = Text | Thinking | ToolCall | Other
 
 
-@value
-class Message:
+class Message(Value):
     """One entry of the history. `origin` is the "api/model" that wrote it ("" for the user's side)."""
 
     role: Role

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import ToolSource
 
 
-@value
-class PreparedCall:
+class PreparedCall(Value):
     """A call that was found, completed and validated. Later steps decide on exactly this value and run it."""
 
     call: ToolCall
@@ -41,8 +40,7 @@ class PreparedCall:
         return replace(self, real_path=judged) if judged else self
 
 
-@value
-class BeforeCall:
+class BeforeCall(Value):
     """What the before-hooks say about a call. The default value changes nothing."""
 
     decision: Decision | None = None
@@ -55,8 +53,7 @@ class BeforeCall:
     """Why the turn ends after these calls; None = it does not. The call itself still runs."""
 
 
-@value
-class AfterCall:
+class AfterCall(Value):
     """What the after-hooks make of a finished call: its output, possibly replaced, and text for the model."""
 
     output: ToolOutput
@@ -64,8 +61,7 @@ class AfterCall:
     stop: str | None = None
 
 
-@value
-class BatchVerdict:
+class BatchVerdict(Value):
     """What hooks say when all calls of an answer have their results."""
 
     notes: tuple[str, ...] = ()
@@ -73,8 +69,7 @@ class BatchVerdict:
     """Why the turn ends here; None = it does not."""
 
 
-@value
-class ModelSwitch:
+class ModelSwitch(Value):
     """The host chooses another model: the ids before and after, what it asked for, and the size of the history."""
 
     before: str
@@ -83,8 +78,7 @@ class ModelSwitch:
     context_tokens: int
 
 
-@value
-class PromptVerdict:
+class PromptVerdict(Value):
     """What hooks say about a prompt. `blocked` is why it does not run (None = it does); with `keeps` it stays in the
     history all the same."""
 
@@ -93,8 +87,7 @@ class PromptVerdict:
     notes: tuple[str, ...] = ()
 
 
-@value
-class StopVerdict:
+class StopVerdict(Value):
     """What hooks say when the model is done: `feedback` sends it back to work, `prevented` ends the turn at once."""
 
     feedback: str = ""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
 
-@value
-class Child:
+class Child(Value):
     """A child loop (a subagent). `call_id` is the call that started it: its events carry that as `parent_call_id`.
     `parent_agent_id` is set if another child made that call."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.models import Usage
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ FORKED_COMMAND = "forked-command-"
 """What stands in for the call of a child that a slash command started, before the command's name."""
 
 
-@value
-class ChildRequest:
+class ChildRequest(Value):
     """A task for a child: a loop with its own history, tools and model below the call that started it."""
 
     prompt: str
@@ -67,8 +66,7 @@ class ChildRequest:
     """The last line of its transcript, which the next one follows."""
 
 
-@value
-class ChildResult:
+class ChildResult(Value):
     """How a child ended. `text` is its last answer, also when a limit stopped it."""
 
     agent_id: str
@@ -89,8 +87,7 @@ class ChildResult:
     """The file that records it; "" = none."""
 
 
-@value
-class StoredChild:
+class StoredChild(Value):
     """A child that has ended, as its transcript keeps it."""
 
     agent_type: str
@@ -100,8 +97,7 @@ class StoredChild:
     leaf: str
 
 
-@value
-class ChildLaunched:
+class ChildLaunched(Value):
     """A child that runs in the background."""
 
     agent_id: str

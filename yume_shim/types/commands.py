@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import Block
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.types.tasks import TaskOrigin
 
 
-@value
-class UserInput:
+class UserInput(Value):
     """A prompt. `content` is in the host's form, for echo and store; `blocks` is what the model receives."""
 
     blocks: tuple[Block, ...]
@@ -28,49 +27,41 @@ class UserInput:
     """Set if it is not from the host: it tells the model how a background task ended."""
 
 
-@value
-class HistoryInput:
+class HistoryInput(Value):
     """An `assistant` line from the host: added to the history without a turn."""
 
     blocks: tuple[Block, ...]
 
 
-@value
-class Interrupt:
+class Interrupt(Value):
     """Stop the running turn (flat line; the control request arrives as ControlAsk)."""
 
 
-@value
-class SetMode:
+class SetMode(Value):
     """Change the permission mode (flat line)."""
 
     mode: str
 
 
-@value
-class SetModel:
+class SetModel(Value):
     """Change the model from the next turn on (flat line)."""
 
     model: str
 
 
-@value
-class Compact:
+class Compact(Value):
     """Compact the history now (flat line)."""
 
 
-@value
-class Clear:
+class Clear(Value):
     """Start a new conversation (flat line)."""
 
 
-@value
-class Ping:
+class Ping(Value):
     """Answered with a pong at once."""
 
 
-@value
-class Approve:
+class Approve(Value):
     """The flat answer to a call that waits for approval: `tool_approval`."""
 
     call_id: str
@@ -83,8 +74,7 @@ class Approve:
     """What to remember; () = the very same call."""
 
 
-@value
-class ControlAsk:
+class ControlAsk(Value):
     """A control request of the host. `id` is None when it gave none."""
 
     id: str | None
@@ -92,8 +82,7 @@ class ControlAsk:
     body: Json
 
 
-@value
-class ControlReply:
+class ControlReply(Value):
     """The host's answer to our request. `line` is the raw line, for the echo of `--replay-user-messages`."""
 
     id: str
@@ -102,20 +91,17 @@ class ControlReply:
     line: Json
 
 
-@value
-class ControlCancel:
+class ControlCancel(Value):
     """The host withdraws one of its requests."""
 
     id: str
 
 
-@value
-class Nothing:
+class Nothing(Value):
     """A line that needs no action: blank, keep_alive, `$`, unknown types in the Claude forms."""
 
 
-@value
-class EndOfInput:
+class EndOfInput(Value):
     """stdin has ended."""
 
 

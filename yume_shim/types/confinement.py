@@ -5,15 +5,14 @@ The gate sets it on a decision, the shell tool carries it out. A command with a 
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
 
-@value
-class Confinement:
+class Confinement(Value):
     """`read`: judged to only read. `edit`: judged to change only files that acceptEdits covers. `sandbox`: the sandbox
     that the settings ask for. All paths are absolute, links resolved."""
 

@@ -16,7 +16,7 @@ can do is data (`types/error_entries/`); when the engine gives up, `types/failur
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     ]
 
 
-@value
-class TokenLimits:
+class TokenLimits(Value):
     """The limits that a refusal names, in tokens except for the last; 0 = it does not say."""
 
     max_output: int = 0
@@ -65,8 +64,7 @@ class TokenLimits:
     """How many tools a request may offer."""
 
 
-@value
-class Tried:
+class Tried(Value):
     """What was done before giving up."""
 
     attempts: int | None = None
@@ -79,8 +77,7 @@ class Tried:
     """The models that failed before the last one."""
 
 
-@value
-class Failure:
+class Failure(Value):
     """One failed request or input. `retryable` = the same request may succeed later; the engine decides whether to send
     it."""
 

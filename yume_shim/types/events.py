@@ -56,7 +56,7 @@ from yume_shim.types.side_events import TaskStarted as TaskStarted
 from yume_shim.types.side_events import TaskUpdated as TaskUpdated
 from yume_shim.types.side_events import TitleChanged as TitleChanged
 from yume_shim.types.side_events import TrustAsked as TrustAsked
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ SUCCESSES = ("success", "hook_stopped", "stop_prevented", "tool_deferred", "prom
 """Outcomes that are no errors."""
 
 
-@value
-class SessionInfo:
+class SessionInfo(Value):
     """The current facts of a session, for init lines."""
 
     session_id: str
@@ -117,15 +116,13 @@ class SessionInfo:
     output_style: str = "default"
 
 
-@value
-class SessionReady:
+class SessionReady(Value):
     """The process can take prompts. Emitted once, before any turn."""
 
     info: SessionInfo
 
 
-@value
-class PromptTaken:
+class PromptTaken(Value):
     """A prompt entered the history. `replay` = echo it (`--replay-user-messages`); `content` is in the host's form
     (string or blocks), for echo and store."""
 
@@ -141,8 +138,7 @@ class PromptTaken:
     """Set if nobody typed it: it tells the model how a background task ended."""
 
 
-@value
-class TurnStarted:
+class TurnStarted(Value):
     """A turn starts (nested: `system/init`). `user_uuids` are those of its prompts, where the host gave them."""
 
     info: SessionInfo
@@ -151,16 +147,14 @@ class TurnStarted:
     """Set if the turn has no prompt of the host."""
 
 
-@value
-class RequestStarted:
+class RequestStarted(Value):
     """A model request is sent (not repeated on retries). `origin` is the "api/model" of the answer."""
 
     model: str
     origin: str = ""
 
 
-@value
-class Retrying:
+class Retrying(Value):
     """A request failed and is sent again after `wait_ms`."""
 
     failure: Failure
@@ -169,8 +163,7 @@ class Retrying:
     wait_ms: int
 
 
-@value
-class ResponseDropped:
+class ResponseDropped(Value):
     """The blocks shown from `from_index` on are void: the stream was cut, or stopped (`interrupted`), and the rest is
     requested again or given up. `open_index` is the block that was open, None if none was."""
 
@@ -180,8 +173,7 @@ class ResponseDropped:
     usage: Usage = Usage()
 
 
-@value
-class PartialKept:
+class PartialKept(Value):
     """Text that was shown before an interrupt or cut stays in the history as an assistant message."""
 
     block: AssistantBlock
@@ -189,8 +181,7 @@ class PartialKept:
     interrupted: bool
 
 
-@value
-class NoteAdded:
+class NoteAdded(Value):
     """A note from this program to the model, as a user message. One that `counts` asks the model to go on after a cut,
     to call a tool, …; the others add something to a prompt or a result."""
 
@@ -201,15 +192,13 @@ class NoteAdded:
     CLI."""
 
 
-@value
-class ToolStarted:
+class ToolStarted(Value):
     """A call starts. Its `input` is complete, with schema defaults."""
 
     call: ToolCall
 
 
-@value
-class CallDenied:
+class CallDenied(Value):
     """A call was refused without asking the host: by a rule, by the mode, or because no host can answer."""
 
     call: ToolCall
@@ -218,8 +207,7 @@ class CallDenied:
     reason: str = ""
 
 
-@value
-class ApprovalAsked:
+class ApprovalAsked(Value):
     """A call waits for the host. Flat: `approval_needed`; nested: `control_request can_use_tool`."""
 
     ask_id: str
@@ -233,15 +221,13 @@ class ApprovalAsked:
     """What the call would change in a file, as far as that is known."""
 
 
-@value
-class ApprovalWithdrawn:
+class ApprovalWithdrawn(Value):
     """The question no longer needs an answer (interrupt)."""
 
     ask_id: str
 
 
-@value
-class ToolFinished:
+class ToolFinished(Value):
     """The one result of a call. `structured` is the nested dialect's `tool_use_result` (None = left out)."""
 
     call: ToolCall
@@ -255,15 +241,13 @@ class ToolFinished:
     """Texts that follow the result as messages of their own."""
 
 
-@value
-class ModeChanged:
+class ModeChanged(Value):
     """The permission mode changed."""
 
     mode: str
 
 
-@value
-class ModelChanged:
+class ModelChanged(Value):
     """The model changed, by the host's request or by failover."""
 
     provider: str
@@ -271,45 +255,39 @@ class ModelChanged:
     reason: str
 
 
-@value
-class StateChanged:
+class StateChanged(Value):
     """What the session is doing, for hosts that asked to be notified."""
 
     state: Literal["running", "idle", "requires_action"]
 
 
-@value
-class PromptWithdrawn:
+class PromptWithdrawn(Value):
     """The host withdrew a waiting prompt."""
 
     uuid: str
 
 
-@value
-class SessionChanged:
+class SessionChanged(Value):
     """The session continues under another id (`/clear`, fork)."""
 
     session_id: str
     previous_session_id: str
 
 
-@value
-class Interrupted:
+class Interrupted(Value):
     """The turn was stopped."""
 
     reason: InterruptReason
     phase: Phase
 
 
-@value
-class TurnFailed:
+class TurnFailed(Value):
     """The provider made the turn fail (nested: synthetic assistant message; flat: `error`)."""
 
     failure: Failure
 
 
-@value
-class Denial:
+class Denial(Value):
     """One refused call, for `permission_denials`."""
 
     tool_name: str
@@ -317,8 +295,7 @@ class Denial:
     tool_input: Json
 
 
-@value
-class ModelUsage:
+class ModelUsage(Value):
     """What one model has used and cost so far."""
 
     model: str
@@ -332,8 +309,7 @@ class ModelUsage:
     """Some of it was priced by the vendor's list, although the address was not the vendor's."""
 
 
-@value
-class AgentUsage:
+class AgentUsage(Value):
     """What one agent has used of one model so far. Without an id: all agents over a limit together."""
 
     agent_id: str
@@ -344,8 +320,7 @@ class AgentUsage:
     cost_usd: float
 
 
-@value
-class TurnEnded:
+class TurnEnded(Value):
     """A turn has ended. Emitted exactly once per turn, whatever happened."""
 
     outcome: Outcome
@@ -437,8 +412,7 @@ EngineEvent = (
 Event = ModelEvent | EngineEvent | HostEvent | FactNoted
 
 
-@value
-class Tagged:
+class Tagged(Value):
     """An event as dialects and store receive it. Both use the same uuid; `at` is wall-clock seconds. A subagent's
     events carry the call that started it as `parent_call_id`."""
 

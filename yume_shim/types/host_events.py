@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,16 +10,14 @@ if TYPE_CHECKING:
     from yume_shim.types.errors import Failure
 
 
-@value
-class InputRejected:
+class InputRejected(Value):
     """A stdin line was not understood. `quote` is the beginning of the line."""
 
     message: str
     quote: str
 
 
-@value
-class CommandRefused:
+class CommandRefused(Value):
     """A well-formed flat command cannot be carried out now (`error` line)."""
 
     message: str
@@ -30,8 +28,7 @@ class CommandRefused:
     """The provider's failure, if that is the reason."""
 
 
-@value
-class ControlAnswered:
+class ControlAnswered(Value):
     """The answer to a control request of the host."""
 
     request_id: str | None
@@ -40,36 +37,31 @@ class ControlAnswered:
     error_code: str = ""
 
 
-@value
-class Pong:
+class Pong(Value):
     """Answers a ping."""
 
 
-@value
-class LineEchoed:
+class LineEchoed(Value):
     """A stdin line is printed back unchanged (`--replay-user-messages`: the host's own control responses)."""
 
     line: Json
 
 
-@value
-class StartFailed:
+class StartFailed(Value):
     """The program cannot start; takes the place of init (`system/error`)."""
 
     message: str
     code: str
 
 
-@value
-class ResumeFailed:
+class ResumeFailed(Value):
     """The requested session cannot be resumed: a Claude form prints a `result` and ends."""
 
     message: str
     session_id: str
 
 
-@value
-class EntriesWritten:
+class EntriesWritten(Value):
     """Transcript entries as written to disk, for hosts that keep a copy (`--session-mirror`)."""
 
     path: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ NO_LIMIT = float("inf")
 """The time-out of a question that waits until it is answered or its turn ends (`--approval-timeout 0`)."""
 
 
-@value
-class HostReply:
+class HostReply(Value):
     """`body` is the host's answer as it sent it; `error` says why there is none. Read `body` only if `outcome` is
     "answered"."""
 

@@ -3,7 +3,7 @@ import them."""
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ PROMPT_SIZES: tuple[PromptSize, ...] = ("auto", "small", "full")
 """The short system prompt and few tools: for models with a small window, always, or never."""
 
 
-@value
-class InstructionSettings:
+class InstructionSettings(Value):
     """What the model is instructed to do, and the shape its answer must have."""
 
     system_prompt: str | None = None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
 
-@value
-class LeftOut:
+class LeftOut(Value):
     """Something that the settings configure and that is not used."""
 
     kind: Literal["hooks", "mcp_server", "setting"]

@@ -6,22 +6,20 @@ from __future__ import annotations
 
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.noted_facts import FactNoted
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 
-@value
-class ToolQueued:
+class ToolQueued(Value):
     """A call of the answer waits until the calls before it have ended."""
 
     call: ToolCall
 
 
-@value
-class ProgressReport:
+class ProgressReport(Value):
     """How far a tool is, in units of its own."""
 
     progress: float
@@ -29,8 +27,7 @@ class ProgressReport:
     message: str = ""
 
 
-@value
-class ToolProgress:
+class ToolProgress(Value):
     """A call has been running or waiting for a while, or reports how far it is."""
 
     call: ToolCall
@@ -41,8 +38,7 @@ class ToolProgress:
     """It waits for the host's approval."""
 
 
-@value
-class ToolOutputAdded:
+class ToolOutputAdded(Value):
     """A running command has printed more. `dropped` counts the bytes before `text` that are not shown."""
 
     call: ToolCall
@@ -50,8 +46,7 @@ class ToolOutputAdded:
     dropped: int = 0
 
 
-@value
-class ContextMeasured:
+class ContextMeasured(Value):
     """How full the context is after an answer, in tokens. The parts are estimates; `messages` is the rest of `used`."""
 
     used: int
@@ -64,8 +59,7 @@ class ContextMeasured:
     """The provider has not counted: `used` is an estimate, too."""
 
 
-@value
-class TodosChanged:
+class TodosChanged(Value):
     """The to-do list of the session as it is now."""
 
     todos: tuple[Json, ...]

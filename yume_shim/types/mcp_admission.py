@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@value
-class McpAdmission:
+class McpAdmission(Value):
     """Which MCP servers the settings admit. Entries are objects with `serverName`, `serverCommand` or `serverUrl`."""
 
     denied: tuple[tuple[str, Mapping[str, Any]], ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     LoadReason = Literal["session_start", "include", "nested_traversal", "path_glob_match"]
 
 
-@value
-class MemoryFile:
+class MemoryFile(Value):
     """Its text as the model reads it, and how it was found."""
 
     path: str

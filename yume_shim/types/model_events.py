@@ -6,7 +6,7 @@ from __future__ import annotations
 from yume_shim.types.blocks import AssistantBlock
 from yume_shim.types.errors import Failure
 from yume_shim.types.models import Usage
-from yume_shim.types.value import fields, value
+from yume_shim.types.value import Value, fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     DeltaKind = Literal["text", "thinking", "json", "signature"]
 
 
-@value
-class ResponseStarted:
+class ResponseStarted(Value):
     """The model began to answer. `model` is the name that the provider reported."""
 
     id: str
@@ -28,16 +27,14 @@ class ResponseStarted:
     request_id: str = ""
 
 
-@value
-class BlockStarted:
+class BlockStarted(Value):
     """A block opened; `block` is its empty form (a ToolCall with {} input)."""
 
     index: int
     block: AssistantBlock
 
 
-@value
-class BlockDelta:
+class BlockDelta(Value):
     """A piece of the open block: text, thinking, raw argument JSON, or a signature. `pieces`: several arrived at once,
     and `text` is all of them; dialects show each of them as if it had come alone."""
 
@@ -62,16 +59,14 @@ def piece(index: int, kind: DeltaKind, text: str) -> BlockDelta:
     return made
 
 
-@value
-class BlockEnded:
+class BlockEnded(Value):
     """The block is complete."""
 
     index: int
     block: AssistantBlock
 
 
-@value
-class ResponseEnded:
+class ResponseEnded(Value):
     """The answer is complete. `stop_reason` is Anthropic's name for `stop`; unknown names are passed through."""
 
     stop: Stop
@@ -85,8 +80,7 @@ class ResponseEnded:
     """What the provider reported for earlier tries of this request, which failed before the answer began."""
 
 
-@value
-class ResponseFailed:
+class ResponseFailed(Value):
     """The answer failed, before its start or in the middle: the only other way in which a provider stream ends.
 
     `usage` is what the provider has reported; `usage_given` = these are its final figures, otherwise those so far."""
@@ -98,16 +92,14 @@ class ResponseFailed:
     """As in `ResponseEnded`."""
 
 
-@value
-class Notice:
+class Notice(Value):
     """A provider or the engine degraded a feature (`system/warning`)."""
 
     code: str
     text: str
 
 
-@value
-class LimitsReported:
+class LimitsReported(Value):
     """The provider has told its rate limits, and they have changed; the most used one first, at least one."""
 
     limits: tuple[RateLimit, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING, Message
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ COST_DECIMALS = 12
 """Costs in USD are rounded to this: a token of the cheapest model costs 1e-8, digits beyond these are float errors."""
 
 
-@value
-class Usage:
+class Usage(Value):
     """Tokens, counted as Anthropic counts: `input` excludes cached tokens, `output` includes reasoning."""
 
     input: int = 0
@@ -58,8 +57,7 @@ class Usage:
         )
 
 
-@value
-class Cost:
+class Cost(Value):
     """What usage cost. `list_price`: by the vendor's price list, although the address is not the vendor's."""
 
     usd: float
@@ -67,8 +65,7 @@ class Cost:
     list_price: bool = False
 
 
-@value
-class Backoff:
+class Backoff(Value):
     """How failed requests to an endpoint are repeated; times in seconds."""
 
     initial: float = 1.0
@@ -78,8 +75,7 @@ class Backoff:
     retries: int = 3
 
 
-@value
-class Quirks:
+class Quirks(Value):
     """What an endpoint does differently, as data. Adapters read these and never check an endpoint's name."""
 
     max_tokens_field: str = "max_tokens"
@@ -176,8 +172,7 @@ class Quirks:
     ToolSearch."""
 
 
-@value
-class Endpoint:
+class Endpoint(Value):
     """An address that speaks a wire API: a row of `catalog/endpoints.json`."""
 
     name: str
@@ -219,8 +214,7 @@ class Endpoint:
     """Its address is not that of the vendor: prices of the catalogue are list prices."""
 
 
-@value
-class ModelSpec:
+class ModelSpec(Value):
     """A model at an endpoint. Prices are USD per million tokens: input, output, cache read, cache write."""
 
     id: str
@@ -278,8 +272,7 @@ class ModelSpec:
         return replace(self, window=size, max_output=min(self.max_output, size // ANSWER_SHARE))
 
 
-@value
-class Credential:
+class Credential(Value):
     """The key for an endpoint, how it is sent, and where it was found (the name of the place, never the key)."""
 
     key: str
@@ -292,8 +285,7 @@ class Credential:
         return f"Credential(kind={self.kind!r}, source={self.source!r})"
 
 
-@value
-class ToolSpec:
+class ToolSpec(Value):
     """A tool as it is offered to the model, and what the gate, the engine and the system prompt must know about it.
 
     A field that ends in `_field` names a parameter of the tool; "" = the tool has no such parameter."""
@@ -331,8 +323,7 @@ class ToolSpec:
     """A sentence about this tool for the system prompt."""
 
 
-@value
-class Request:
+class Request(Value):
     """One model request, independent of any vendor's API."""
 
     model: ModelSpec
@@ -362,8 +353,7 @@ class Request:
         return self.model.tools and self.model.endpoint.quirks.tools
 
 
-@value
-class TransportSettings:
+class TransportSettings(Value):
     """What a transport is built with. `extra_headers` are the user's; `log` takes level and message."""
 
     endpoint: Endpoint
@@ -380,8 +370,7 @@ class TransportSettings:
         )
 
 
-@value
-class WireRequest:
+class WireRequest(Value):
     """What an adapter's `encode_request` makes of a Request. `path` is appended to the base URL; a GET has no body.
     `base_url` replaces the endpoint's base URL, at the same host."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.errors import Failure
 from yume_shim.types.models import Usage
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     Purpose = Literal["main", "compact", "side_question", "title"]
 
 
-@value
-class CallDecided:
+class CallDecided(Value):
     """Whether a call may run, and who said so, in the Claude CLI's words: settings and mode ("config"), a hook, or the
     host (for good, once, without an answer, refused)."""
 
@@ -26,8 +25,7 @@ class CallDecided:
     source: DecisionSource
 
 
-@value
-class UsageBooked:
+class UsageBooked(Value):
     """The usage of one answer was added to the totals of the session. `lost`: of an answer that broke off."""
 
     provider: str
@@ -41,8 +39,7 @@ class UsageBooked:
     effort: str = ""
 
 
-@value
-class RequestGivenUp:
+class RequestGivenUp(Value):
     """A request failed and is not sent again to this model."""
 
     provider: str
@@ -52,8 +49,7 @@ class RequestGivenUp:
     purpose: Purpose = "main"
 
 
-@value
-class FactNoted:
+class FactNoted(Value):
     """One of these facts."""
 
     fact: CallDecided | UsageBooked | RequestGivenUp

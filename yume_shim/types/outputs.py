@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from yume_shim.types.prompt_files import PromptFile
 
 
-@value
-class ToolOutput:
+class ToolOutput(Value):
     """What a tool returns. `structured` is the nested dialect's `tool_use_result`."""
 
     content: str | tuple[Text | Image | Document, ...]
@@ -37,8 +36,7 @@ class ToolOutput:
     """Texts that the model reads after the result, as messages of their own: the instructions of a skill."""
 
 
-@value
-class ToolContext:
+class ToolContext(Value):
     """What one run of a tool may use."""
 
     call_id: str
@@ -68,8 +66,7 @@ CLAUDE = "Claude"
 """Who asks, in the gate's messages: hosts of the Claude CLI recognise them by it. The engine names other models."""
 
 
-@value
-class Decision:
+class Decision(Value):
     """May this call run? `message` is what the model and the host read when it may not."""
 
     verdict: Literal["allow", "ask", "deny"]
@@ -93,8 +90,7 @@ class Decision:
     """Of a hook that denies the call: the turn is stopped, as when the host denies with `interrupt`."""
 
 
-@value
-class Answer:
+class Answer(Value):
     """What the host said to a question. "error" = it could not answer; "closed" = the channel to the host was
     closed."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 
-@value
-class Package:
+class Package(Value):
     """A package of the registry."""
 
     module: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@value
-class Plugin:
+class Plugin(Value):
     """A plugin that is used, with the places of its parts. All paths are absolute and inside of `root`."""
 
     name: str
@@ -38,8 +37,7 @@ class Plugin:
         return {**shown, "version": self.version} if self.version else shown
 
 
-@value
-class PluginSettings:
+class PluginSettings(Value):
     """Plugins that are used, and what is wrong with others."""
 
     used: tuple[Plugin, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.blocks import NOTHING
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     PromptKind = Literal["command", "skill"]
 
 
-@value
-class PromptFolder:
+class PromptFolder(Value):
     """Where commands or skills are looked for. `path` is a folder, or one file of a plugin."""
 
     path: str
@@ -31,8 +30,7 @@ class PromptFolder:
     """`allowed-tools` of its files counts."""
 
 
-@value
-class PromptSettings:
+class PromptSettings(Value):
     """Where commands and skills come from."""
 
     prompt_folders: tuple[PromptFolder, ...] = ()
@@ -43,8 +41,7 @@ class PromptSettings:
     """How single skills are offered (`skillOverrides`): "on", "name-only", "user-invocable-only", "off"."""
 
 
-@value
-class PromptFile:
+class PromptFile(Value):
     """One command or skill."""
 
     name: str

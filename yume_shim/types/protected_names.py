@@ -6,15 +6,14 @@ A name counts at any depth of a workspace and in any case of its letters. `x/` i
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@value
-class ProtectedName:
+class ProtectedName(Value):
     """One row. Writing there asks in every mode but bypassPermissions."""
 
     name: str

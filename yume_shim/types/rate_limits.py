@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     LimitStatus = Literal["allowed", "allowed_warning", "rejected"]
 
 
-@value
-class RateLimit:
+class RateLimit(Value):
     """One limit. `kind` says what is counted (`requests`, `tokens`, `five_hour` …). `used` is the used share, 0 to 1;
     None = not told. The limit starts anew at `resets_at` (seconds since 1970), or `resets_in` seconds from now."""
 

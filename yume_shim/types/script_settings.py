@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 
-@value
-class ScriptSettings:
+class ScriptSettings(Value):
     """The flags of unattended runs; by default nothing differs from the Claude CLI."""
 
     detailed_codes: bool = False

@@ -11,7 +11,7 @@ from yume_shim.types.plugins import PluginSettings
 from yume_shim.types.prompt_files import PromptSettings
 from yume_shim.types.script_settings import ScriptSettings
 from yume_shim.types.telemetry_settings import TelemetrySettings as TelemetrySettings
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ NESTED_LINE_BYTES = 1_000_000
 """The longest output line of each dialect, newline included. The Python Agent SDK fails above 1 MiB."""
 
 
-@value
-class Rules:
+class Rules(Value):
     """Permission rules as the user wrote them, by their effect."""
 
     allow: tuple[str, ...] = ()
@@ -52,8 +51,7 @@ class Rules:
     deny: tuple[str, ...] = ()
 
 
-@value
-class RetrySettings:
+class RetrySettings(Value):
     """Overrides of the endpoint's Backoff; None = the endpoint's own value. Times in seconds."""
 
     initial: float | None = None
@@ -63,8 +61,7 @@ class RetrySettings:
     retries: int | None = None
 
 
-@value
-class Timeouts:
+class Timeouts(Value):
     """Seconds. `idle`: longest silence in a stream; `total`: longest response; `background`: wait for tasks at EOF."""
 
     connect: float = 30.0
@@ -81,8 +78,7 @@ class Timeouts:
 # ---------------------------------------------------------------- groups
 
 
-@value
-class HostSettings:
+class HostSettings(Value):
     """What we exchange with the program that started us: formats, the first prompt, optional messages."""
 
     output_format: OutputFormat = "flat"
@@ -121,8 +117,7 @@ class HostSettings:
     """Claude formats: prompts that wait are joined into one turn, and inserted between tool rounds."""
 
 
-@value
-class LogSettings:
+class LogSettings(Value):
     """What we log, and where."""
 
     level: str = "warning"
@@ -138,8 +133,7 @@ class LogSettings:
         return self.level == "debug" or bool(self.debug_file)
 
 
-@value
-class ModelSettings:
+class ModelSettings(Value):
     """Which model answers, how much it thinks, and how it samples."""
 
     provider: str = ""
@@ -171,8 +165,7 @@ class ModelSettings:
     """USD per million tokens of input and output (`--price`), for models of the first provider that is resolved."""
 
 
-@value
-class EndpointSettings:
+class EndpointSettings(Value):
     """Changes to the catalogue's endpoints: rows of the config file, and flags for the endpoint of the chosen model."""
 
     rows: Mapping[str, Any] = NOTHING
@@ -186,8 +179,7 @@ class EndpointSettings:
     custom_headers: Mapping[str, str] = NOTHING
 
 
-@value
-class NetworkSettings:
+class NetworkSettings(Value):
     """How requests are sent, repeated, recorded and replayed."""
 
     transport: Literal["", "direct", "sdk"] = ""
@@ -200,8 +192,7 @@ class NetworkSettings:
     """A key that one process found at its limit is not used by the others until the limit ends."""
 
 
-@value
-class CredentialSettings:
+class CredentialSettings(Value):
     """Where keys come from, and what is allowed to see them."""
 
     keys: Mapping[str, Any] = NOTHING
@@ -218,8 +209,7 @@ class CredentialSettings:
     """Leave provider keys in the environment of tool processes (`[secrets] keys_for_tools`)."""
 
 
-@value
-class LimitSettings:
+class LimitSettings(Value):
     """What a session may use up: turns, money, time."""
 
     max_turns: int | None = None
@@ -231,8 +221,7 @@ class LimitSettings:
     """After so many the turn ends; 0 = never."""
 
 
-@value
-class HistorySettings:
+class HistorySettings(Value):
     """When earlier messages are trimmed or compacted."""
 
     trimming: bool = True
@@ -252,8 +241,7 @@ class HistorySettings:
     """The size at which that happens (`--autocompact`); None = the model's own share of its window."""
 
 
-@value
-class SandboxSettings:
+class SandboxSettings(Value):
     """The `sandbox` table of the Claude CLI's settings. All paths are absolute."""
 
     enabled: bool = False
@@ -276,8 +264,7 @@ class SandboxSettings:
     """A proxy of the user's on this machine that is used instead."""
 
 
-@value
-class ToolSettings:
+class ToolSettings(Value):
     """Which tools there are, and how they run."""
 
     names: tuple[str, ...] | None = None
@@ -298,8 +285,7 @@ class ToolSettings:
     repair_mojibake: bool = False
 
 
-@value
-class PermissionSettings:
+class PermissionSettings(Value):
     """Which calls may run, and whether the host is asked about the others."""
 
     mode: str = "default"
@@ -328,8 +314,7 @@ class PermissionSettings:
     the host, and bypassPermissions, allows commands and edits without asking."""
 
 
-@value
-class McpServer:
+class McpServer(Value):
     """An MCP server as it is configured, variables replaced."""
 
     name: str
@@ -352,8 +337,7 @@ class McpServer:
         return f"McpServer({self.name!r}, {self.kind!r}, {self.source!r})"  # env and headers may hold keys
 
 
-@value
-class HookSettings:
+class HookSettings(Value):
     """Hooks of settings files. `sources` are (name of the file's layer, its `hooks` table)."""
 
     sources: tuple[tuple[str, Mapping[str, Any]], ...] = ()
@@ -365,8 +349,7 @@ class HookSettings:
     """Addresses that hooks may be posted to, and variables that their headers may use; None = any."""
 
 
-@value
-class McpSettings:
+class McpSettings(Value):
     """MCP servers and their limits."""
 
     servers: tuple[McpServer, ...] = ()
@@ -382,8 +365,7 @@ class McpSettings:
     """The longest result that the model gets (`MAX_MCP_OUTPUT_TOKENS`)."""
 
 
-@value
-class SessionSettings:
+class SessionSettings(Value):
     """Which session this is, which one it continues, and where its transcript is stored."""
 
     id: str = ""
@@ -402,8 +384,7 @@ class SessionSettings:
     """The title that the session gets (`--name`)."""
 
 
-@value
-class Settings:
+class Settings(Value):
     """All groups, and the surroundings they were read from."""
 
     cwd: str = ""

@@ -4,7 +4,7 @@ from which other modules import them."""
 from __future__ import annotations
 
 from yume_shim.types.blocks import Message
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,15 +17,13 @@ if TYPE_CHECKING:
     Trigger = Literal["manual", "auto"]
 
 
-@value
-class Compacting:
+class Compacting(Value):
     """The model is asked to summarise the history. Its answer is not shown."""
 
     trigger: Trigger
 
 
-@value
-class CompactEnded:
+class CompactEnded(Value):
     """The request for a summary has ended; `error` says why there is none ("" = there is one)."""
 
     error: str = ""
@@ -33,8 +31,7 @@ class CompactEnded:
     """The provider's failure, if that is the reason."""
 
 
-@value
-class Compacted:
+class Compacted(Value):
     """The history is now `summary`, then `kept`. The model no longer sees the earlier messages; the transcript keeps
     them. The event's own uuid is that of the summary, `boundary_uuid` that of the line before it. Sizes are in tokens;
     `dropped` counts all compactions of this session."""
@@ -53,8 +50,7 @@ class Compacted:
     estimated: bool = True
 
 
-@value
-class LocalCommandDone:
+class LocalCommandDone(Value):
     """The output of a slash command that this program runs itself. `failed` is an error code ("" = success)."""
 
     name: str
@@ -67,8 +63,7 @@ class LocalCommandDone:
     """The text is what the user asked for, and shown in place of an answer of the model."""
 
 
-@value
-class ServerMessage:
+class ServerMessage(Value):
     """A message for an MCP server in the host's own process; the host answers with the server's reply."""
 
     ask_id: str
@@ -76,8 +71,7 @@ class ServerMessage:
     message: Json
 
 
-@value
-class ElicitationAsked:
+class ElicitationAsked(Value):
     """An MCP server asks the user something. `params` are those of its request."""
 
     ask_id: str
@@ -85,8 +79,7 @@ class ElicitationAsked:
     params: Json
 
 
-@value
-class TrustAsked:
+class TrustAsked(Value):
     """May the hooks and servers of this folder start? `left_out` are those that wait for the answer."""
 
     ask_id: str
@@ -94,8 +87,7 @@ class TrustAsked:
     left_out: tuple[Json, ...]
 
 
-@value
-class FileAsked:
+class FileAsked(Value):
     """A file tool reads or writes through the host, which may have unsaved text of the file. `path` is resolved and
     judged; `text` None = read it."""
 
@@ -104,8 +96,7 @@ class FileAsked:
     text: str | None = None
 
 
-@value
-class HookAsked:
+class HookAsked(Value):
     """A hook of the host is called. `call_id` is the tool call it is about, or a fresh id."""
 
     ask_id: str
@@ -114,15 +105,13 @@ class HookAsked:
     call_id: str
 
 
-@value
-class QuestionWithdrawn:
+class QuestionWithdrawn(Value):
     """A question to the host no longer needs an answer."""
 
     ask_id: str
 
 
-@value
-class HookStarted:
+class HookStarted(Value):
     """A hook's command starts. `name` is the event with its subject: `PreToolUse:Bash`."""
 
     hook_id: str
@@ -130,8 +119,7 @@ class HookStarted:
     event: str
 
 
-@value
-class HookEnded:
+class HookEnded(Value):
     """A hook's command has ended."""
 
     hook_id: str
@@ -143,8 +131,7 @@ class HookEnded:
     outcome: Literal["success", "error", "cancelled"]
 
 
-@value
-class HookNotice:
+class HookNotice(Value):
     """A message of a hook, or about one, for people. `prevents`: the prompt does not run because of it."""
 
     text: str
@@ -154,8 +141,7 @@ class HookNotice:
     prevents: bool = False
 
 
-@value
-class ServersChanged:
+class ServersChanged(Value):
     """The MCP servers as they are now, after one connected, failed, or changed its tools."""
 
     servers: tuple[Json, ...]
@@ -164,35 +150,30 @@ class ServersChanged:
     """Their prompts, as slash commands."""
 
 
-@value
-class TitleChanged:
+class TitleChanged(Value):
     """The session has this title now: by `--name`, by the host, or made by the model."""
 
     title: str
 
 
-@value
-class CommandsChanged:
+class CommandsChanged(Value):
     """All slash commands as they are now, after the host was given another list."""
 
     commands: tuple[Json, ...]
 
 
-@value
-class SessionEnding:
+class SessionEnding(Value):
     """No further turn follows. Emitted by sessions that have had background tasks, whose end could begin one."""
 
 
-@value
-class TaskStarted:
+class TaskStarted(Value):
     """A task goes on in the background, or (not `backgrounded`) the conversation waits for it."""
 
     facts: TaskFacts
     backgrounded: bool = True
 
 
-@value
-class TaskUpdated:
+class TaskUpdated(Value):
     """A task has ended with this status, or (without one) it now goes on in the background."""
 
     facts: TaskFacts
@@ -201,8 +182,7 @@ class TaskUpdated:
     """Why it failed."""
 
 
-@value
-class TaskProgress:
+class TaskProgress(Value):
     """An agent has called a tool. `description` says what it is doing."""
 
     facts: TaskFacts
@@ -211,16 +191,14 @@ class TaskProgress:
     usage: TaskUsage
 
 
-@value
-class TaskNotification:
+class TaskNotification(Value):
     """A task has ended."""
 
     facts: TaskFacts
     end: TaskEnd
 
 
-@value
-class TasksChanged:
+class TasksChanged(Value):
     """The tasks that run in the background now."""
 
     tasks: tuple[TaskFacts, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ModelUsage
 
 
-@value
-class StoredSession:
+class StoredSession(Value):
     """A transcript as it was read. `leaf` is the uuid of the line that the next one will follow."""
 
     session_id: str

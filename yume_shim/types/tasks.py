@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     TaskStatus = Literal["completed", "failed", "killed"]
 
 
-@value
-class TaskFacts:
+class TaskFacts(Value):
     """What does not change about a task. `run_id` names this run of it; a task that runs again gets another."""
 
     task_id: str
@@ -31,8 +30,7 @@ class TaskFacts:
     """Of a command: its text."""
 
 
-@value
-class TaskUsage:
+class TaskUsage(Value):
     """What an agent has used so far."""
 
     total_tokens: int
@@ -40,8 +38,7 @@ class TaskUsage:
     duration_ms: int
 
 
-@value
-class TaskEnd:
+class TaskEnd(Value):
     """How a task ended. `summary` is for the host, `told` for the model ("" = the same)."""
 
     status: TaskStatus
@@ -53,8 +50,7 @@ class TaskEnd:
     usage: TaskUsage | None = None
 
 
-@value
-class TaskOrigin:
+class TaskOrigin(Value):
     """Why a turn began without a prompt of the host: a task has ended."""
 
     task_id: str
@@ -62,8 +58,7 @@ class TaskOrigin:
     kind: Literal["task-notification"] = "task-notification"
 
 
-@value
-class TaskNotice:
+class TaskNotice(Value):
     """The end of a background task, for the model. An `urgent` one begins a turn if none runs; another waits for the
     next prompt."""
 

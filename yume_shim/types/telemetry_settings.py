@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 
-@value
-class TelemetrySettings:
+class TelemetrySettings(Value):
     """Off unless the user or an administrator switches it on; the files of a project cannot."""
 
     on: bool = False

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
 
 
-@value
-class StreamStop:
+class StreamStop(Value):
     """Why an answer is stopped. Of a call, `fields` are the complete fields received so far and `reason` is its result;
     of a text, `keep` is how many of its characters stay in the history."""
 

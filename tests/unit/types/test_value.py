@@ -1,4 +1,4 @@
-"""`@value`: what a frozen dataclass promises, without generating code."""
+"""`Value`: what a frozen dataclass promises, without generating code."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import pickle
 
 import pytest
 
-from yume_shim.types.value import fields, replace, replace_in, value
+from yume_shim.types.value import Value, fields, replace, replace_in
 
 
-@value
-class Point:
+class Point(Value):
     """Two places and a name."""
 
     x: int
@@ -23,8 +22,7 @@ class Point:
         return self.x + self.y
 
 
-@value
-class Other:
+class Other(Value):
     """The same fields, another thing."""
 
     x: int
@@ -95,8 +93,7 @@ def test_doc_and_name_are_kept() -> None:
 
 
 def test_a_field_of_a_field_is_replaced() -> None:
-    @value
-    class Line:
+    class Line(Value):
         start: Point
         end: Point = Point(5)
 

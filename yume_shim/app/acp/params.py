@@ -6,7 +6,7 @@ import os
 
 from yume_shim.host.json_rpc import INVALID_PARAMS, BadMessage
 from yume_shim.text import codec
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ UNASKABLE = "AskUserQuestion"
 """The tool whose questions the protocol has no form for."""
 
 
-@value
-class OpenParams:
+class OpenParams(Value):
     """How a session is opened. `servers` is the JSON of `--mcp-config`, "" for none."""
 
     kind: Opening

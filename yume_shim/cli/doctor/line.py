@@ -5,7 +5,7 @@ from __future__ import annotations
 from yume_shim.cli.mcp_words import one_line
 from yume_shim.text.codec import dumps
 from yume_shim.text.redact import redact
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ LEGEND = "✓ fine   ✗ must be repaired   – absent, not needed or not used"
 _WIDTH = 14
 
 
-@value
-class Line:
+class Line(Value):
     """One fact. `todo`: what repairs it, as a command or a sentence."""
 
     group: str

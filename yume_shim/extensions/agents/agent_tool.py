@@ -9,7 +9,7 @@ from yume_shim.types.agents import DEFAULT_AGENT
 from yume_shim.types.child_texts import failure_text
 from yume_shim.types.children import ChildRequest
 from yume_shim.types.errors import BadInvocation, ToolFailed
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ CLAUDE_NAMES = ("sonnet", "opus", "haiku", "fable")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
-@value
-class AgentServices:
+class AgentServices(Value):
     """What the tool needs from the rest of the program."""
 
     agents: AgentList

@@ -10,7 +10,7 @@ from yume_shim.types.blocks import Text
 from yume_shim.types.child_texts import failure_text, message_text
 from yume_shim.types.errors import StoreFailed, ToolFailed
 from yume_shim.types.outputs import ToolOutput
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ END_WAIT_S = 10.0
 """How long a message waits for an agent that is about to end."""
 
 
-@value
-class MessageServices:
+class MessageServices(Value):
     """What the tool needs from the rest of the program."""
 
     agents: AgentList

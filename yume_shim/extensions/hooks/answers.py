@@ -9,7 +9,7 @@ from __future__ import annotations
 from yume_shim.extensions.hooks.answer_check import answer_problem
 from yume_shim.extensions.hooks.specs import GUARDS
 from yume_shim.text import codec
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ BEYOND_EXIT_CODE = ("Stop", "SubagentStop")
 """Events at which the refusal of a model sends back to work and never ends the turn."""
 
 
-@value
-class HookRun:
+class HookRun(Value):
     """How a hook ended: what a command or an address put out, or the JSON of a callback."""
 
     hook: Hook
@@ -60,8 +59,7 @@ class HookRun:
         return self.code
 
 
-@value
-class HookAnswer:
+class HookAnswer(Value):
     """What one hook wants. The default wants nothing."""
 
     verdict: Verdict = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 _STRONGEST_FIRST: tuple[Verdict, ...] = ("deny", "defer", "ask", "allow")
 
 
-@value
-class Combined:
+class Combined(Value):
     """Deny beats defer beats ask beats allow; the last changed input counts."""
 
     answers: tuple[HookAnswer, ...] = ()

@@ -5,11 +5,10 @@ The warning about an event that is not fired and the table in docs/hooks.md come
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 
-@value
-class HookEvent:
+class HookEvent(Value):
     """One event. `subject` is what its matchers are compared with; `why_not` is empty if it is fired."""
 
     name: str

@@ -12,7 +12,7 @@ from yume_shim.text import codec
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.errors import ABANDONED, Abandoned, Cancelled
 from yume_shim.types.events import HookAsked, HookEnded, HookNotice, HookStarted, Notice, QuestionWithdrawn
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ MAX_SIDE_BY_SIDE = 32
 """Hooks that run at the same time; further ones of the same event run after them."""
 
 
-@value
-class HookServices:
+class HookServices(Value):
     """What hooks need from the rest of the program."""
 
     facts: Callable[[], Json]

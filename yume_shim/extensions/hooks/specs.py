@@ -6,7 +6,7 @@ import re
 
 from yume_shim.text.foreign_patterns import compile_foreign
 from yume_shim.types.blocks import NOTHING
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ MAX_QUOTE = 100
 _NAMES = re.compile(r"[A-Za-z0-9_\-|, ]+\Z")
 
 
-@value
-class Hook:
+class Hook(Value):
     """One hook. A hook with a `problem` is never run."""
 
     event: str

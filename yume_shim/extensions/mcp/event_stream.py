@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.extensions.mcp.errors import McpError
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +13,7 @@ MAX_EVENT_BYTES = 64 << 20
 MAX_ID = 1_000
 
 
-@value
-class ServerEvent:
+class ServerEvent(Value):
     """One event. `id` is the last one that the stream named, also in an earlier event."""
 
     name: str

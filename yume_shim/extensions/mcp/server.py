@@ -19,7 +19,7 @@ from yume_shim.extensions.mcp.errors import (
 from yume_shim.extensions.mcp.listing import read_list, tool_specs
 from yume_shim.extensions.mcp.peer import METHOD_NOT_FOUND, Peer
 from yume_shim.types.errors import Cancelled
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ SETTLE_S = 2.0
 """How long the result of a call waits for lists that the call has changed."""
 
 
-@value
-class McpServices:
+class McpServices(Value):
     """What servers need from the rest of the program."""
 
     cwd: str

@@ -6,15 +6,14 @@ from yume_shim.pages import figures
 from yume_shim.pages.html.escaping import attribute, code, prose
 from yume_shim.pages.html.items import moment
 from yume_shim.pages.html.skeleton import frame
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@value
-class IndexEntry:
+class IndexEntry(Value):
     """A session of the list. `link` is the address of its page; "" if it has none."""
 
     title: str

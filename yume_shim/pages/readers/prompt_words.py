@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ _TAG = re.compile(r"</?(?:local-command-stdout|local-command-stderr|bash-stdout|
 _INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 
 
-@value
-class Spoken:
+class Spoken(Value):
     """A piece of a `user` text. `kind` "interrupted" is no prompt."""
 
     kind: PromptKind | str

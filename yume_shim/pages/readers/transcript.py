@@ -7,7 +7,7 @@ from yume_shim.pages.readers.messages import MessageReader
 from yume_shim.pages.readers.side_chains import SideChains
 from yume_shim.pages.readers.times import money, seconds_of
 from yume_shim.pages.readers.transcript_lines import SPOKEN, Lines
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ LIST_PRICES = "computed from list prices"
 _TITLES = ("customTitle", "aiTitle", "agentName", "summary")
 
 
-@value
-class AgentLines:
+class AgentLines(Value):
     """The transcript of an agent: the call that started it ("" = unknown), what its metadata says, its lines."""
 
     agent_id: str

@@ -15,7 +15,7 @@ from yume_shim.providers.fitting.history_edits import (
 )
 from yume_shim.types.blocks import NOTHING
 from yume_shim.types.effort import nearest_effort
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ MAX_STRIPS = 2
 """An endpoint that refuses its own reasoning more often than this never gets any back."""
 
 
-@value
-class Adaptations:
+class Adaptations(Value):
     """Everything that is sent differently."""
 
     quirks: Mapping[str, Any] = NOTHING

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.types.events import Notice
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Request
 
 
-@value
-class Changed:
+class Changed(Value):
     """New adaptations, and what changed in a few words for the log."""
 
     adaptations: Adaptations

@@ -7,7 +7,7 @@ import threading
 from yume_shim.providers.fitting.endpoint_adaptation import EndpointAdaptation
 from yume_shim.types.blocks import Document, Image, Message, Text, ToolResult
 from yume_shim.types.events import Notice
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ KEPT_QUIRKS = ("schema_drop", "api_version")
 """Quirks that a refusal can change and that later processes should know."""
 
 
-@value
-class Ready:
+class Ready(Value):
     """The request to encode, the notices for the user, and whether calls come as text."""
 
     request: Request

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.types.effort import EFFORTS
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ DECLARATION_FORMS = {
 """Forms of function declarations of an API, in the order in which they are tried (see Quirks.declarations)."""
 
 
-@value
-class Rule:
+class Rule(Value):
     """A sentence, or a status that means the same, and what to do about it. The first action that changes anything is
     taken. An action is a name in `refusal_actions.ACTIONS`, or a quirk and its new value."""
 
@@ -192,8 +191,7 @@ _BY_QUIRK: dict[str, dict[str, tuple[str, Any]]] = {
 """Parameters that are left out, or renamed, by setting a quirk: name -> (quirk, value)."""
 
 
-@value
-class NamedParameter:
+class NamedParameter(Value):
     """A parameter that a refusal names: its path, or the quirk that leaves it out."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.providers.wire.thinking import thinks_now
 from yume_shim.types.events import Notice
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Request
 
 
-@value
-class ApiLimits:
+class ApiLimits(Value):
     """What a wire API allows, at every endpoint that has it."""
 
     temperature_max: float = 2.0

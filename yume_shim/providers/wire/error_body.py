@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.text import codec
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def _own_id(found: Any) -> str:
     return found if isinstance(found, str) and _ID_SHAPE.fullmatch(found) else ""
 
 
-@value
-class ErrorBody:
+class ErrorBody(Value):
     """The content of an error body. `words` are all its codes and types, lower case; `code` is the most specific
     one."""
 

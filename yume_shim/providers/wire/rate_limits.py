@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from yume_shim.types.rate_limits import RateLimit
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ _CLAIMS = {"5h": "five_hour", "7d": "seven_day", "7d_opus": "seven_day_opus", "7
 """Windows of Anthropic's subscriptions: name in headers -> name in lines."""
 
 
-@value
-class Family:
+class Family(Value):
     """One way to name the three headers of a limit; `pattern` has the groups `part` and `kind` (may be missing)."""
 
     pattern: re.Pattern[str]

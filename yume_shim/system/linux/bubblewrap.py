@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 FILE_CAPABILITIES = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER")
 """What root keeps inside: without them root could read less than an ordinary user."""
@@ -10,8 +10,7 @@ EMPTY_FILE = "/dev/null"
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
-@value
-class View:
+class View(Value):
     """What a command sees: the whole disk can be read, but not changed, except as these fields say."""
 
     writable: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ _FILE_IOCTLS = (
 _TERMINAL_IOCTLS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into a terminal
 
 
-@value
-class Machine:
+class Machine(Value):
     """An architecture: its AUDIT_ARCH number and which column of the tables it has."""
 
     arch: int
@@ -158,8 +157,7 @@ _SOCKET, _SOCKETPAIR, _CLONE, _IOCTL, _PRLIMIT, _PRIORITY = (
 _OPEN, _OPENAT, _OPENAT2, _TRUNCATE = (2, -1), (257, 56), (437, 437), (76, 45)
 
 
-@value
-class Closed:
+class Closed(Value):
     """What a filter closes besides `NEVER` and `MISSING`. `families`: the socket families that stay. `metadata`: modes,
     owners, times, attributes. `truncation`: for kernels whose Landlock does not see it."""
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/dtracehelper", "/dev/tty")
 SERVICES = ("com.apple.system.opendirectoryd.libinfo", "com.apple.system.notification_center")
 """Services that every program asks: the names of users, changes of settings."""
 
 
-@value
-class Profile:
+class Profile(Value):
     """`writable`: folders that may be changed as a whole, except names that are protected. `hidden`: not readable."""
 
     writable: tuple[str, ...] = ()

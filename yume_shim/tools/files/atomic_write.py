@@ -18,7 +18,7 @@ from yume_shim.disk.resolve import resolve
 from yume_shim.system.folders import Folder
 from yume_shim.tools.files.text_files import moved, os_failure, real_path
 from yume_shim.types.errors import ToolFailed
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 ENDING = ".yume-tmp"
 MAX_NAME = 200
@@ -28,8 +28,7 @@ CLAIM_STEP_S = 0.01
 """How long to wait for another writer of the same file."""
 
 
-@value
-class Target:
+class Target(Value):
     """The target of a write: the real path and, if a file exists there, its `stat` result."""
 
     path: str

@@ -15,7 +15,7 @@ from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.disk.resolve import resolve
 from yume_shim.text import codec
 from yume_shim.types.errors import ToolFailed
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ MAX_BACKUPS = 10_000
 UNKNOWN = "No file checkpoint found for message {0}."
 
 
-@value
-class Backup:
+class Backup(Value):
     """A file as it was before a prompt changed it. `kept` is "" if it was not there, None if there is no backup: it was
     too large, or the disk was full."""
 

@@ -14,7 +14,7 @@ from yume_shim.disk.bounded import read_handle
 from yume_shim.disk.exact import NO_WAIT, open_exact
 from yume_shim.disk.resolve import resolve
 from yume_shim.types.errors import ToolFailed
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ def size_text(size: int) -> str:
 # ---------------------------------------------------------------- text and back
 
 
-@value
-class Decoded:
+class Decoded(Value):
     """The text of a file and what is needed to write it back the same way. The bad bytes of a UTF-8 file are lone
     surrogates in the text, so that an edit elsewhere leaves them as they are."""
 

@@ -7,7 +7,7 @@ import threading
 import time
 
 from yume_shim.tools.shell.file_grants import TooMany, kept_below, opened_apart, protected_below, readable_around
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ PLANTED_NOTE = "(Removed because it may not be made without approval, and kept i
 UNCHECKED_NOTE = "(This command made so many files that they were not all checked for protected names.)"
 
 
-@value
-class Plan:
+class Plan(Value):
     """What was found on the disk for a confinement."""
 
     readable: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ import time
 from yume_shim.system import await_input, processes, set_polled
 from yume_shim.system.programs import find_program as find_program
 from yume_shim.tools.shell.sink import PIPE_READ
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ WINDOWS = os.name == "nt"
 # ---------------------------------------------------------------- one process
 
 
-@value
-class Ended:
+class Ended(Value):
     """How a command ended. For long output, `output` is its beginning, `tail` its end, and `path` names the file with
     all of it; `lost` says why there is no such file, `capped` that the file has only the beginning."""
 

@@ -8,7 +8,7 @@ from yume_shim.text.clean import clean_output
 from yume_shim.text.clip import CUT_NOTE, clip_middle
 from yume_shim.tools.files.text_files import size_text
 from yume_shim.tools.shell.sink import MAX_SAVED, Sink
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ MAX_SHOWN = 30_000
 PREVIEW = 2_048
 
 
-@value
-class Shown:
+class Shown(Value):
     """The text for the model, and the file with the whole output, if there is one."""
 
     text: str

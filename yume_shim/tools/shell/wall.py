@@ -13,7 +13,7 @@ import sys
 import threading
 
 from yume_shim.tools.shell.file_grants import TooMany
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ LIMITS = {
 }
 
 
-@value
-class Abilities:
+class Abilities(Value):
     """What this system can enforce. `landlock` is its version (0 = none), `filters`: seccomp filters work and the
     machine's system calls are known, `bubblewrap` the path of a bwrap that works (None = not tried yet), `seatbelt`
     that of sandbox-exec."""

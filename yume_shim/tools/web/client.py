@@ -14,7 +14,7 @@ from yume_shim.net.url import parse_url
 from yume_shim.text.web_host import host_of
 from yume_shim.tools.web.addresses import why_refused
 from yume_shim.types.errors import ToolFailed
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,16 +40,14 @@ HEADERS = (
 )
 
 
-@value
-class Place:
+class Place(Value):
     """A URL that may be fetched: as it was written, and parsed."""
 
     text: str
     url: Url
 
 
-@value
-class Reply:
+class Reply(Value):
     """The response. `moved_to` is set if the page is at another host, which the user has not allowed yet."""
 
     url: str

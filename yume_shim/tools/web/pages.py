@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ CACHE_PAGES = 32
 CACHE_CHARACTERS = 8 << 20
 
 
-@value
-class Page:
+class Page(Value):
     """A page as text."""
 
     url: str

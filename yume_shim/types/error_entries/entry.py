@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     Group = Literal["failure", "outcome", "warning", "start", "line", "request", "tool", "mcp", "hook", "store"]
 
 
-@value
-class Entry:
+class Entry(Value):
     """`code` is what lines carry; entries with one code and different causes differ in `case`."""
 
     group: Group

@@ -7,7 +7,7 @@ from yume_shim.providers.fitting.media.pdf_text import is_encrypted, is_pdf
 from yume_shim.text.image_head import image_kind
 from yume_shim.types.blocks import Document, Image, Text
 from yume_shim.types.events import Notice
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ FETCHABLE = ("https://", "http://", "gs://")
 """Addresses that an endpoint could fetch something from."""
 
 
-@value
-class Fitted:
+class Fitted(Value):
     """What is sent for a part, what the user should know, and how many pages a PDF has."""
 
     part: Part
@@ -30,8 +29,7 @@ class Fitted:
     pages: int = 0
 
 
-@value
-class Accepted:
+class Accepted(Value):
     """What the endpoint and the model accept."""
 
     images: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from yume_shim.text.image_head import MEASURED, dimensions, image_kind
 from yume_shim.types.blocks import Image
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ TAIL_BYTES = 4_096
 PNG, JPEG = "image/png", "image/jpeg"
 
 
-@value
-class Limits:
+class Limits(Value):
     """What an endpoint takes; 0 = no limit."""
 
     formats: tuple[str, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from yume_shim.types.packages import missing_package
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ HEAD_BYTES = 1_024
 """The `%PDF-` mark may be anywhere in the first bytes, this many (ISO 32000)."""
 
 
-@value
-class PdfText:
+class PdfText(Value):
     """The text that was found, and a note about what is missing ("" = nothing)."""
 
     text: str

@@ -9,7 +9,7 @@ applies to everything that `properties` and `patternProperties` do not name.
 from __future__ import annotations
 
 from yume_shim.providers.fitting.schema.combine import both, either, target
-from yume_shim.types.value import replace, value
+from yume_shim.types.value import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ MAX_NODES = 4_000
 _OLD_DRAFTS = ("draft-03", "draft-04", "draft-06", "draft-07")
 
 
-@value
-class Place:
+class Place(Value):
     """A position in the schema."""
 
     base: Any

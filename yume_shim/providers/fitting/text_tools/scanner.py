@@ -16,7 +16,7 @@ import re
 from yume_shim.providers.fitting.text_tools.bare_json import may_be_call
 from yume_shim.providers.fitting.text_tools.held_json import CALL_FENCES, FENCE_LINE, JSON_FENCES, HeldJson
 from yume_shim.text import codec
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ _INSIDE = re.compile(r'["\\\n]')
 _CLOSERS = {"{": "}", "[": "]"}
 
 
-@value
-class Written:
+class Written(Value):
     """A call as the model wrote it. `missing` are the brackets that would complete its JSON: "" = none, None = it was
     cut off or is broken, and must not be completed."""
 
