@@ -154,7 +154,10 @@ def test_right_to_left(page: Browser, tmp_path: Path) -> None:
     assert [
         page.run(direction, selector) for selector in ("h1", ".prompt p:not(.who)", ".answer li", ".answer th")
     ] == ["rtl"] * 4
-    assert [page.run(direction, selector) for selector in (".answer pre", ".diff", "body")] == ["ltr"] * 3
+    assert [page.run(direction, selector) for selector in (".answer pre", ".diff", "body", "p code")] == ["ltr"] * 4
+    inside = """const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    return box('.answer ol').right - box('.answer ol li').right"""
+    assert page.run(inside) > 20, "the numbers have their place on the right"
     page.wait("document.querySelector('.answer > .copy') !== null")
     assert page.run(COVERED) == []
 

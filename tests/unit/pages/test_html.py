@@ -327,6 +327,28 @@ def test_markdown() -> None:
     assert rendered("<b>x</b>") == '<p dir="auto">&lt;b&gt;x&lt;/b&gt;</p>'
 
 
+@pytest.mark.parametrize(
+    ("markdown", "element"),
+    [
+        ("1. `plans.py` ثم الحوض\n2. second", '<ol dir="rtl">'),
+        ("3. plans ثم الحوض", '<ol start="3" dir="ltr">'),
+        ("- 12\n- نعم", '<ul dir="rtl">'),
+        ("- 12\n- `x`", '<ul dir="ltr">'),
+        ("> **ملاحظة** and more", '<blockquote dir="rtl">'),
+        ("| اليوم | b |\n|---|---|\n| a | b |", '<table dir="rtl">'),
+    ],
+)
+def test_what_holds_paragraphs_has_the_direction_of_its_first_words(markdown: str, element: str) -> None:
+    """It decides on which side numbers, columns and the line of a quotation stand. Code says nothing about it."""
+    assert element in rendered(markdown)
+
+
+def test_charts_say_how_many_turns_a_column_is() -> None:
+    few, many = (page(read_transcript(long_session(count).splitlines(), Cleaner())) for count in (240, 241))
+    assert ("<b>Time per turn</b>" in few, "<b>Tokens per turn, and cost</b>" in few) == (True, True)
+    assert ("<b>Time per 2 turns</b>" in many, "<b>Tokens per 2 turns, and cost</b>" in many) == (True, True)
+
+
 def test_the_terminal_gets_no_control_character() -> None:
     shown = in_terminal(read_transcript(ugly_session().splitlines(), Cleaner()), everything=True)
     assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown) is None

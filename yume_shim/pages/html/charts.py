@@ -58,10 +58,11 @@ def charts(document: Document) -> str:
         return ""
     group = -(-len(turns) // MAX_COLUMNS)
     columns = [turns[place : place + group] for place in range(0, len(turns), group)]
-    return f'<div class="charts">{_times(columns)}{_costs(columns)}</div>'
+    each = "turn" if group == 1 else f"{group} turns"
+    return f'<div class="charts">{_times(columns, each)}{_costs(columns, each)}</div>'
 
 
-def _times(columns: Sequence[Sequence[Turn]]) -> str:
+def _times(columns: Sequence[Sequence[Turn]], each_column: str) -> str:
     spent = [{kind: sum(_spent(turn)[kind] for turn in column) for kind in KINDS} for column in columns]
     most = max(sum(each.values()) for each in spent)
     if most < 1:
@@ -78,10 +79,10 @@ def _times(columns: Sequence[Sequence[Turn]]) -> str:
         for place, (column, each) in enumerate(zip(columns, spent, strict=True))
     ]
     legend = _legend([(kind, f"{NAMES[kind]} {figures.duration(totals[kind])}") for kind in KINDS if totals[kind] >= 1])
-    return _figure("Time per turn", figures.duration(most), boxes, legend)
+    return _figure(f"Time per {each_column}", figures.duration(most), boxes, legend)
 
 
-def _costs(columns: Sequence[Sequence[Turn]]) -> str:
+def _costs(columns: Sequence[Sequence[Turn]], each_column: str) -> str:
     kinds = ("input", "cache_read", "cache_write", "output")
     used = [{kind: float(sum(getattr(turn.tokens, kind) for turn in column)) for kind in kinds} for column in columns]
     most = max(sum(each.values()) for each in used)
@@ -104,7 +105,7 @@ def _costs(columns: Sequence[Sequence[Turn]]) -> str:
     if any(costs):
         boxes.append(_line(costs))
         entries.append(("cost", f"cost, added up to {figures.amount(sum(costs))}"))
-    return _figure("Tokens per turn and cost", f"{figures.short(int(most))} tokens", boxes, _legend(entries))
+    return _figure(f"Tokens per {each_column}, and cost", f"{figures.short(int(most))} tokens", boxes, _legend(entries))
 
 
 def _stack(place: int, count: int, shares: Sequence[tuple[str, float]], title: str, anchor: str) -> str:

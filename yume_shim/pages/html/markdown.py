@@ -4,6 +4,7 @@ images are links, because a page makes no request."""
 from __future__ import annotations
 
 import re
+from unicodedata import bidirectional
 
 from markdown_it import MarkdownIt
 
@@ -25,6 +26,7 @@ _BLOCKS = {
     "paragraph": "p",
     "blockquote": "blockquote",
     "bullet_list": "ul",
+    "ordered_list": "ol",
     "list_item": "li",
     "table": "table",
     "thead": "thead",
@@ -32,6 +34,8 @@ _BLOCKS = {
     "tr": "tr",
 }
 _INLINE = {"em": "em", "strong": "strong", "s": "s"}
+_CONTAINERS = ("blockquote", "bullet_list", "ordered_list", "table")
+_DIRECTIONS = {"L": "ltr", "R": "rtl", "AL": "rtl"}
 _ALIGN = {"text-align:left": "l", "text-align:center": "c", "text-align:right": "r"}
 
 
@@ -41,14 +45,31 @@ def rendered(text: str) -> str:
         return f'<div class="plain" dir="auto">{prose(text)}</div>'
     if not _looks_marked(text):  # most texts are a paragraph or two
         return "".join(f'<p dir="auto">{_linked(part)}</p>' for part in text.split("\n\n") if part.strip())
-    return "".join(_block(token) for token in _PARSER.parse(text))
+    tokens = _PARSER.parse(text)
+    return "".join(_block(token, tokens, place) for place, token in enumerate(tokens))
 
 
 def _looks_marked(text: str) -> bool:
     return re.search(r"[*_`#>|\[\]~\\&<]|^[ \t]*(?:[-+=]|\d{1,9}[.)])|^ {4}|^\t|  $", text, re.MULTILINE) is not None
 
 
-def _block(token: Token) -> str:
+def _direction(tokens: Sequence[Token], place: int) -> str:
+    """The direction of a list, table or quotation: that of its first words. (`dir=auto` would not look at them, because
+    they have directions of their own; it decides where numbers, columns and the line of a quotation stand.)"""
+    level = tokens[place].level
+    for token in tokens[place + 1 :]:
+        if token.level <= level:
+            break
+        for child in token.children or ():
+            if child.type == "text":
+                for letter in child.content:
+                    found = _DIRECTIONS.get(bidirectional(letter))
+                    if found:
+                        return found
+    return "ltr"
+
+
+def _block(token: Token, tokens: Sequence[Token], place: int) -> str:
     kind = token.type
     if kind == "inline":
         return _inline(token.children or ())
@@ -69,19 +90,16 @@ def _block(token: Token) -> str:
         return (
             (f'<{name} dir="auto"' + (f' class="{align}"' if align else "") + ">") if side == "open" else f"</{name}>"
         )
-    if name == "ordered_list":
-        start = token.attrGet("start")
-        return (
-            ("<ol" + (f' start="{start}"' if isinstance(start, int) else "") + ' dir="auto">')
-            if side == "open"
-            else "</ol>"
-        )
     element = _BLOCKS.get(name)
-    if element == "table":
-        return '<div class="scroll"><table>' if side == "open" else "</table></div>"
-    if element is not None:
-        return f'<{element} dir="auto">' if side == "open" else f"</{element}>"
-    return prose(token.content)
+    if element is None:
+        return prose(token.content)
+    around = ('<div class="scroll">', "</div>") if element == "table" else ("", "")
+    if side != "open":
+        return f"</{element}>{around[1]}"
+    start = token.attrGet("start") if element == "ol" else None
+    number = f' start="{start}"' if isinstance(start, int) else ""
+    way = ' dir="auto"' if element == "p" else f' dir="{_direction(tokens, place)}"' if name in _CONTAINERS else ""
+    return f"{around[0]}<{element}{number}{way}>"
 
 
 def _inline(tokens: Sequence[Token]) -> str:
@@ -97,7 +115,7 @@ def _inline(tokens: Sequence[Token]) -> str:
                 text = text[task.end() :]
             made.append(prose(text) if any(links) else _linked(text))
         elif kind == "code_inline":
-            made.append(f"<code>{code(token.content)}</code>")
+            made.append(f'<code dir="ltr">{code(token.content)}</code>')
         elif kind == "softbreak":
             made.append("\n")
         elif kind == "hardbreak":

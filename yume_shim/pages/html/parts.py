@@ -77,11 +77,11 @@ def fields(given: dict[str, Any]) -> str:
     """The fields of an input: short ones in a list, long texts as blocks."""
     rows: list[str] = []
     for name, found in given.items():
-        label = f"<dt>{code(str(name))}</dt>"
+        label, wide = f"<dt>{code(str(name))}</dt>", f'<dt class="wide">{code(str(name))}</dt><dd class="wide">'
         if isinstance(found, str) and ("\n" in found or len(found) > 200):
-            rows.append(f'{label}<dd><div class="code"><pre dir="auto"><code>{code(found)}</code></pre></div></dd>')
+            rows.append(f'{wide}<div class="code"><pre dir="auto"><code>{code(found)}</code></pre></div></dd>')
         elif isinstance(found, (dict, list)):
-            rows.append(f"{label}<dd>{json_block(found)}</dd>")
+            rows.append(f"{wide}{json_block(found)}</dd>")
         else:
             rows.append(f'{label}<dd><code dir="auto">{code(word(found))}</code></dd>')
     return f"<dl>{''.join(rows)}</dl>" if rows else ""
