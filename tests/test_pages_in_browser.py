@@ -173,7 +173,9 @@ def test_no_width_needs_sideways_scrolling(page: Browser, tmp_path: Path, width:
 
 def test_print_shows_everything_but_the_tools(page: Browser, tmp_path: Path) -> None:
     show(page, tmp_path, long_session(3))
+    page.run("document.documentElement.dataset.theme = 'dark'")
     page.look(media="print")
+    assert page.run("return getComputedStyle(document.documentElement).colorScheme") == "light"
     page.run("dispatchEvent(new Event('beforeprint'))")
     assert page.run("return document.querySelectorAll('#session details:not([open])').length") == 0
     for hidden in (".bar", ".side"):
