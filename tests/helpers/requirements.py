@@ -51,6 +51,8 @@ REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
         "chromium not found",
     ),
     "ray": (lambda: importlib.util.find_spec("ray") is not None, "ray not installed"),
+    "fish": (lambda: _has("fish"), "fish not found"),
+    "zsh": (lambda: _has("zsh"), "zsh not found"),
     "wine": (lambda: _has("wine", "wine64"), "wine not found"),
     "ripgrep": (lambda: _has("rg"), "ripgrep not found"),
     "bubblewrap": (can_sandbox, "bubblewrap not found or not permitted"),
