@@ -12,6 +12,8 @@ import _venv
 def main() -> int:
     """Pytest's exit code."""
     _venv.ready()
+    _venv.compile_modules()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # pytest keeps the tests that it has prepared for the next run
     given = sys.argv[1:]
     words = []
     if (os.cpu_count() or 1) > 1 and not any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in given):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import _venv
 import check
 import lock
 import pytest
@@ -135,3 +136,14 @@ def test_an_old_python_is_refused(tmp_path: Path) -> None:
     ended = program.end()
     assert ended.code == 2
     assert b"Python 3.11 or newer is needed, this is 3.8.1" in ended.stderr
+
+
+def test_bytecode_is_written_before_the_tests_start_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "module.py").write_text("VALUE = 1\n")
+    (tmp_path / "made" / "broken.py").write_text("VALUE =\n")
+    monkeypatch.setattr(_venv, "ROOT", str(tmp_path))
+    monkeypatch.setattr(_venv, "COMPILED", ("made", "absent"))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    _venv.compile_modules()
+    assert [path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")] == ["module"]
