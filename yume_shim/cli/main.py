@@ -35,9 +35,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     if list(argv) in (["--version"], ["-v"]):
         return _say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
     if COMPLETION in os.environ:  # a shell asks what may follow
-        from yume_shim.cli import completion  # noqa: F401  loaded for what it registers
         from yume_shim.cli.commands import run_command
+        from yume_shim.cli.completion import mend_completion
 
+        mend_completion()
         return run_command(argv)
     if argv and argv[0] == "acp":
         from yume_shim.cli.acp_command import run_acp
