@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from yume_shim.app.command_list import command_names, skill_names
@@ -88,6 +89,8 @@ def run(
         deadline.start(lambda: program.stop("deadline"))
         if not flat:
             startup.output.emit(SessionReady(program.info()))
+        gc.freeze()  # what a start has made stays; a collection need not look at it
+        gc.enable()
         program.run()
         deadline.cancel()
         startup.close()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from yume_shim import CLAUDE_VERSION, __version__
+from yume_shim.host.own_modules import find_own_modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from collections.abc import Sequence
 
     from yume_shim.host.event_output import Listener
+else:
+    import _signal  # `signal` is a layer of enums over it, for which every start would pay
 
 INTERRUPTED = 130
 COMPLETION = "_YUME_SHIM_COMPLETE"
@@ -22,6 +27,7 @@ def entry(listeners: Sequence[Listener] = ()) -> None:
     """The console script. Programs that embed this one may pass `listeners`, which receive every event."""
     _end_quietly_on_interrupt()
     _hold_stdin()
+    find_own_modules()
     if os.name == "nt":  # whoever starts a program, also a vendor's SDK: not one of the current folder
         os.environ.setdefault("NoDefaultCurrentDirectoryInExePath", "1")
     code = main(sys.argv[1:], listeners)
@@ -56,6 +62,7 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
 
     if argv and argv[0] in CLAUDE_SUBCOMMANDS:
         return run_claude_subcommand(argv, _say)
+    gc.disable()  # a start makes no garbage; the session enables it again
     from yume_shim.cli.argv import parse
 
     parsed = parse(argv)
@@ -79,10 +86,8 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
 def _end_quietly_on_interrupt() -> None:
     """Until the program's own handlers are installed an interrupt ends the process without a traceback. Nothing has
     been read or printed by then."""
-    import signal
-
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _end_at_once)
+    if _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN:
+        _signal.signal(_signal.SIGINT, _end_at_once)
 
 
 def _end_at_once(number: int, _frame: object) -> None:

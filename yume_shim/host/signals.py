@@ -13,8 +13,11 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from collections.abc import Callable
     from types import FrameType
+else:
+    import _signal  # `signal` is a layer of enums over it, for which every start would pay
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 """As far as the platform has them. SIGBREAK is Ctrl-Break on Windows. The death of the parent shows as the end of
@@ -48,25 +51,23 @@ class Signals:
 
     def install(self) -> None:
         """Install the handlers. Python allows this on the main thread only."""
-        import signal
-
         incoming, outgoing = os.pipe()
         self._outgoing = outgoing
         set_blocking = getattr(os, "set_blocking", None)  # Windows has it since 3.12 and does not need it here
         if set_blocking is not None:
             set_blocking(outgoing, False)
         # Before the handlers: a signal that came between would be caught, and nobody would hear of it.
-        signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
+        _signal.set_wakeup_fd(outgoing, warn_on_full_buffer=False)
         for name in NAMES:
-            number = getattr(signal, name, None)
+            number = getattr(_signal, name, None)
             # nohup starts programs with SIGHUP ignored, and means it.
-            if number is None or (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
+            if number is None or (name == "SIGHUP" and _signal.getsignal(number) == _signal.SIG_IGN):
                 continue
-            signal.signal(number, _ignore)
+            _signal.signal(number, _ignore)
             self._names[int(number)] = name
-        broken_pipe = getattr(signal, "SIGPIPE", None)
+        broken_pipe = getattr(_signal, "SIGPIPE", None)
         if broken_pipe is not None:
-            signal.signal(broken_pipe, signal.SIG_IGN)
+            _signal.signal(broken_pipe, _signal.SIG_IGN)
         threading.Thread(target=self._listen, args=(incoming,), name="signals", daemon=True).start()
 
     def settle(self) -> None:

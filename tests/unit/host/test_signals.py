@@ -34,7 +34,7 @@ def on_signal(name):
     done.set()
 
 if kind == "early":  # the signal comes as soon as it is caught
-    import signal
+    import _signal as signal  # what the module uses
     set_handler = signal.signal
 
     def at_once(number, handler):

@@ -1,0 +1,117 @@
+"""The finder of our own modules: the same modules as Python's own finders give, and none where it must not answer."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from yume_shim.host import own_modules
+from yume_shim.host.own_modules import Loader, OwnModules, find_own_modules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NAME = "placed_package"
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package with a module and a package in it, all of which Python has compiled before."""
+    folder = tmp_path / NAME
+    (folder / "room").mkdir(parents=True)
+    for place in (folder / "__init__.py", folder / "room" / "__init__.py", folder / "room" / "part.py"):
+        place.write_text(f"WHERE = {place.name!r}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(own_modules, "PACKAGE", f"{NAME}.")
+    importlib.import_module(f"{NAME}.room.part")
+    forget()
+    monkeypatch.setattr(sys, "meta_path", [OwnModules, *sys.meta_path])
+    yield folder
+    forget()
+
+
+def forget() -> None:
+    """Import all of it again next time."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == NAME]:
+        del sys.modules[name]
+
+
+def test_a_module_is_as_python_makes_it(package: Path) -> None:
+    found = importlib.import_module(f"{NAME}.room.part")
+    assert isinstance(found.__spec__ and found.__spec__.loader, Loader)
+    ours = {name: getattr(found, name) for name in ("__name__", "__package__", "__file__", "__cached__", "WHERE")}
+    assert inspect.getsource(found) == "WHERE = 'part.py'\n"
+    forget()
+    sys.meta_path.remove(OwnModules)  # pyright: ignore[reportArgumentType]
+    plain = importlib.import_module(f"{NAME}.room.part")
+    assert not isinstance(plain.__spec__ and plain.__spec__.loader, Loader)
+    assert {name: getattr(plain, name) for name in ours} == ours
+    assert set(vars(plain)) == set(vars(found))
+
+
+def test_a_package_has_its_place(package: Path) -> None:
+    room = importlib.import_module(f"{NAME}.room")
+    assert isinstance(room.__spec__ and room.__spec__.loader, Loader)
+    assert list(room.__path__) == [str(package / "room")]
+    assert room.__package__ == f"{NAME}.room"
+
+
+def test_a_changed_source_is_compiled_again(package: Path) -> None:
+    (package / "room" / "part.py").write_text("WHERE = 'another place'\n")
+    assert importlib.import_module(f"{NAME}.room.part").WHERE == "another place"
+
+
+def test_a_source_of_the_same_size_with_another_time_is_compiled_again(package: Path) -> None:
+    place = package / "room" / "part.py"
+    place.write_text("WHERE = 'trap.py'\n")
+    os.utime(place, (1, 1))
+    assert importlib.import_module(f"{NAME}.room.part").WHERE == "trap.py"
+
+
+def test_a_reload_reads_the_source(package: Path) -> None:
+    found = importlib.import_module(f"{NAME}.room.part")
+    (package / "room" / "part.py").write_text("WHERE = 'somewhere else'\n")
+    assert importlib.reload(found).WHERE == "somewhere else"
+
+
+@pytest.mark.parametrize("rest", [b"", b"\0" * 8, b"\xff" * 64], ids=["empty", "cut", "another Python's"])
+def test_a_file_that_is_not_ours_to_read_is_left_to_python(package: Path, rest: bytes) -> None:
+    cached = next((package / "room" / "__pycache__").glob("part.*"))
+    cached.write_bytes(rest)
+    assert importlib.import_module(f"{NAME}.room.part").WHERE == "part.py"
+
+
+def test_files_compared_by_content_are_left_to_python(package: Path) -> None:
+    cached = next((package / "room" / "__pycache__").glob("part.*"))
+    whole = bytearray(cached.read_bytes())
+    whole[4] = 1
+    cached.write_bytes(whole)
+    assert OwnModules.find_spec(f"{NAME}.room.part", [str(package / "room")]) is None
+
+
+def test_a_missing_module_is_missing(package: Path) -> None:
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"{NAME}.room.absent")
+
+
+def test_other_packages_are_not_looked_at(package: Path) -> None:
+    assert OwnModules.find_spec("json.decoder", [str(package)]) is None
+    assert OwnModules.find_spec(NAME, None) is None
+
+
+def test_the_finder_is_installed_once_and_only_in_an_ordinary_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [])
+    monkeypatch.setattr(sys, "pycache_prefix", "/elsewhere")
+    find_own_modules()
+    assert sys.meta_path == []
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    find_own_modules()
+    find_own_modules()
+    assert sys.meta_path == [OwnModules]
