@@ -97,7 +97,8 @@ def _gemini(command: list[str]) -> Program:
         settings |= {"privacy": {"usageStatisticsEnabled": False}, "general": {"disableAutoUpdate": True}}
         _write(home / ".gemini" / "settings.json", settings)
         argv = [*command, "-p", prompt, "--output-format", "stream-json", "--model", "gemini-2.5-flash"]
-        return Start(argv, {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "not-a-key", "NO_BROWSER": "1"})
+        quiet = {"NO_BROWSER": "1", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+        return Start(argv, {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "not-a-key", **quiet})
 
     return Program("gemini", True, start)
 

@@ -1,8 +1,9 @@
 """The model of the bench: a loopback server that answers in the words of five APIs.
 
 The prompt says how: `deltas=20000 how=burst`. `burst`: events come as fast as the network carries them, several per
-packet. `each`: one send per event. `paced`: one event every 10 ms, which carries the time when it left. Answers are
-made before the first request, so that the server costs nothing while a program is measured.
+packet. `each`: one send per event. `paced`: one event every 10 ms, which carries the time when it left. `thinking` and
+`arguments` are bursts of reasoning, and of the arguments of one call. `calls`: so many rounds with one call each.
+Answers are made before the first request, so that the server costs nothing while a program is measured.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 MARK = "bench~"
 """How every delta begins."""
 PACE = 0.010
+KINDS = ("text", "thinking", "arguments")
 PATHS = {
     "/v1/messages": "anthropic",
     "/v1/responses": "openai",
@@ -25,6 +27,10 @@ PATHS = {
     "streamGenerateContent": "google",
     "/api/chat": "ollama",
 }
+RESULT = re.compile(rb'"tool_use_id":|"role":"tool"|"functionResponse":|"type":"function_call_output"')
+"""The result of a call in a request."""
+CALLED = "bench.txt"
+"""The file that the rounds of `calls` read."""
 
 
 class Answer(NamedTuple):
@@ -36,9 +42,16 @@ class Answer(NamedTuple):
 
 
 @cache
-def answer(api: str, count: int) -> Answer:
+def answer(api: str, count: int, kind: str = "text") -> Answer:
     """An answer of so many deltas."""
-    return MAKERS[api]([f"{MARK}{number:05d} " for number in range(count)])
+    return MAKERS[api]([f"{MARK}{number:05d} " for number in range(count)], kind)
+
+
+@cache
+def call(api: str, number: int) -> bytes:
+    """An answer that is one call."""
+    made = MAKERS[api](["", "{}"], f"call {number}")
+    return b"".join((made.start, *made.deltas, made.end))
 
 
 def _sse(frame: Any, name: str = "") -> bytes:
@@ -50,36 +63,73 @@ def _typed(**frame: Any) -> bytes:
     return _sse(frame, frame["type"])
 
 
-def _anthropic(texts: list[str]) -> Answer:
+def _call_id(kind: str) -> str:
+    return f"call_{kind.partition(' ')[2] or 0}"
+
+
+def _arguments(texts: list[str], kind: str) -> list[str]:
+    """The pieces of the arguments of a call."""
+    if kind != "arguments":
+        return [json.dumps({"file_path": CALLED})]
+    return ['{"file_path":"', *texts, '"}']
+
+
+def _anthropic(texts: list[str], kind: str) -> Answer:
     message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "model": "bench", "content": []}
     message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 1}}
+    block: dict[str, Any] = {"type": "text", "text": ""}
+    name, field, reason = "text_delta", "text", "end_turn"
+    if kind == "thinking":
+        block, name, field = {"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking"
+    elif kind != "text":
+        block = {"type": "tool_use", "id": _call_id(kind), "name": "Read", "input": {}}
+        name, field, reason, texts = "input_json_delta", "partial_json", "tool_use", _arguments(texts, kind)
     start = _typed(type="message_start", message=message)
-    start += _typed(type="content_block_start", index=0, content_block={"type": "text", "text": ""})
-    deltas = [_typed(type="content_block_delta", index=0, delta={"type": "text_delta", "text": text}) for text in texts]
-    stop = {"stop_reason": "end_turn", "stop_sequence": None}
+    start += _typed(type="content_block_start", index=0, content_block=block)
+    deltas = [_typed(type="content_block_delta", index=0, delta={"type": name, field: text}) for text in texts]
+    stop = {"stop_reason": reason, "stop_sequence": None}
     end = _typed(type="content_block_stop", index=0)
+    if kind == "thinking":
+        end += _typed(type="content_block_start", index=1, content_block={"type": "text", "text": ""})
+        end += _typed(type="content_block_delta", index=1, delta={"type": "text_delta", "text": "done"})
+        end += _typed(type="content_block_stop", index=1)
     end += _typed(type="message_delta", delta=stop, usage={"output_tokens": len(texts)})
     return Answer(start, deltas, end + _typed(type="message_stop"))
 
 
-def _openai(texts: list[str]) -> Answer:
+def _openai(texts: list[str], kind: str) -> Answer:
     response = {"id": "resp_1", "object": "response", "model": "bench"}
-    item = {"type": "message", "id": "msg_1", "role": "assistant"}
-    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    item: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant"}
+    done: dict[str, Any] = {**item, "content": [{"type": "output_text", "text": "".join(texts), "annotations": []}]}
+    added, name, place = {**item, "content": []}, "response.output_text.delta", {"content_index": 0}
+    if kind == "thinking":
+        added = {"type": "reasoning", "id": "rs_1", "summary": []}
+        done = {**added, "summary": [{"type": "summary_text", "text": "".join(texts)}]}
+        name, place = "response.reasoning_summary_text.delta", {"summary_index": 0}
+    elif kind != "text":
+        texts = _arguments(texts, kind)
+        added = {"type": "function_call", "id": "fc_1", "call_id": _call_id(kind), "name": "Read", "arguments": ""}
+        done = {**added, "arguments": "".join(texts)}
+        name, place = "response.function_call_arguments.delta", {}
     start = _typed(type="response.created", response={**response, "status": "in_progress", "output": []})
-    start += _typed(type="response.output_item.added", output_index=0, item={**item, "content": []})
+    start += _typed(type="response.output_item.added", output_index=0, item=added)
     deltas = [
-        _typed(type="response.output_text.delta", sequence_number=number, **place, delta=text, logprobs=[])
+        _typed(type=name, sequence_number=number, item_id=added["id"], output_index=0, **place, delta=text)
         for number, text in enumerate(texts)
     ]
-    done = {**item, "content": [{"type": "output_text", "text": "".join(texts), "annotations": []}]}
     usage = {"input_tokens": 10, "output_tokens": len(texts), "total_tokens": 10 + len(texts)}
     end = _typed(type="response.output_item.done", output_index=0, item=done)
-    whole = {**response, "status": "completed", "output": [done], "usage": usage}
+    output = [done]
+    if kind == "thinking":
+        said = {**item, "content": [{"type": "output_text", "text": "done", "annotations": []}]}
+        end += _typed(type="response.output_item.added", output_index=1, item={**item, "content": []})
+        end += _typed(type="response.output_item.done", output_index=1, item=said)
+        output.append(said)
+    whole = {**response, "status": "completed", "output": output, "usage": usage}
     return Answer(start, deltas, end + _typed(type="response.completed", response=whole))
 
 
-def _chat(texts: list[str]) -> Answer:
+def _chat(texts: list[str], kind: str) -> Answer:
     def chunk(delta: Any, reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         return _sse(
@@ -87,29 +137,54 @@ def _chat(texts: list[str]) -> Answer:
         )
 
     usage = {"prompt_tokens": 10, "completion_tokens": len(texts), "total_tokens": 10 + len(texts)}
-    deltas = [chunk({"content": text}) for text in texts]
-    return Answer(
-        chunk({"role": "assistant", "content": ""}), deltas, chunk({}, "stop", usage=usage) + b"data: [DONE]\n\n"
-    )
+    if kind in ("text", "thinking"):
+        field, reason = "content" if kind == "text" else "reasoning", "stop"
+        deltas = [chunk({field: text}) for text in texts]
+        more = chunk({"content": "done"}) if kind == "thinking" else b""
+    else:
+        reason, more, head = "tool_calls", b"", {"index": 0, "id": _call_id(kind), "type": "function"}
+        pieces = _arguments(texts, kind)
+        deltas = [chunk({"tool_calls": [{**head, "function": {"name": "Read", "arguments": pieces[0]}}]})]
+        deltas += [chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces[1:]]
+    end = more + chunk({}, reason, usage=usage) + b"data: [DONE]\n\n"
+    return Answer(chunk({"role": "assistant", "content": ""}), deltas, end)
 
 
-def _google(texts: list[str]) -> Answer:
+def _google(texts: list[str], kind: str) -> Answer:
     usage = {"promptTokenCount": 10, "candidatesTokenCount": len(texts), "totalTokenCount": 10 + len(texts)}
 
-    def chunk(text: str, **more: Any) -> bytes:
-        candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "index": 0, **more}
+    def chunk(part: Any, **more: Any) -> bytes:
+        candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, **more}
         return _sse({"candidates": [candidate], "usageMetadata": usage, "modelVersion": "bench", "responseId": "r"})
 
-    return Answer(b"", [chunk(text) for text in texts], chunk("", finishReason="STOP"))
+    if kind in ("text", "thinking"):
+        thought: dict[str, Any] = {"thought": True} if kind == "thinking" else {}
+        last = {"text": "done" if thought else ""}
+        return Answer(b"", [chunk({"text": text, **thought}) for text in texts], chunk(last, finishReason="STOP"))
+    if kind != "arguments":
+        made = {"id": _call_id(kind), "name": "Read", "args": {"file_path": CALLED}}
+        return Answer(b"", [chunk({"functionCall": made})], chunk({"text": ""}, finishReason="STOP"))
+    begun = {"functionCall": {"name": "Read", "willContinue": True}}
+    deltas = [
+        chunk({"functionCall": {"partialArgs": [{"jsonPath": "$.file_path", "stringValue": text, "willContinue": True}],
+                                "willContinue": True}})
+        for text in texts
+    ]  # fmt: skip
+    return Answer(chunk(begun), deltas, chunk({"functionCall": {}}) + chunk({"text": ""}, finishReason="STOP"))
 
 
-def _ollama(texts: list[str]) -> Answer:
-    def line(text: str, **more: Any) -> bytes:
-        frame = {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"role": "assistant", "content": text}}
+def _ollama(texts: list[str], kind: str) -> Answer:
+    def line(message: Any, **more: Any) -> bytes:
+        frame = {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"role": "assistant", **message}}
         return json.dumps({**frame, "done": False, **more}).encode() + b"\n"
 
-    end = line("", done=True, done_reason="stop", prompt_eval_count=10, eval_count=len(texts))
-    return Answer(b"", [line(text) for text in texts], end)
+    last = {"content": "done" if kind == "thinking" else ""}
+    end = line(last, done=True, done_reason="stop", prompt_eval_count=10, eval_count=len(texts))
+    if kind in ("text", "thinking"):
+        field = "content" if kind == "text" else kind
+        return Answer(b"", [line({"content": "", field: text}) for text in texts], end)
+    made = {"name": "Read", "arguments": json.loads("".join(_arguments(texts, kind)))}
+    return Answer(b"", [line({"content": "", "tool_calls": [{"function": made}]})], end)
 
 
 MAKERS = {"anthropic": _anthropic, "openai": _openai, "chat": _chat, "google": _google, "ollama": _ollama}
@@ -129,14 +204,22 @@ class Upstream(BaseHTTPRequestHandler):
             return
         asked = re.findall(rb"deltas=(\d+) how=(\w+)", body)
         count, how = (int(asked[-1][0]), asked[-1][1].decode()) if asked else (1, "burst")
+        results = len(RESULT.findall(body, body.rfind(b"deltas="))) if how in ("calls", *KINDS) else 0
         self.send_response(200)
         self.send_header("content-type", "application/x-ndjson" if api == "ollama" else "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        start, deltas, end = answer(api, count)
-        if how == "burst":
-            self.wfile.write(b"".join((start, *deltas, end)))
-        else:
+        self._answer(api, count, how, results)
+        self.close_connection = True
+
+    def _answer(self, api: str, count: int, how: str, results: int) -> None:
+        if how == "calls" and results < count:
+            self.wfile.write(call(api, results))
+            return
+        if how == "calls" or (how == "arguments" and results):
+            count, how = 1, "burst"
+        start, deltas, end = answer(api, count, how if how in KINDS else "text")
+        if how in ("each", "paced"):
             self.wfile.write(start)
             for delta in deltas:
                 if how == "paced":
@@ -146,7 +229,8 @@ class Upstream(BaseHTTPRequestHandler):
                     delta = delta.replace(word[0], b"@%d@" % time.monotonic_ns())
                 self.wfile.write(delta)
             self.wfile.write(end)
-        self.close_connection = True
+        else:
+            self.wfile.write(b"".join((start, *deltas, end)))
 
     def do_GET(self) -> None:
         """There is nothing to get."""
@@ -178,7 +262,8 @@ def main() -> None:
     """Serve until killed; the port is the first line of output."""
     for given in sys.argv[1:]:
         for api in MAKERS:
-            answer(api, int(given))
+            for kind in KINDS:
+                answer(api, int(given), kind)
     server = Server(("127.0.0.1", 0), Upstream)
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()

@@ -55,6 +55,8 @@ def parameters(tool: ToolSpec, quirks: Quirks) -> tuple[Json, bool]:
 
 def relax(events: list[ModelEvent], request: Request) -> list[ModelEvent]:
     """The events with finished calls whose nulls are removed: the strict form of their schema asks for them."""
+    if BlockEnded not in map(type, events):  # nearly always: this runs for each piece of an answer
+        return events
     schemas = {tool.name: tool.schema for tool in request.tools}
     return [
         replace(event, block=replace(event.block, input=without_nulls(event.block.input, schemas[event.block.name])))

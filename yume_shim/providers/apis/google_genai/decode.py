@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _OUR_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
+_PLAIN_CANDIDATE = frozenset(("content", "index"))
+"""The fields of a candidate that say nothing about the end of the answer."""
 _REFUSALS = frozenset(
     (
         "SAFETY",
@@ -106,6 +108,8 @@ class Decoder:
         if "promptFeedback" in frame:
             self._take_feedback(_object(frame, "promptFeedback"))
         candidate = _first(frame.get("candidates"))
+        if (more := self._more(candidate)) is not None:
+            return out + more if out else more
         for part in _list(_object(candidate, "content").get("parts")):
             if isinstance(part, dict):
                 out.extend(self._part(part))
@@ -114,6 +118,21 @@ class Decoder:
         self._ratings = candidate.get("safetyRatings") or self._ratings
         self._token = candidate.get("continuationToken") or self._token
         return out
+
+    def _more(self, candidate: Json) -> list[ModelEvent] | None:
+        """The most frequent candidate, which has nothing but more of the open text or thought; None for any other."""
+        if self._open is None or self._loose_signature or not candidate.keys() <= _PLAIN_CANDIDATE:
+            return None
+        content = candidate.get("content")
+        parts = content.get("parts") if isinstance(content, dict) else None
+        part = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
+        if not isinstance(part, dict) or len(part) != (2 if part.get("thought") is True else 1):
+            return None
+        text, kind = part.get("text"), "text" if len(part) == 1 else "thinking"
+        if not isinstance(text, str) or not text or self._open[0] != kind:
+            return None
+        self._length += len(text)
+        return self._blocks.delta(self._open[1], "text" if kind == "text" else "thinking", text)
 
     def _take_feedback(self, feedback: Json) -> None:
         if feedback.get("blockReason"):

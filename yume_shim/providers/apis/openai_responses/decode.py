@@ -172,16 +172,14 @@ class Decoder(OpenAiDecoder):
     def _text(self, index: int, part: Any, text: str) -> list[ModelEvent]:
         key = ("text", index, part)
         seen = self._parts.setdefault(index, [])
-        out: list[ModelEvent] = []
-        if part not in seen:
-            if not text:
-                return out
-            seen.append(part)
-            out = self._blocks.start(key, Text(""))
-            if phase := self._phases.get(index):
-                self._blocks.attach(key, phase=phase)
-        elif not self._blocks.is_open(key):
-            return out
+        if part in seen:
+            return self._blocks.delta_if_open(key, "text", text) or []
+        if not text:
+            return []
+        seen.append(part)
+        out = self._blocks.start(key, Text(""))
+        if phase := self._phases.get(index):
+            self._blocks.attach(key, phase=phase)
         return out + self._blocks.delta(key, "text", text)
 
     def _part_done(self, index: int, part_id: Any, part: Json) -> list[ModelEvent]:
