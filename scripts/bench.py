@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bench_parts.figures import Figures
     from bench_parts.programs import Program
 
-PARTS = ("start", "events", "latency", "sdk", "resume", "many", "imports")
+PARTS = ("start", "events", "kinds", "latency", "extensions", "sdk", "resume", "calls", "many", "imports")
 BARE = {"spawn → first line, ms": 3.0, "spawn → first delta, ms": 5.0}
 """Promised ratios to bare Python, for machines without a Claude CLI."""
 SLOWEST_IMPORTS = 15
@@ -44,20 +44,9 @@ def main() -> int:
     compared = programs.others(given.against)
     pairs = [(api, form) for api in given.apis.split(",") for form in given.forms.split(",")]
     mine = [programs.ours(api, form) for api, form in pairs]
-    everyone = [*mine, *compared]
-    parts: list[Figures] = []
-    single: dict[str, float] = {}
     with upstream(figures.SHORT, figures.MANY, figures.PACED) as url:
-        if "start" in given.only:
-            parts.append(figures.start_figures([*everyone, programs.bare_python()], url, given.runs))
-        if "events" in given.only:
-            streaming = [program for program in everyone if program.streams]
-            parts += [figures.event_figures(streaming, url, how) for how in ("burst", "each")]
-        if "latency" in given.only:
-            parts.append(figures.latency_figures([program for program in everyone if program.streams], url))
-        if "sdk" in given.only:
-            parts.append(figures.start_figures([mine[0], with_sdk(pairs[0])], url, given.runs))
-        single |= single_figures(given.only, mine[0], url, given.runs)
+        parts = measured(given, mine, compared, url)
+        single = single_figures(given.only, mine[0], compared, url, given.runs)
         if given.instructions:
             single |= counted(pairs, url)
         shown = import_times(url) if "imports" in given.only else []
@@ -85,7 +74,7 @@ def arguments() -> argparse.Namespace:
         help="compare with this program; may be repeated",
     )
     parser.add_argument("--runs", type=int, default=10, help="starts per figure (the smallest counts)")
-    parser.add_argument("--only", default="start,events,latency,sdk,resume,many", help=f"of {','.join(PARTS)}")
+    parser.add_argument("--only", default=",".join(PARTS[:-1]), help=f"of {','.join(PARTS)}")
     parser.add_argument("--apis", default="anthropic,openai,google", help="of anthropic,openai,google,chat,ollama")
     parser.add_argument("--forms", default="stream-json,flat")
     parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind (slow)")
@@ -97,6 +86,32 @@ def arguments() -> argparse.Namespace:
     return given
 
 
+def measured(given: argparse.Namespace, mine: list[Program], compared: list[Program], url: str) -> list[Figures]:
+    """What has a column for each program."""
+    from bench_parts import figures, programs
+    from bench_parts.extensions import extended
+
+    parts: list[Figures] = []
+    everyone = [*mine, *compared]
+    streaming = [program for program in everyone if program.streams]
+    if "start" in given.only:
+        parts.append(figures.start_figures([*everyone, programs.bare_python()], url, given.runs))
+    if "events" in given.only:
+        parts += [figures.event_figures(streaming, url, how) for how in ("burst", "each")]
+    if "kinds" in given.only:
+        parts += [figures.event_figures(streaming, url, how) for how in ("thinking", "arguments")]
+    if "latency" in given.only:
+        parts.append(figures.latency_figures(streaming, url))
+    if "extensions" in given.only:
+        plain = [*mine[: len(given.forms.split(","))], *[each for each in compared if each.name == "claude"]]
+        both = [program for each in plain for program in (each, extended(each))]
+        parts.append(figures.extension_figures(both, url, given.runs))
+    if "sdk" in given.only:
+        first = given.apis.split(",")[0], given.forms.split(",")[0]
+        parts.append(figures.start_figures([mine[0], with_sdk(first)], url, given.runs))
+    return parts
+
+
 def with_sdk(pair: tuple[str, str]) -> Program:
     """The same program over the vendor's SDK."""
     from bench_parts import programs
@@ -104,13 +119,16 @@ def with_sdk(pair: tuple[str, str]) -> Program:
     return programs.ours(*pair, "--transport", "sdk")._replace(name=f"{' '.join(pair)}, SDK")
 
 
-def single_figures(only: list[str], program: Program, url: str, runs: int) -> dict[str, float]:
+def single_figures(only: list[str], program: Program, compared: list[Program], url: str, runs: int) -> dict[str, float]:
     """Figures without a column for each program."""
+    from bench_parts import sessions
+
     found: dict[str, float] = {}
     if "resume" in only:
-        from bench_parts.sessions import resume_figures
-
-        found |= resume_figures(runs)
+        found |= sessions.resume_figures(runs)
+    if "calls" in only:
+        for each in (program, *[other for other in compared if other.name == "claude"]):
+            found |= sessions.call_figures(each, url)
     if "many" in only:
         from bench_parts import crowds
 

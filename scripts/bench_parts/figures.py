@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bench_parts.extensions import bare_name
 from bench_parts.runs import one_run, prompt
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 SHORT, MANY, PACED = 20, 20_000, 100
 """Deltas of a short turn, of a long one, and of the one that is sent slowly to measure latency."""
-TURNS_OF_LONG = 3
+TURNS_OF_LONG = 4
 
 Figures = dict[str, dict[str, float]]
 """Program → figure → value."""
@@ -70,6 +71,17 @@ def latency_figures(programs: list[Program], url: str) -> Figures:
                 "chunk → line, p50, ms": late[len(late) // 2] * 1e3,
                 "chunk → line, p99, ms": late[len(late) * 99 // 100] * 1e3,
             }
+    return found
+
+
+def extension_figures(programs: list[Program], url: str, runs: int) -> Figures:
+    """A short turn of each program without and with extensions: the rows are named so."""
+    found: Figures = {}
+    for name, values in start_figures(programs, url, runs).items():
+        bare = bare_name(name)
+        words = "with extensions" if bare != name else "same run, without extensions"
+        rows = {f"{row.rpartition(', ')[0]}, {words}, {row.rpartition(', ')[2]}": item for row, item in values.items()}
+        found.setdefault(bare, {}).update(rows)
     return found
 
 

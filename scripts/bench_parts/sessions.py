@@ -1,13 +1,22 @@
-"""Long sessions: from spawn to the request, by the number of turns that are resumed."""
+"""Long sessions: from spawn to the request, by the number of turns that are resumed; many calls in one turn."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bench_resume
 
+from bench_parts.runs import one_run, prompt
+from bench_parts.upstream import CALLED
+
+if TYPE_CHECKING:
+    from bench_parts.programs import Program, Start
+
 TURNS = (0, 10, 100, 1_000, 10_000)
+SEVERAL, MANY = 500, 2_000
+"""Calls of one turn, one after the other."""
 
 
 def resume_figures(runs: int, turns: tuple[int, ...] = TURNS) -> dict[str, float]:
@@ -20,3 +29,23 @@ def resume_figures(runs: int, turns: tuple[int, ...] = TURNS) -> dict[str, float
     fresh = best[turns[0]]
     figures = {"fresh start → request, ms": fresh * 1e3}
     return figures | {f"resume of {count:,} turns, to a fresh start": best[count] / fresh for count in turns[1:]}
+
+
+def call_figures(program: Program, url: str) -> dict[str, float]:
+    """CPU of each call in a turn of some and of many calls: each request repeats all calls before it."""
+    program = program._replace(start=_with_file(program))
+    once = one_run(program, url, prompt(1, "calls")).cpu
+    found: dict[str, float] = {}
+    for count in (SEVERAL, MANY):
+        run = one_run(program, url, prompt(count, "calls"))
+        found[f"{program.name}: CPU per call, {count:,} calls in one turn, ms"] = (run.cpu - once) / count * 1e3
+        found[f"{program.name}: peak memory, {count:,} calls in one turn, MB"] = run.memory_mb
+    return found
+
+
+def _with_file(program: Program):  # noqa: ANN202 - the type of `Program.start`
+    def start(asked: str, url: str, home: Path) -> Start:
+        (home / CALLED).write_text("A line of the file that is read.\n" * 20)
+        return program.start(asked, url, home)
+
+    return start
