@@ -168,6 +168,7 @@ def test_a_turn_with_an_mcp_server_loads_no_mcp_package(form: str, tmp_path: Pat
             program.send({"type": "user", "content": "Hello"})
         ended = program.end()
     assert ended.code == 0, ended.stderr
+    assert b"MCP server s" not in ended.stderr  # it was ended by us: nothing is lost
     names = loaded(report)["delta"]
     assert "yume_shim.extensions.mcp.stdio" in names
     assert hits(names, ["mcp", "anyio", "pydantic", "asyncio", "httpx2", "yume_shim.extensions.mcp.login"]) == set()

@@ -12,6 +12,8 @@ from bench_parts.runs import one_run, prompt
 from bench_parts.upstream import CALLED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bench_parts.programs import Program, Start
 
 TURNS = (0, 10, 100, 1_000, 10_000)
@@ -43,7 +45,7 @@ def call_figures(program: Program, url: str) -> dict[str, float]:
     return found
 
 
-def _with_file(program: Program):  # noqa: ANN202 - the type of `Program.start`
+def _with_file(program: Program) -> Callable[[str, str, Path], Start]:
     def start(asked: str, url: str, home: Path) -> Start:
         (home / CALLED).write_text("A line of the file that is read.\n" * 20)
         return program.start(asked, url, home)

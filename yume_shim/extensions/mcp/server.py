@@ -286,7 +286,7 @@ class Server:
 
     def _lost(self, peer: Peer, why: str) -> None:
         """The connection ended by itself: the tools stay offered, the next call connects again."""
-        if peer is self._peer and self.status == "connected":
+        if why != ENDED and peer is self._peer and self.status == "connected":
             self._services.log("warning", f"MCP server {self.config.name}: {why}")
 
     def disconnect(self) -> None:
