@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import tomllib
@@ -198,7 +197,7 @@ def one_by_one(stream: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
 def to_json(item: Any) -> Any:
     """A value as `{"type": …, fields}` with defaults left out; tuples as lists."""
     if hasattr(type(item), "__match_args__"):
-        defaults = inspect.getclosurevars(type(item).__init__).nonlocals["defaults"]
+        defaults = type(item)._defaults
         out = {"type": _snake(type(item).__name__)}
         for name in fields(item):
             part = getattr(item, name)
