@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 
+from yume_shim.text.codec import loads
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.models import Backoff, Endpoint, ModelSpec, Quirks
 from yume_shim.types.value import fields, replace, replace_in
@@ -326,8 +326,8 @@ def _no_model(provider: str) -> str:
 
 
 def _load(name: str) -> dict[str, Any]:
-    with open(os.path.join(_HERE, name), encoding="utf-8") as file:
-        loaded: dict[str, Any] = json.load(file)
+    with open(os.path.join(_HERE, name), "rb") as file:
+        loaded: dict[str, Any] = loads(file.read())
     return loaded
 
 

@@ -8,10 +8,10 @@ whoever imports them. Nothing here raises: a file that cannot be read is ignored
 from __future__ import annotations
 
 import os
-import re
 
 from yume_shim.disk.bounded import is_absent, open_regular, read_handle
 from yume_shim.disk.resolve import resolve
+from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.memory import MemoryFile
 from yume_shim.types.token_estimate import by_characters
 from yume_shim.types.value import replace
@@ -28,9 +28,9 @@ MAX_FILES = 50
 MAX_IMPORT_DEPTH = 4
 """How far imports are followed: the Claude CLI stops there, too."""
 
-_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:.+?)(?<!`)\1(?!`)", re.DOTALL)
-_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s])+)")
+_FENCE = late_pattern(r"(?ms)^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}\1[`~]*[ \t]*$|\Z)")
+_SPAN = late_pattern(r"(?s)(?<!`)(`+)(?!`)(?:.+?)(?<!`)\1(?!`)")
+_IMPORT = late_pattern(r"(?:^|(?<=\s))@((?:\\ |[^\s])+)")
 _TRAILING = ".,;:!?)]}'\"*_"
 """Punctuation that may follow a path in a sentence."""
 _COMMENT, _COMMENT_END = "<!--", "-->"

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import contextmanager
 
 from yume_shim.types.errors import Abandoned, Cancelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from yume_shim.types.ports import Cancel
@@ -63,20 +62,23 @@ class CancelSignal:
     def wait(self, seconds: float) -> bool:
         return self._event.wait(seconds)
 
-    @contextmanager
-    def guard(self, stop: Callable[[], None]) -> Iterator[None]:
+    def guard(self, stop: Callable[[], None]) -> Guard:
+        return Guard(self, stop)
+
+    def add_stopper(self, stop: Callable[[], None]) -> None:
+        """Call `stop` when the signal is set, or now if it is."""
         with self._lock:
             already = self._event.is_set()
             if not already:
                 self._stoppers.append(stop)
         if already:
             stop()
-        try:
-            yield
-        finally:
-            with self._lock:
-                if stop in self._stoppers:
-                    self._stoppers.remove(stop)
+
+    def remove_stopper(self, stop: Callable[[], None]) -> None:
+        """Do not call it any more."""
+        with self._lock:
+            if stop in self._stoppers:
+                self._stoppers.remove(stop)
 
     def hurries(self) -> bool:
         return self._hurried or (self._above is not None and self._above.hurries())
@@ -88,6 +90,21 @@ class CancelSignal:
         """Has stopped work at this depth of children had its grace time? Children end before the work above them."""
         grace = min(HURRIED_S, self._grace) if self.hurries() else self._grace
         return self._event.is_set() and time.monotonic() - self._set_at >= grace / (depth + 1)
+
+
+class Guard:
+    """`with cancel.guard(stop)`: while the block runs, setting the signal calls `stop`."""
+
+    __slots__ = ("_cancel", "_stop")
+
+    def __init__(self, cancel: CancelSignal, stop: Callable[[], None]) -> None:
+        self._cancel, self._stop = cancel, stop
+
+    def __enter__(self) -> None:
+        self._cancel.add_stopper(self._stop)
+
+    def __exit__(self, *_: object) -> None:
+        self._cancel.remove_stopper(self._stop)
 
 
 class Job:

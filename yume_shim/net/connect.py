@@ -3,13 +3,14 @@ once."""
 
 from __future__ import annotations
 
+import _socket  # `socket` is a layer of enums over it, for which every start would pay
 import os
-import re
 import time
+
+from yume_shim.text.late_pattern import late_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Mapping
     from ssl import SSLContext, SSLSocket
     from typing import Any
@@ -20,41 +21,38 @@ ATTEMPT_DELAY = 0.25
 """Seconds after which the next address is tried in parallel (RFC 8305: "Connection Attempt Delay")."""
 CANCEL_SLICE = 0.05
 MAX_ADDRESSES = 8
-_HASHED_NAME = re.compile(r"[0-9a-f]{8}\.\d")
+_HASHED_NAME = late_pattern(r"[0-9a-f]{8}\.\d")
 
 _contexts: dict[tuple[Any, ...], SSLContext] = {}
 
 
 def open_socket(
     host: str, port: int, timeout: float, cancel: Cancel, check: Callable[[str], None] | None = None
-) -> socket.socket:
+) -> _socket.socket:
     """A connected TCP socket: addresses in turn, overlapping when one is slow. Raises OSError or Cancelled.
 
     The name is resolved once. `check` gets every address that was found, before the first connect, and may raise
     anything; the connection goes to one of the addresses that passed. So a name that resolves differently a moment
     later (DNS rebinding) cannot lead to an unchecked address.
     """
-    import socket
-
     deadline = time.monotonic() + timeout
     found = _resolve(host, port, deadline, cancel)
     if check is not None:
         for _, place in found:
             check(place[0])
     sock = _race(_interleaved(found), deadline, cancel)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
+    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_KEEPALIVE, 1)
     return sock
 
 
 def _resolve(host: str, port: int, deadline: float, cancel: Cancel) -> list[Any]:
     """(family, socket address) of a host. getaddrinfo cannot be interrupted: its thread is abandoned on cancel."""
-    import socket
     import threading
 
-    for family in (socket.AF_INET, socket.AF_INET6):
+    for family in (_socket.AF_INET, _socket.AF_INET6):
         try:
-            socket.inet_pton(family, host)
+            _socket.inet_pton(family, host)
         except OSError:
             continue
         return [(family, (host, port))]
@@ -63,12 +61,12 @@ def _resolve(host: str, port: int, deadline: float, cancel: Cancel) -> list[Any]
 
     def look_up() -> None:
         try:
-            for family, _, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            for family, _, _, _, address in _socket.getaddrinfo(host, port, type=_socket.SOCK_STREAM):
                 found.append((family, address))
         except OSError as exc:
             found.append(exc)
         except UnicodeError:  # an empty label, or one that is too long
-            found.append(socket.gaierror(socket.EAI_NONAME, "not a host name"))
+            found.append(_socket.gaierror(_socket.EAI_NONAME, "not a host name"))
         finally:
             done.set()
 
@@ -94,33 +92,29 @@ def _interleaved(addresses: list[Any]) -> list[Any]:
     return mixed[:MAX_ADDRESSES]
 
 
-def _race(addresses: list[Any], deadline: float, cancel: Cancel) -> socket.socket:
+def _race(addresses: list[Any], deadline: float, cancel: Cancel) -> _socket.socket:
     """A socket to the first of these addresses that accepts."""
-    import selectors
-    import socket
-
-    trying = selectors.DefaultSelector()
+    trying: list[_socket.socket] = []
     error: OSError = TimeoutError("no connection in time")
     waiting, next_start = list(addresses), 0.0
-    won: socket.socket | None = None
+    won: _socket.socket | None = None
     try:
         while won is None:
             now = time.monotonic()
-            if waiting and (now >= next_start or not trying.get_map()):
+            if waiting and (now >= next_start or not trying):
                 next_start = now + ATTEMPT_DELAY
                 failed = _begin(waiting.pop(0), trying)
                 error = failed or error
-            if not trying.get_map():
+            if not trying:
                 if waiting:
                     continue
                 raise error
             if now > deadline:
                 raise TimeoutError("no connection in time")
             cancel.check()
-            for key, _ in trying.select(CANCEL_SLICE):
-                sock: Any = key.fileobj
-                trying.unregister(sock)
-                code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            for sock in _settled(trying, CANCEL_SLICE):
+                trying.remove(sock)
+                code = sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_ERROR)
                 if code == 0 and won is None:
                     won = sock
                     continue
@@ -128,22 +122,18 @@ def _race(addresses: list[Any], deadline: float, cancel: Cancel) -> socket.socke
                 if code:
                     error = OSError(code, os.strerror(code))
     finally:
-        for key in list(trying.get_map().values()):
-            leftover: Any = key.fileobj
+        for leftover in trying:
             leftover.close()
-        trying.close()
     return won
 
 
-def _begin(address: Any, trying: Any) -> OSError | None:
+def _begin(address: Any, trying: list[_socket.socket]) -> OSError | None:
     """Start one connect; returns the error if it cannot start."""
     import errno
-    import selectors
-    import socket
 
     family, place = address
     try:
-        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock = _socket.socket(family, _socket.SOCK_STREAM)
     except OSError as exc:
         return exc
     try:
@@ -152,17 +142,32 @@ def _begin(address: Any, trying: Any) -> OSError | None:
         if code not in (0, errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", 0)):
             sock.close()
             return OSError(code, os.strerror(code))
-        trying.register(sock, selectors.EVENT_WRITE)
+        trying.append(sock)
     except OSError as exc:
         sock.close()
         return exc
     return None
 
 
-def secured(sock: socket.socket, host: str, env: Mapping[str, str], *, full: bool = False) -> SSLSocket:
+def _settled(trying: list[_socket.socket], seconds: float) -> list[_socket.socket]:
+    """Those whose connect has ended, well or not. (`selectors` would be loaded for nothing else.)"""
+    import select
+
+    if not hasattr(select, "poll"):  # Windows, which reports a failed connect as an exception
+        _, writable, failed = select.select([], trying, trying, seconds)
+        return list({*writable, *failed})
+    poll = select.poll()
+    for sock in trying:
+        poll.register(sock, select.POLLOUT)
+    ended = {number for number, _ in poll.poll(seconds * 1_000)}
+    return [sock for sock in trying if sock.fileno() in ended]
+
+
+def secured(sock: _socket.socket, host: str, env: Mapping[str, str], *, full: bool = False) -> SSLSocket:
     """The socket for TLS, host name and certificate verified; the given one is void. The caller does the handshake:
     what aborts it must know this socket first. The socket's timeout bounds it."""
-    return _context(env, full=full).wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+    plain: Any = sock  # `ssl` makes a new socket of its descriptor
+    return _context(env, full=full).wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
 
 
 def has_lazy_roots(env: Mapping[str, str]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import _socket  # `socket` is a layer of enums over it, for which every start would pay
 import time
-from contextlib import suppress
 
 from yume_shim.net.errors import ConnectFailed, ProxyRefused, ProxyUnusable, TimedOut
 from yume_shim.net.message import read_head
@@ -11,7 +11,6 @@ from yume_shim.net.message import read_head
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from socket import socket
 
     from yume_shim.net.url import Url
     from yume_shim.types.ports import Cancel
@@ -25,7 +24,7 @@ class Connection:
 
     __slots__ = ("idle_since", "kept", "origin", "rest", "sock", "via")
 
-    def __init__(self, sock: socket, origin: str) -> None:
+    def __init__(self, sock: _socket.socket, origin: str) -> None:
         self.sock = sock
         self.origin = origin
         self.rest = b""
@@ -38,14 +37,16 @@ class Connection:
     def abort(self) -> None:
         """End whatever another thread waits for on this socket. (Not `SSLSocket.shutdown`: it removes the TLS layer
         under the reader.)"""
-        import socket
-
-        with suppress(OSError):
-            socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+        try:
+            _socket.socket.shutdown(self.sock, _socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has ended before
 
     def close(self) -> None:
-        with suppress(OSError):
+        try:
             self.sock.close()
+        except OSError:
+            pass  # the peer has reset it
 
     def is_alive(self) -> bool:
         """True if the idle peer has neither closed the connection nor sent anything."""

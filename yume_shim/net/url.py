@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from yume_shim.text.characters import DIGITS, LETTERS
 from yume_shim.types.value import Value
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-_URL = re.compile(
-    r"(?i)(https?)://(?:([^/?#@]*)@)?(\[[0-9a-f:.%]+\]|[^/?#:@\[\]]+)(?::([0-9]{1,5}))?([^?#]*)(?:\?([^#]*))?(?:#.*)?"
-)
-_UNSAFE = re.compile(rb"[^A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]")
+_SAFE = f"{LETTERS}{DIGITS}-._~:/?#[]@!$&'()*+,;=%".encode()
+_IN_BRACKETS = frozenset("0123456789abcdefABCDEF:.%")
+MAX_PORT_DIGITS = 5
 
 
 class Url(Value):
@@ -43,18 +41,33 @@ class Url(Value):
 
 def parse_url(text: str) -> Url:
     """Raises ValueError for anything but an http(s) address with a host."""
-    found = _URL.fullmatch(text.strip())
-    if not found:
-        raise ValueError(f"not an http or https address: {text!r}")
-    scheme, userinfo, host, port, path, query = found.groups()
+    scheme, mark, rest = text.strip().partition("://")
     scheme = scheme.lower()
+    rest, _, fragment = rest.partition("#")
+    rest, _, query = rest.partition("?")
+    place, _, path = rest.partition("/")
+    userinfo, _, host = place.rpartition("@")
+    host, port = _host_and_port(host)
+    if not mark or scheme not in DEFAULT_PORTS or not host or "@" in userinfo or "\n" in fragment:
+        raise ValueError(f"not an http or https address: {text!r}")
     number = int(port) if port else DEFAULT_PORTS[scheme]
     if not 0 < number < 65536:
         raise ValueError(f"port out of range in {text!r}")
-    if path and not path.startswith("/"):
-        raise ValueError(f"not an http or https address: {text!r}")
-    target = (path or "/") + (f"?{query}" if query else "")
-    return Url(scheme, _ascii_host(host.strip("[]")), number, _escape(target), userinfo or "")
+    target = f"/{path}?{query}" if query else f"/{path}"
+    return Url(scheme, _ascii_host(host.strip("[]")), number, _escape(target), userinfo)
+
+
+def _host_and_port(place: str) -> tuple[str, str]:
+    """`host`, `host:port`, `[address]` or `[address]:port`; ("", "") if it is none of them."""
+    if place.startswith("["):
+        address, bracket, port = place[1:].partition("]")
+        host = f"[{address}]" if address and bracket and _IN_BRACKETS.issuperset(address) else ""
+        colon, port = port[:1], port[1:]
+    else:
+        host, colon, port = place.partition(":")
+        host = "" if "[" in host or "]" in host else host
+    fits = 0 < len(port) <= MAX_PORT_DIGITS and port.isascii() and port.isdigit() if colon == ":" else not colon
+    return (host, port) if host and fits else ("", "")
 
 
 def join_url(base: str, path: str) -> Url:
@@ -85,6 +98,8 @@ def redirect_url(current: Url, location: str) -> Url:
 
 def unquote(text: str) -> str:
     """Undo percent escapes (in user names and passwords)."""
+    import re
+
     return re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes.fromhex(found.group(1).decode()), text.encode()).decode(
         "utf-8", "replace"
     )
@@ -92,7 +107,10 @@ def unquote(text: str) -> str:
 
 def _escape(target: str) -> str:
     """Escape blanks, control characters and everything outside ASCII: nothing can break the request line."""
-    return _UNSAFE.sub(lambda found: b"%%%02X" % found.group()[0], target.encode("utf-8", "replace")).decode("ascii")
+    packed = target.encode("utf-8", "replace")
+    if packed.translate(None, _SAFE):
+        packed = b"".join(bytes((each,)) if each in _SAFE else b"%%%02X" % each for each in packed)
+    return packed.decode("ascii")
 
 
 def _ascii_host(host: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 
 from yume_shim.types.folders import claude_folder
 
@@ -40,7 +39,7 @@ def project_key(path: str) -> str:
 
         path = unicodedata.normalize("NFC", path)
     units = _utf16_units(path)
-    key = re.sub("[^A-Za-z0-9]", "-", "".join(chr(unit) for unit in units))
+    key = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)
     return key if len(key) <= MAX_KEY else f"{key[:MAX_KEY]}-{_hash36(units)}"
 
 

@@ -101,9 +101,9 @@ def _still_there(fd: int, path: str) -> bool:
 
 
 def _sign(fd: int, since: str) -> None:
-    import socket
+    import _socket  # `socket` is a layer of enums over it, for which every start would pay
 
-    owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+    owner = {"pid": os.getpid(), "host": _socket.gethostname(), "since": since}
     try:
         os.ftruncate(fd, 0)
         os.lseek(fd, 0, os.SEEK_SET)

@@ -6,7 +6,6 @@ Model text loses only what UTF-8 cannot encode. Tool output also loses what only
 from __future__ import annotations
 
 import os
-import re
 from itertools import pairwise
 
 TYPE_CHECKING = False
@@ -41,6 +40,8 @@ def clean_output(data: bytes, code_pages: tuple[str, ...] = _OWN_CODE_PAGES) -> 
     if _terminal is None:
         # ECMA-48. No branch runs past the next ESC, so hostile text takes linear time; an OSC without an end removes
         # at most the rest of its line.
+        import re
+
         _terminal = re.compile(
             "\x1b(?:"
             r"\[[0-?]*[ -/]*(?:[@-~]|\Z)"  # CSI: colours, cursor

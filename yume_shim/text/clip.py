@@ -6,8 +6,6 @@ UTF-8 on the wire.
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.text import codec
 
 TYPE_CHECKING = False
@@ -88,6 +86,8 @@ def _escape(match: Match[bytes]) -> bytes:
 def _pattern_of(ranges: tuple[tuple[int, int], ...]) -> Pattern[bytes]:
     """A pattern over UTF-8 bytes. Code points are grouped by all bytes but the last, so that each branch begins with
     literals and the search quickly skips to first bytes."""
+    import re
+
     last_bytes: dict[bytes, bytearray] = {}
     for first, last in ranges:
         for code in range(first, last + 1):

@@ -1,17 +1,16 @@
 """Reads and writes JSON: with the stdlib until `warm()` is called, with orjson afterwards.
 
 `import orjson` pulls dataclasses, inspect, uuid and datetime: 14 ms, more than the interpreter's own start. The first
-line of a process is small, so the stdlib's C encoder writes it; orjson is loaded while the model thinks. Both write the
-same bytes: small and large floats, which they write differently (`3.4e-05`, `0.000034`), are always written by orjson.
-Both read the same values: integers over 64 bits become floats, as with orjson.
+line of a process is small, so the C encoder under `json` writes it, without the package itself, which loads `re`. Both
+write the same bytes: small and large floats, which they write differently (`3.4e-05`, `0.000034`), are always written
+by orjson. Both read the same values: integers over 64 bits become floats, as with orjson.
 """
 
 # pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
-import json
-import re
+from _json import encode_basestring, make_encoder, make_scanner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _fast: ModuleType | None = None
-_EXPONENT = re.compile("[0-9]e[-+][0-9]")
-"""A float that the encoders write differently, or text that looks like one."""
-_plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_BLANKS = " \t\n\r"
 
 
 def warm() -> None:
@@ -44,8 +41,8 @@ def dumps(obj: Any) -> bytes:
         except TypeError:  # a lone surrogate, an integer over 64 bits, depth over 254, or not JSON at all
             pass
     try:
-        text = _plain.encode(obj)
-        if _fast is None and _EXPONENT.search(text):
+        text = _encode(obj)
+        if _fast is None and _has_exponent(text):
             warm()
             return dumps(obj)
     except ValueError:  # NaN, infinity, or a circle
@@ -79,7 +76,7 @@ def loads(data: bytes | str) -> Any:
     if isinstance(data, bytes):
         data = data.decode("utf-8", "replace")
     try:
-        return _reader.decode(data)
+        return _decode(data)
     except RecursionError:
         raise ValueError("nested too deeply for JSON") from None
 
@@ -103,7 +100,7 @@ def _loads_odd_object(data: bytes | str) -> dict[str, Any] | None:
 
 def _encode_finite(obj: Any) -> str:
     try:
-        return _plain.encode(_without_nan(obj))
+        return _encode(_without_nan(obj))
     except RecursionError:
         raise ValueError("nested too deeply for JSON") from None
 
@@ -133,4 +130,53 @@ def _integer(digits: str) -> int | float:
     return whole if -(2**63) <= whole < 2**64 else near
 
 
-_reader = json.JSONDecoder(parse_int=_integer, parse_constant=_refuse_constant)
+class _Rules:
+    """What the scanner of `json.JSONDecoder` reads from its decoder."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = staticmethod(_integer)
+    parse_constant = staticmethod(_refuse_constant)
+
+
+_rules: Any = _Rules
+_scan = make_scanner(_rules)
+
+
+def _decode(text: str) -> Any:
+    """What `json.loads` returns. `json` itself (and `re`, which it is built on) is loaded to say what is wrong."""
+    begun = text.lstrip(_BLANKS)
+    try:
+        parsed, end = _scan(begun, 0)
+        if end == len(begun) or not begun[end:].strip(_BLANKS):
+            return parsed
+    except (StopIteration, SystemError, ValueError):  # SystemError: Python 3.11, where `json` is not loaded
+        pass
+    import json
+
+    return json.JSONDecoder(parse_int=_integer, parse_constant=_refuse_constant).decode(text)
+
+
+def _encode(obj: Any) -> str:
+    """What `json.dumps` returns, in the form of all our lines."""
+    if isinstance(obj, str):
+        return encode_basestring(obj)
+    chunks = make_encoder({}, _refuse_object, encode_basestring, None, ":", ",", False, False, False)(obj, 0)
+    return "".join(chunks)
+
+
+def _refuse_object(obj: object) -> None:
+    raise TypeError(f"Object of type {type(obj).__name__} is not JSON serializable")
+
+
+def _has_exponent(text: str) -> bool:
+    """A float that the encoders write differently, or text that looks like one: 3e-05."""
+    for mark in ("e-", "e+"):
+        place = text.find(mark)
+        while place >= 0:
+            if text[place - 1 : place].isdigit() and text[place + 2 : place + 3].isdigit():
+                return True
+            place = text.find(mark, place + 2)
+    return False

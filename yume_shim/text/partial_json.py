@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.text.codec import loads
+from yume_shim.text.late_pattern import late_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +13,8 @@ MAX_READ = 256 * 1024
 """Characters of an object that are read; a longer one is given up."""
 MAX_PLAIN = 100
 """Characters of a number or word; each piece looks through it again."""
-_STRING_STOP = re.compile(r'["\\]')
-_PLAIN_END = re.compile(r"[,}\s]")
+_STRING_STOP = late_pattern(r'["\\]')
+_PLAIN_END = late_pattern(r"[,}\s]")
 
 
 class FieldReader:

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +51,8 @@ def redact_count(text: str, secrets: Sequence[str] = ()) -> tuple[str, int]:
         shapes.insert(0, _SHAPES[0][1])
     if not shapes:
         return text, count
+    import re
+
     text, found = re.subn("|".join(shapes), _hide, text)
     return text, count + found
 

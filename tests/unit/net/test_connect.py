@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import _socket
 import socket
 import threading
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_a_refusal_moves_on_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as live, socket.create_server(("127.0.0.1", 0)) as gone:
         dead = gone.getsockname()
         gone.close()
-        with _race([(V4, dead), (V4, live.getsockname())], time.monotonic() + PATIENCE, cancel()) as sock:
+        with closing(_race([(V4, dead), (V4, live.getsockname())], time.monotonic() + PATIENCE, cancel())) as sock:
             assert sock.getpeername() == live.getsockname()
 
 
@@ -44,7 +45,7 @@ def test_a_silent_address_does_not_hold_up_the_next() -> None:
         live = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         start = time.monotonic()
         addresses = [(V4, full.getsockname()), (V4, live.getsockname())]
-        sock = stack.enter_context(_race(addresses, start + PATIENCE, cancel()))
+        sock = stack.enter_context(closing(_race(addresses, start + PATIENCE, cancel())))
         assert sock.getpeername() == live.getsockname()
         assert ATTEMPT_DELAY <= time.monotonic() - start < SOON
 
@@ -66,7 +67,7 @@ def test_all_addresses_are_checked_before_the_first_connect(monkeypatch: pytest.
     with socket.create_server(("127.0.0.1", 0)) as live:
         port = live.getsockname()[1]
         found = [(V4, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("127.0.0.1", "127.0.0.9")]
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        monkeypatch.setattr(_socket, "getaddrinfo", lambda *_, **__: found)
         checked: list[str] = []
 
         def refuse_the_second(address: str) -> None:

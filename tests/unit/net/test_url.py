@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from yume_shim.net.url import Url, join_url, parse_url, redirect_url, unquote
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from yume_shim.net.url import DEFAULT_PORTS, Url, join_url, parse_url, redirect_url, unquote
 
 
 @pytest.mark.parametrize(
@@ -58,3 +62,28 @@ def test_names_for_headers_and_people() -> None:
     )
     assert parse_url("http://h:443").authority == "h:443"
     assert unquote("a%40%C3%BC%zz") == "a@ü%zz"
+
+
+SHAPE = re.compile(
+    r"(?i)(https?)://(?:([^/?#@]*)@)?(\[[0-9a-f:.%]+\]|[^/?#:@\[\]]+)(?::([0-9]{1,5}))?([^?#]*)(?:\?([^#]*))?(?:#.*)?"
+)
+"""What an address looks like, as one expression: the parser must accept the same and take it apart in the same way."""
+
+
+@given(
+    st.text(alphabet="htpsHTPS:/@[]?#.%a1é \n", max_size=24).map(lambda tail: f"http://{tail}") | st.text(max_size=30)
+)
+def test_an_address_is_taken_apart_as_its_shape_says(text: str) -> None:
+    found = SHAPE.fullmatch(text.strip())
+    wanted = None
+    if found and (not found[5] or found[5].startswith("/")):
+        port = int(found[4]) if found[4] else DEFAULT_PORTS[found[1].lower()]
+        wanted = (found[1].lower(), found[2] or "", port) if 0 < port < 65536 else None
+    try:
+        url = parse_url(text)
+    except UnicodeError:  # not a name of a host
+        return
+    except ValueError:
+        assert wanted is None
+        return
+    assert (url.scheme, url.userinfo, url.port) == wanted

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.helpers import child
 from yume_shim.text import codec
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
 
@@ -141,3 +144,33 @@ def test_moderately_deep_values_pass(module: ModuleType) -> None:
 )
 def test_only_an_object_is_an_object(data: bytes | str, expected: object) -> None:
     assert codec.loads_object(data) == expected
+
+
+NO_JSON = ["", " ", "{", '{"a":}', "[1,]", "nul", '"\n"', "1 2", "NaN", "{'a':1}", "[" * 100_000]
+
+
+@pytest.mark.parametrize("text", NO_JSON)
+def test_what_is_no_json_is_refused_where_json_is_not_loaded(text: str, tmp_path: Path) -> None:
+    """The C scanner asks the `json` package for its error; in a fresh process nobody has loaded it."""
+    (tmp_path / "text").write_bytes(text.encode())
+    code = "import sys; from yume_shim.text.codec import loads; assert 'json' not in sys.modules"
+    code += "\ntry: loads(open('text', 'rb').read())\nexcept ValueError as error: sys.stdout.write(str(error))"
+    program = child.start(["-c", code], cwd=tmp_path, env=child.clean_environment(tmp_path), program=(sys.executable,))
+    ended = program.end()
+    assert ended.code == 0, ended.stderr
+    expected = ""
+    try:
+        json.loads(text, parse_constant=codec._refuse_constant)
+    except RecursionError:
+        expected = "nested too deeply for JSON"
+    except ValueError as error:
+        expected = str(error)
+    assert expected
+    assert ended.stdout.decode() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("3e-05", True), ("1.5e+30", True), ("re-use 3e-x e-5", False), ("e-", False), ("", False)]
+)
+def test_exponents_are_seen(text: str, found: bool) -> None:
+    assert codec._has_exponent(text) is found

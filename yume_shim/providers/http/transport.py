@@ -35,8 +35,6 @@ MAX_REDIRECTS = 5
 MAX_IDLE_CONNECTIONS = 4
 KEEP_SECONDS = 50.0
 """Idle time after which a kept connection is not reused; common servers close theirs after 60."""
-QUICK_ANSWER = 0.005
-"""If the first byte takes longer than this, the faster JSON parser is loaded during the wait."""
 
 
 class DirectTransport:
@@ -164,17 +162,9 @@ class DirectTransport:
 
     def _await_head(self, connection: Connection, deadline: Deadline) -> Head:
         limit = self._timeouts.first_byte
-        quick = True
 
         def read() -> bytes:
-            nonlocal quick
             try:
-                if quick:
-                    quick = False
-                    try:
-                        return connection.read(min(QUICK_ANSWER, deadline.seconds(limit)))
-                    except TimeoutError:
-                        codec.warm()
                 return connection.read(deadline.seconds(limit))
             except TimeoutError:
                 raise deadline.error("answer", limit) from None

@@ -7,9 +7,9 @@ inside an array), `{"code", "error": "text"}` (xAI), `{"detail": "text"}` (Mistr
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.text import codec
+from yume_shim.text.characters import WORD
+from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
@@ -31,8 +31,8 @@ MAX_WAIT_MS = 30 * 24 * 3_600_000
 _WAIT_HEADERS = (("retry-after-ms", 1.0), ("x-ms-retry-after-ms", 1.0), ("retry-after", 1_000.0))
 _DURATION_UNITS = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 # Gemini: "Please retry in 48.939935699s."; OpenAI: "Please try again in 20ms", "… in 6m0s".
-_WAIT_TEXT = re.compile(r"(?:retry|try again) in ((?:\d{1,18}(?:\.\d{1,18})?(?:ms|s|m|h))+)", re.IGNORECASE)
-_DURATION_PART = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)(ms|s|m|h)")
+_WAIT_TEXT = late_pattern(r"(?i)(?:retry|try again) in ((?:\d{1,18}(?:\.\d{1,18})?(?:ms|s|m|h))+)")
+_DURATION_PART = late_pattern(r"(\d{1,18}(?:\.\d{1,18})?)(ms|s|m|h)")
 
 _REQUEST_IDS = (
     "request-id",  # Anthropic
@@ -44,7 +44,8 @@ _REQUEST_IDS = (
     "mistral-correlation-id",
     "cf-ray",  # a proxy in front of the provider
 )
-_ID_SHAPE = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
+_ID_CHARACTERS = WORD | frozenset(".:/+=")
+MAX_ID = 128
 
 
 def read_request_id(headers: Mapping[str, str]) -> str:
@@ -57,7 +58,7 @@ def read_request_id(headers: Mapping[str, str]) -> str:
 
 
 def _own_id(found: Any) -> str:
-    return found if isinstance(found, str) and _ID_SHAPE.fullmatch(found) else ""
+    return found if isinstance(found, str) and len(found) <= MAX_ID and _ID_CHARACTERS.issuperset(found) else ""
 
 
 class ErrorBody(Value):
@@ -123,6 +124,8 @@ def _from_text(text: str) -> ErrorBody:
 def _html_summary(text: str) -> str:
     """The title of a proxy's error page, or its first words."""
     text = text[:MAX_PAGE]
+    import re
+
     title = re.search(r"<title[^<>]*>([^<]*)</title>", text, re.IGNORECASE)
     shown = (
         title.group(1) if title else re.sub(r"<(script|style)\b.*?(?:</\1>|\Z)|<[^<>]*>", " ", text, flags=re.DOTALL)

@@ -8,11 +8,11 @@ request; `retryable` only says whether repeating could help.
 from __future__ import annotations
 
 import errno
-import re
 import time
 
 from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, TimedOut
 from yume_shim.providers.wire.error_body import read_body, read_request_id, read_wait_ms
+from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.errors import Failure, ProviderFailed
 from yume_shim.types.value import replace
 
@@ -76,8 +76,8 @@ _TEXT_MATTERS = frozenset({400, 404, 413, 422, 500, None})
 
 # The messages, by vendor: Anthropic; OpenAI; DeepSeek, vLLM, OpenRouter; Gemini; Ollama cloud; xAI; Groq; llama.cpp;
 # Ollama (three; it sends the last when it has dropped all user messages); LM Studio; Mistral; Kimi; Bedrock.
-_OVERFLOW = re.compile(
-    r"prompt is too long"
+_OVERFLOW = late_pattern(
+    r"(?i)prompt is too long"
     r"|exceeds the context window"
     r"|maximum context length"
     r"|input token count .{0,40}exceeds the maximum"
@@ -90,15 +90,14 @@ _OVERFLOW = re.compile(
     r"|no user query found in messages"
     r"|greater than the context length"
     r"|exceeded model token limit"
-    r"|input is too long for requested model",
-    re.IGNORECASE,
+    r"|input is too long for requested model"
 )
 # xAI answers 400 "Incorrect API key provided", Gemini 400 "API key not valid".
-_BAD_KEY = re.compile(r"(incorrect|invalid) api[ _-]?key|api key not (valid|found)", re.IGNORECASE)
+_BAD_KEY = late_pattern(r"(?i)(incorrect|invalid) api[ _-]?key|api key not (valid|found)")
 # Anthropic answers 400 invalid_request_error "Your credit balance is too low to access the Anthropic API".
-_NO_MONEY = re.compile(r"credit balance is too low|insufficient (balance|credits|funds)", re.IGNORECASE)
+_NO_MONEY = late_pattern(r"(?i)credit balance is too low|insufficient (balance|credits|funds)")
 # Anthropic has answered 500 api_error "Overloaded" where it means 529.
-_OVERLOADED = re.compile(r"\boverloaded\b", re.IGNORECASE)
+_OVERLOADED = late_pattern(r"(?i)\boverloaded\b")
 
 
 class StatusFailed(ProviderFailed):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from yume_shim.text.late_pattern import late_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from yume_shim.types.models import Endpoint
 
 DEFAULT_VERSION = "v1"
-_VERSION = re.compile(r"v\d+((alpha|beta)\d*)?")
+_VERSION = late_pattern(r"v\d+((alpha|beta)\d*)?")
 
 
 def is_version(text: object) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.providers.wire.thought_suffix import without_thought
+from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.blocks import ToolCall
 
 TYPE_CHECKING = False
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import Request
 
-CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+CALL_ID = late_pattern(r"[A-Za-z0-9_-]{1,40}")
 """40 is Chat's limit: "Invalid 'messages[1].tool_calls[0].id': string too long. Expected … maximum length 40"."""
 MINT_TRIES = 100
 
@@ -27,7 +26,7 @@ class WireIds:
 
     def __init__(self, request: Request, api: str) -> None:
         pattern = request.model.endpoint.quirks.id_pattern
-        self._legal = re.compile(pattern) if pattern else CALL_ID
+        self._legal = late_pattern(pattern) if pattern else CALL_ID
         self._map: dict[str, str] = {}
         self._used: set[str] = set()
         for message in request.messages:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.providers.fitting.schema import object_schema, reduce_schema, strict_schema, without_nulls
 from yume_shim.text import codec
+from yume_shim.text.characters import WORD
 from yume_shim.types.blocks import ToolCall
 from yume_shim.types.events import BlockEnded
 from yume_shim.types.value import replace
@@ -16,18 +15,18 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Quirks, Request, ToolSpec
 
-TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_NAME = 64
 NAME_KEPT = 55
 """Characters of a name that are kept before the hash when it has to change: 55 + "_" + 8 = 64."""
 
 
 def wire_name(name: str) -> str:
     """A tool name that the APIs take; names of MCP tools may be longer or have other characters."""
-    if TOOL_NAME.fullmatch(name):
+    if 0 < len(name) <= MAX_NAME and WORD.issuperset(name):
         return name
     from yume_shim.providers.wire.hashing import digest
 
-    kept = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:NAME_KEPT]
+    kept = "".join(char if char in WORD else "_" for char in name)[:NAME_KEPT]
     return f"{kept}_{digest(name)[:8]}"
 
 

@@ -6,14 +6,14 @@ Anthropic's subscriptions. A family is recognised by its headers alone: no vendo
 
 from __future__ import annotations
 
-import re
-
+from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.rate_limits import RateLimit
 from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from re import Pattern
 
     from yume_shim.types.rate_limits import LimitStatus
 
@@ -30,7 +30,7 @@ MAX_FIGURE = 10**12
 MILLISECONDS_FROM = 10**11
 """A larger time since 1970 is in milliseconds."""
 
-_DURATION = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)(ms|s|m|h|d)")
+_DURATION = late_pattern(r"(\d{1,18}(?:\.\d{1,18})?)(ms|s|m|h|d)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _CLAIMS = {"5h": "five_hour", "7d": "seven_day", "7d_opus": "seven_day_opus", "7d_sonnet": "seven_day_sonnet"}
 """Windows of Anthropic's subscriptions: name in headers -> name in lines."""
@@ -39,7 +39,7 @@ _CLAIMS = {"5h": "five_hour", "7d": "seven_day", "7d_opus": "seven_day_opus", "7
 class Family(Value):
     """One way to name the three headers of a limit; `pattern` has the groups `part` and `kind` (may be missing)."""
 
-    pattern: re.Pattern[str]
+    pattern: Pattern[str]
     reset: Callable[[str], tuple[float | None, float | None]]
     """The text of a reset -> (seconds since 1970, seconds from now)."""
 
@@ -68,12 +68,12 @@ def _duration(text: str) -> tuple[float | None, float | None]:
 
 FAMILIES = (
     Family(
-        re.compile(
+        late_pattern(
             r"anthropic-ratelimit-(?P<kind>requests|tokens|input-tokens|output-tokens)-(?P<part>limit|remaining|reset)"
         ),
         _date,
     ),
-    Family(re.compile(r"x-ratelimit-(?P<part>limit|remaining|reset)(?:-(?P<kind>[a-z-]{1,40}))?"), _duration),
+    Family(late_pattern(r"x-ratelimit-(?P<part>limit|remaining|reset)(?:-(?P<kind>[a-z-]{1,40}))?"), _duration),
 )
 """Anthropic; OpenAI, Groq and others (`x-ratelimit-remaining-tokens`), OpenRouter (`x-ratelimit-remaining`)."""
 

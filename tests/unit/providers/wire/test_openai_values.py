@@ -13,11 +13,12 @@ from tests.helpers.fakes import FakeIds
 from yume_shim.providers.wire.openai_body import bearer, count, effort_of, with_extra
 from yume_shim.providers.wire.openai_content import file_name
 from yume_shim.providers.wire.openai_ids import CALL_ID, OwnIds, WireIds
-from yume_shim.providers.wire.openai_tools import TOOL_NAME, own_names, wire_name
+from yume_shim.providers.wire.openai_tools import own_names, wire_name
 from yume_shim.types.blocks import Document, Message, ToolCall, ToolResult
 from yume_shim.types.models import Credential, Endpoint, ModelSpec, Quirks, Request, ToolSpec
 
 API = "openai-chat"
+TOOL_NAME = re.compile("[A-Za-z0-9_-]{1,64}")
 
 
 def request(*messages: Message, id_pattern: str = "") -> Request:

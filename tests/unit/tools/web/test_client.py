@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import gzip
 import socket
 import threading
@@ -274,7 +275,7 @@ def test_a_redirect_is_judged_as_a_new_request(
     followed: bool,
 ) -> None:
     port = served[0].partition(":")[2]
-    monkeypatch.setattr(socket, "getaddrinfo", to_loopback)
+    monkeypatch.setattr(_socket, "getaddrinfo", to_loopback)
     judged: list[str] = []
 
     def verdict_on(url: str) -> str:
@@ -328,7 +329,7 @@ class Names:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
         self.lookups = 0
         self._answers = answers
-        monkeypatch.setattr(socket, "getaddrinfo", self._look_up)
+        monkeypatch.setattr(_socket, "getaddrinfo", self._look_up)
 
     def _look_up(self, host: str, port: int, **_: Any) -> list[Any]:
         self.lookups += 1

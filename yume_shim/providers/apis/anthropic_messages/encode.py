@@ -3,11 +3,10 @@ history begins with the same messages, so that the prompt cache finds its prefix
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.providers.fitting.schema import object_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.thinking import requested_effort, switched_off
+from yume_shim.text.characters import WORD
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.models import ANTHROPIC_MESSAGES, ANTHROPIC_VERSION, WireRequest
 from yume_shim.types.shapes import NO_CONTENT
@@ -27,7 +26,6 @@ MAX_ID = 64
 CACHED_TAILS = 2
 """A request may have four cache marks; two are on messages: the end of this turn and of the last one."""
 
-_BAD_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _EPHEMERAL = {"type": "ephemeral"}
 _WITHOUT_THINKING = ("low", "medium", "high")
 _ATTACHED = "[attached after the results]"
@@ -256,17 +254,22 @@ class _Ids:
     def call(self, call_id: str, vendor_id: str = "") -> str:
         """`vendor_id` is the endpoint's own id, if it differs from ours; the endpoint expects it back."""
         wire = vendor_id if vendor_id and vendor_id not in self._used else ""
-        wire = wire or _free(_BAD_ID.sub("_", call_id) or "call", self._used, MAX_ID)
+        wire = wire or _free(_plain(call_id) or "call", self._used, MAX_ID)
         self._used.add(wire)
         self._latest[call_id] = wire
         return wire
 
     def result(self, call_id: str) -> str:
-        return self._latest.get(call_id) or _BAD_ID.sub("_", call_id) or "call"
+        return self._latest.get(call_id) or _plain(call_id) or "call"
+
+
+def _plain(name: str) -> str:
+    """The name with "_" for what the API does not take."""
+    return name if WORD.issuperset(name) else "".join(char if char in WORD else "_" for char in name)
 
 
 def _wire_name(name: str) -> str:
-    return _BAD_ID.sub("_", name)[:MAX_NAME] or "tool"
+    return _plain(name)[:MAX_NAME] or "tool"
 
 
 def _free(name: str, used: set[str], limit: int) -> str:

@@ -6,14 +6,13 @@ the body has ended and some chunk had a `finishReason` (which proxies may send b
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.providers.apis.google_genai.encode import API, wire_name
 from yume_shim.providers.apis.google_genai.partial_arguments import PartialArguments
 from yume_shim.providers.wire.block_assembler import Assembler
 from yume_shim.providers.wire.failures import failure_from_payload, failure_incomplete
 from yume_shim.providers.wire.refusals import refusal_detail
 from yume_shim.providers.wire.thought_suffix import without_thought
+from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.blocks import Other, Text, Thinking, ToolCall
 from yume_shim.types.events import ResponseEnded, ResponseFailed, ResponseStarted
 from yume_shim.types.models import Usage
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from yume_shim.types.events import ModelEvent
     from yume_shim.types.models import Request, Stop
 
-_OUR_IDS = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_OUR_IDS = late_pattern(r"[A-Za-z0-9_-]{1,40}")
 
 _PLAIN_CANDIDATE = frozenset(("content", "index"))
 """The fields of a candidate that say nothing about the end of the answer."""

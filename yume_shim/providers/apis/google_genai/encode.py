@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.providers.fitting.schema import object_schema, openapi_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
 from yume_shim.providers.wire.google_version import versioned
 from yume_shim.providers.wire.thinking import least_effort, switched_off
+from yume_shim.text.characters import WORD
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
 from yume_shim.types.effort import nearest_effort
 from yume_shim.types.models import WireRequest
@@ -33,7 +32,8 @@ BUDGETS: dict[Effort, int] = {"low": 1_024, "medium": 8_192, "high": 24_576, "xh
 BUDGET_RANGE = (512, 24_576)
 """Budgets that every model with a thinking budget takes; 0 = off, -1 = the model decides."""
 
-_NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
+_NAME = WORD | frozenset(".:")
+_MODEL = _NAME | frozenset("/@")
 
 
 def encode_request(request: Request) -> WireRequest:
@@ -67,7 +67,7 @@ def encode_request(request: Request) -> WireRequest:
 def _path(request: Request) -> str:
     """The path after the version. A model id with a slash is already a resource name (`tunedModels/x`)."""
     name = request.model.id if "/" in request.model.id else f"models/{request.model.id}"
-    if not re.fullmatch(r"[\w./@:-]+", name, re.ASCII):
+    if not _MODEL.issuperset(name):
         from urllib.parse import quote
 
         name = quote(name, safe="/@:")
@@ -318,14 +318,18 @@ def _declaration(tool: ToolSpec, variant: str, drop: tuple[str, ...]) -> Json:
 def wire_name(name: str) -> str:
     """The tool's name in the form that Gemini takes: a letter or underscore first, at most 64 of `A-Za-z0-9_.:-`.
     Changed names get a check sum, so that two different names stay different."""
-    if _NAME.fullmatch(name):
+    if len(name) <= MAX_NAME and _NAME.issuperset(name) and _is_start(name[:1]):
         return name
     from zlib import crc32
 
-    plain = re.sub(r"[^A-Za-z0-9_.:-]", "_", name)
-    if not re.match(r"[A-Za-z_]", plain):
+    plain = "".join(char if char in _NAME else "_" for char in name)
+    if not _is_start(plain[:1]):
         plain = f"_{plain}"
     return f"{plain[: MAX_NAME - 9]}_{crc32(name.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _is_start(char: str) -> bool:
+    return char == "_" or (char.isascii() and char.isalpha())
 
 
 # ---------------------------------------------------------------- credentials

@@ -6,9 +6,8 @@ next piece of a string:
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.text import codec
+from yume_shim.text.late_pattern import late_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ MAX_INDEX = 10_000
 """An index beyond it is invalid, and would only use memory."""
 MAX_DEPTH = 64
 
-_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
+_STEP = late_pattern(r"""\.([^.\[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from yume_shim.text import codec
+from yume_shim.text.late_pattern import late_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 # Llama's own form, if the server could not parse the call: <function=name{"a": 1}</function>
-_TAGGED = re.compile(r"<function=([A-Za-z0-9_.:-]+)[^{]*(\{.*\})", re.DOTALL)
+_TAGGED = late_pattern(r"(?s)<function=([A-Za-z0-9_.:-]+)[^{]*(\{.*\})")
 _TAG = "<function="
 
 
