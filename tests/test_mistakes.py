@@ -60,13 +60,23 @@ def test_a_lone_word_near_a_sub_command_is_never_sent(desk: Desk, word: str, mea
     assert desk.server.requests == []
 
 
+def test_a_word_near_a_group_with_one_of_its_commands_is_never_sent(desk: Desk) -> None:
+    ended = desk.run("session", "list")
+    assert (ended.code, ended.stdout) == (2, b"")
+    assert (
+        "Did you mean 'sessions list'? To send it as a prompt, write: yume-shim -p 'session list'"
+        in ended.stderr.decode()
+    )
+    assert desk.server.requests == []
+
+
 def test_help_and_version_as_words(desk: Desk) -> None:
     assert desk.run("help").stdout.startswith(b"Usage: yume-shim")
     assert b"yume_shim" in desk.run("version").stdout
     assert desk.server.requests == []
 
 
-@pytest.mark.parametrize("words", [("hello",), ("docter", "-p")])
+@pytest.mark.parametrize("words", [("hello",), ("docter", "-p"), ("session", "ideas"), ("hello", "list")])
 def test_other_words_are_prompts(desk: Desk, words: tuple[str, ...]) -> None:
     assert desk.run(*words).code == 0
     assert len(desk.server.requests) == 1

@@ -66,10 +66,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     from yume_shim.cli.argv import parse
 
     parsed = parse(argv)
-    if argv and list(parsed.words) == [argv[0]] and not {"print", "input-format"} & parsed.values.keys():
-        from yume_shim.cli.lone_word import answer_lone_word
+    if argv and parsed.words[:1] == (argv[0],) and not {"print", "input-format"} & parsed.values.keys():
+        from yume_shim.cli.lone_word import answer_words
 
-        code = answer_lone_word(argv[0], _say)
+        code = answer_words(parsed.words, _say)
         if code is not None:
             return code
     if "version" in parsed.values:
