@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 SIGNAL_CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGBREAK": 149}
 FLAT_REFUSED = 2
+COLLECT_AFTER = 5_000
+"""Containers between two collections: one read of a fast stream makes 2,000, which live for a millisecond."""
 PRICE_NEEDED = "give --price IN,OUT (USD per million tokens), or `prices` for the model in the config file"
 COUNTS_AS_ZERO = "its cost counts as zero, and the budget cannot stop it. Give --price IN,OUT (USD per million tokens)"
 CLAUDE_REFUSED = 1
@@ -90,6 +92,7 @@ def run(
         if not flat:
             startup.output.emit(SessionReady(program.info()))
         gc.freeze()  # what a start has made stays; a collection need not look at it
+        gc.set_threshold(COLLECT_AFTER)
         gc.enable()
         program.run()
         deadline.cancel()

@@ -56,6 +56,13 @@ if TYPE_CHECKING:
             """The usage that the provider has reported so far, and whether these are its final figures."""
             ...
 
+    class RunDecoding(Decoding, Protocol):
+        """A decoder that takes frames which continue a block in one step."""
+
+        def run(self, frames: list[Json], place: int) -> tuple[int, list[ModelEvent]]:
+            """(how many frames from `place` on only continue the open block, their events)."""
+            ...
+
     class Adapter(Protocol):
         """What an adapter module offers."""
 
@@ -225,10 +232,11 @@ class ApiProvider:
 
                 decoder = TextCalls(decoder, request, self._ids.call_id)
             feed = decoder.feed if ready.request.streaming else _in_parts(decoder, self._adapter.whole_frames)
+            run = getattr(decoder, "run", None) if ready.request.streaming and not tap else None
             check = ApiCheck(self._adapter.API, self._name)
             for arrived in frames.reads():
                 cancel.check()
-                events, failed = self._decoded(arrived, feed, check)
+                events, failed = self._decoded(arrived, feed, check, run)
                 yield from joined(events)
                 if failed is not None:
                     raise failed
@@ -245,13 +253,25 @@ class ApiProvider:
             frames.close()
 
     def _decoded(
-        self, frames: list[Json], feed: Callable[[Json], list[ModelEvent]], check: ApiCheck
+        self,
+        frames: list[Json],
+        feed: Callable[[Json], list[ModelEvent]],
+        check: ApiCheck,
+        run: Callable[[list[Json], int], tuple[int, list[ModelEvent]]] | None = None,
     ) -> tuple[list[ModelEvent], Exception | None]:
         """The events of frames that arrived together, until the answer ends, and what went wrong after them."""
         events: list[ModelEvent] = []
-        tap = self._tap
+        tap, place = self._tap, 0
         try:
-            for frame in frames:
+            while place < len(frames):
+                frame = frames[place]
+                if run is not None and not check.open:
+                    count, more = self._run(run, frames, place)
+                    if count:
+                        events += more
+                        place += count
+                        continue
+                place += 1
                 if tap:
                     tap("frame", frame)
                 if "!bad" in frame:
@@ -267,6 +287,14 @@ class ApiProvider:
         except Exception as exc:
             return events, exc
         return events, None
+
+    def _run(
+        self, run: Callable[[list[Json], int], tuple[int, list[ModelEvent]]], frames: list[Json], place: int
+    ) -> tuple[int, list[ModelEvent]]:
+        try:
+            return run(frames, place)
+        except _INVALID as exc:
+            raise self._invalid(exc, frames[place]) from None
 
     def _invalid(self, exc: Exception, frame: Json | None = None) -> ProviderFailed:
         """Decoders do not check the shape of frames: an invalid one makes them raise."""

@@ -112,7 +112,12 @@ class FrameParser:
         if self._event or self._held or self._after_cr:  # the end of an event that began earlier
             begin = data.find(b"\n\n") + 2
             self._sse_lines(self._split(data[:begin]), frames)
-        for event in data[begin : end - 2].split(b"\n\n"):
+        events = data[begin : end - 2]
+        alike = _frames_alike(events)
+        if alike is not None:
+            frames += alike
+            events = b""
+        for event in events.split(b"\n\n"):
             head, _, last = event.rpartition(b"\n")
             simple = not head or (head.startswith(b"event:") and b"\n" not in head)
             frame = codec.loads_object(last[5:]) if simple and last.startswith(b"data:") else None
@@ -222,6 +227,24 @@ class FrameParser:
         if size > self._largest:
             message = f"one event of the answer is larger than {self._largest} bytes"
             raise ProviderFailed(failure_protocol(self._provider, message, retryable=False))
+
+
+def _frames_alike(events: bytes) -> list[Json] | None:
+    """The frames of events that begin alike, as the pieces of an answer do: parsed as one array, in half the time. None
+    if they do not, or if one of them is anything but an object."""
+    head = events[: events.find(b"{")]
+    name, _, last = head.rpartition(b"\n")
+    if not last.startswith(b"data:") or (name and (not name.startswith(b"event:") or b"\n" in name)):
+        return None
+    count = events.count(b"\n\n")
+    between = b"\n\n" + head
+    if not count or events.count(between + b"{") != count or not events.endswith(b"}"):
+        return None
+    try:
+        frames = codec.loads(b"[%b]" % events[len(head) :].replace(between, b","))
+    except ValueError:
+        return None
+    return frames if len(frames) == count + 1 and set(map(type, frames)) == {dict} else None
 
 
 def _json_frames(data: bytes) -> list[Json]:

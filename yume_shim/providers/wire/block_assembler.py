@@ -100,6 +100,16 @@ class Assembler:
         slot = self._slots.get(key)
         return None if slot is None or slot.done else self._add(slot, kind, text)
 
+    def run(self, key: Hashable, kind: DeltaKind, texts: list[str]) -> list[ModelEvent]:
+        """Add pieces that arrived together to an open block, in one step where each of them is whole."""
+        slot, whole = self._slots[key], "".join(texts)
+        simple = slot.shown and slot.joiner is None and whole.isascii() and "" not in texts
+        if not simple or kind == "signature" or self._size + len(whole) > MAX_CONTENT or len(texts) == 1:
+            return [event for text in texts for event in self._add(slot, kind, text)]
+        self._size += len(whole)
+        slot.pieces.append(whole)
+        return [BlockDelta(slot.index, kind, whole, tuple(texts))]
+
     def _add(self, slot: _Slot, kind: DeltaKind, text: str) -> list[ModelEvent]:
         if slot.joiner is not None or not text.isascii():
             text = _whole_characters(slot, kind, text)

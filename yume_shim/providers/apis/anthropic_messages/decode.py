@@ -39,6 +39,9 @@ _PIECES: dict[str, tuple[DeltaKind, str]] = {
     "signature_delta": ("signature", "signature"),
 }
 
+_RUNS = frozenset(("text_delta", "thinking_delta", "input_json_delta"))
+"""Deltas that come in long runs."""
+
 
 class Decoder:
     """One response."""
@@ -140,6 +143,29 @@ class Decoder:
             case _:
                 self._others[key] = (dict(block), [])
         return events
+
+    def run(self, frames: list[Json], place: int) -> tuple[int, list[ModelEvent]]:
+        """Deltas of one open block."""
+        first = frames[place]
+        delta = first.get("delta")
+        kind = delta.get("type") if isinstance(delta, dict) and first.get("type") == "content_block_delta" else None
+        index = first.get("index", 0)
+        if kind not in _RUNS or self._ended or not self._blocks.is_open((self._splice, index)):
+            return 0, []
+        ours, field = _PIECES[kind]
+        texts: list[str] = []
+        for at in range(place, len(frames)):
+            frame = frames[at]
+            delta = frame.get("delta")
+            if frame.get("type") != "content_block_delta" or frame.get("index", 0) != index:
+                break
+            if not isinstance(delta, dict) or delta.get("type") != kind:
+                break
+            text = delta.get(field)
+            if type(text) is not str:
+                break
+            texts.append(text)
+        return len(texts), self._blocks.run((self._splice, index), ours, texts)
 
     def _on_delta(self, frame: Json) -> list[ModelEvent]:
         key = (self._splice, frame.get("index", 0))

@@ -31,6 +31,8 @@ _OUR_IDS = late_pattern(r"[A-Za-z0-9_-]{1,40}")
 
 _PLAIN_CANDIDATE = frozenset(("content", "index"))
 """The fields of a candidate that say nothing about the end of the answer."""
+_PLAIN_CHUNK = frozenset(("candidates", "createTime", "modelVersion", "responseId", "usageMetadata"))
+"""The fields of a chunk that say nothing but what its candidate says."""
 _REFUSALS = frozenset(
     (
         "SAFETY",
@@ -107,8 +109,6 @@ class Decoder:
         if "promptFeedback" in frame:
             self._take_feedback(_object(frame, "promptFeedback"))
         candidate = _first(frame.get("candidates"))
-        if (more := self._more(candidate)) is not None:
-            return out + more if out else more
         for part in _list(_object(candidate, "content").get("parts")):
             if isinstance(part, dict):
                 out.extend(self._part(part))
@@ -118,20 +118,36 @@ class Decoder:
         self._token = candidate.get("continuationToken") or self._token
         return out
 
-    def _more(self, candidate: Json) -> list[ModelEvent] | None:
-        """The most frequent candidate, which has nothing but more of the open text or thought; None for any other."""
-        if self._open is None or self._loose_signature or not candidate.keys() <= _PLAIN_CANDIDATE:
-            return None
+    def run(self, frames: list[Json], place: int) -> tuple[int, list[ModelEvent]]:
+        """Chunks that have nothing but more of the open text or thought."""
+        if self._open is None or self._loose_signature or self._over:
+            return 0, []
+        texts: list[str] = []
+        for at in range(place, len(frames)):
+            frame = frames[at]
+            if not frame.keys() <= _PLAIN_CHUNK:
+                break
+            text = self._plain(_first(frame.get("candidates")))
+            if not text:
+                break
+            texts.append(text)
+            usage = _object(frame, "usageMetadata")
+            if "promptTokenCount" in usage or "candidatesTokenCount" in usage:
+                self._usage = usage
+        self._length += sum(map(len, texts))
+        kind, key = self._open
+        return len(texts), self._blocks.run(key, "text" if kind == "text" else "thinking", texts) if texts else []
+
+    def _plain(self, candidate: Json) -> str:
+        """What a candidate adds to the open block; "" if it has anything else."""
         content = candidate.get("content")
-        parts = content.get("parts") if isinstance(content, dict) else None
+        parts = content.get("parts") if isinstance(content, dict) and candidate.keys() <= _PLAIN_CANDIDATE else None
         part = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
         if not isinstance(part, dict) or len(part) != (2 if part.get("thought") is True else 1):
-            return None
-        text, kind = part.get("text"), "text" if len(part) == 1 else "thinking"
-        if not isinstance(text, str) or not text or self._open[0] != kind:
-            return None
-        self._length += len(text)
-        return self._blocks.delta(self._open[1], "text" if kind == "text" else "thinking", text)
+            return ""
+        text = part.get("text")
+        kind = "text" if len(part) == 1 else "thinking"
+        return text if isinstance(text, str) and self._open is not None and self._open[0] == kind else ""
 
     def _take_feedback(self, feedback: Json) -> None:
         if feedback.get("blockReason"):

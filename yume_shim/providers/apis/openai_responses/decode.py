@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Handler = Callable[["Decoder", Json], list[ModelEvent]]
 
+_TEXT = "response.output_text.delta"
+
 
 class Decoder(OpenAiDecoder):
     """Decodes the frames of one response."""
@@ -60,6 +62,26 @@ class Decoder(OpenAiDecoder):
         if self._strict:
             out = relax(out, self._request)
         return out if self._started or self._over else [*self._start(frame), *out]
+
+    def run(self, frames: list[Json], place: int) -> tuple[int, list[ModelEvent]]:
+        """Pieces of one open part of text."""
+        first = frames[place]
+        if first.get("type") != _TEXT or self._over or not self._started:
+            return 0, []
+        index, part = _index(first), first.get("content_index", 0)
+        key = ("text", index, part)
+        if part not in self._parts.get(index, ()) or not self._blocks.is_open(key):
+            return 0, []
+        texts: list[str] = []
+        for at in range(place, len(frames)):
+            frame = frames[at]
+            if frame.get("type") != _TEXT or frame.get("output_index", 0) != index:
+                break
+            text = frame.get("delta")
+            if type(text) is not str or frame.get("content_index", 0) != part:
+                break
+            texts.append(text)
+        return len(texts), self._blocks.run(key, "text", texts)
 
     def finish(self) -> list[ModelEvent]:
         """The body ended."""
