@@ -14,7 +14,7 @@ from yume_shim.providers.pipeline import ApiProvider
 from yume_shim.types.errors import ProviderFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from yume_shim.types.blocks import Json
     from yume_shim.types.models import WireRequest
@@ -48,10 +48,8 @@ SEEDS = 4_000
 class Frames:
     """An answer whose frames come in reads of so many."""
 
-    status = 200
-    headers: dict[str, str] = {}
-
     def __init__(self, frames: list[Json], together: int) -> None:
+        self.headers: Mapping[str, str] = {}
         self._frames, self._together = frames, together
 
     def reads(self) -> Iterator[list[Json]]:
