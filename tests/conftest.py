@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import signal
 import socket
 import sys
 from collections import Counter
@@ -79,6 +80,13 @@ def pytest_configure() -> None:
         ours = name.startswith("YUME_") and name not in OURS_TO_KEEP
         if ours or name.startswith(PRIVATE) or name.lower().endswith("_proxy"):
             del os.environ[name]
+    for name in (
+        "SIGINT",
+        "SIGHUP",
+    ):  # ignored in a script's background job, or under nohup: our programs would inherit that
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
 
 
