@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.helpers.document_world import DOCUMENTS, ROOT, DocumentWorld, Vendor, needs_node, shell_blocks
+from tests.helpers.document_world import (
+    DOCUMENTS,
+    ROOT,
+    DocumentWorld,
+    Vendor,
+    needs_cluster,
+    needs_node,
+    shell_blocks,
+)
 
 if sys.platform == "win32":
     pytest.skip("the blocks are for POSIX shells", allow_module_level=True)
@@ -31,7 +39,7 @@ def test_blocks_run(name: str, tmp_path: Path) -> None:
         for block in shell_blocks(ROOT / name):
             if block.startswith("yume-shim init\n"):
                 with_dialogue(block, world)
-            elif not needs_node(block):
+            elif not needs_node(block) and not needs_cluster(block):
                 ended = world.run(block)
                 assert (ended.code, b"Traceback" in ended.stderr) == (0, False), (block, ended)
         assert vendor.prompts == PROMPTS.get(name, 0)

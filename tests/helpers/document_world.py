@@ -147,6 +147,11 @@ def needs_node(block: str) -> bool:
     return re.search(r"^node ", block, re.MULTILINE) is not None and shutil.which("node") is None
 
 
+def needs_cluster(block: str) -> bool:
+    """Is a block about a Ray cluster? tests/test_batch_ray.py runs those."""
+    return "--engine ray" in block
+
+
 def _program(path: Path, body: str) -> None:
     path.write_text(f"#!/bin/bash\n{body}")
     path.chmod(0o755)

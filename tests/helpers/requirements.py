@@ -26,6 +26,15 @@ def can_sandbox() -> bool:
 
 
 @cache
+def can_run_ray() -> bool:
+    """Whether Ray is installed and may get a network of its own, in which it finds loopback only."""
+    if importlib.util.find_spec("ray") is None or shutil.which("unshare") is None:
+        return False
+    words = ["unshare", "--net", *([] if is_root() else ["--map-root-user"]), "true"]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+@cache
 def can_confine() -> bool:
     """Whether this kernel has Landlock and seccomp filters."""
     if not sys.platform.startswith("linux"):
@@ -50,9 +59,9 @@ REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: _has("chromium", "chromium-browser", "google-chrome"),
         "chromium not found",
     ),
-    "ray": (lambda: importlib.util.find_spec("ray") is not None, "ray not installed"),
     "fish": (lambda: _has("fish"), "fish not found"),
     "zsh": (lambda: _has("zsh"), "zsh not found"),
+    "ray": (can_run_ray, "Ray is not installed, or network namespaces are not permitted"),
     "wine": (lambda: _has("wine", "wine64"), "wine not found"),
     "ripgrep": (lambda: _has("rg"), "ripgrep not found"),
     "bubblewrap": (can_sandbox, "bubblewrap not found or not permitted"),

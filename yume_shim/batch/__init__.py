@@ -5,9 +5,10 @@ out_file      OUT: one line per finished task, kept across interruptions
 lanes         how fast prompts may start, per provider
 coordinator   hands out tasks and takes results; the only state that workers share
 worker        one conversation at a time in a persistent process of this program
+run_plan      what a run is made of, and what an engine does
 shim_process  that process: its lines, in flat
 local_engine  workers on threads of this process
-ray_engine    workers as actors of a Ray cluster
+ray_engine    workers as actors of a Ray cluster; ray_actors is what lives there
 progress      what stderr shows meanwhile, and the summary
 
 A worker asks the coordinator for a task, runs it, and reports its row. Both engines run the same worker against the

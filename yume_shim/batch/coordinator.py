@@ -83,6 +83,8 @@ class Coordinator:
         self._tries: dict[str, int] = {}
         self._running: dict[str, tuple[Task, str]] = {}
         """By worker: its task and the lane that it was started in."""
+        self._lost: dict[str, str] = {}
+        """By worker that was given up: the task that it had. Another worker has it since."""
         self._lanes: dict[str, Lane] = {}
         self._lane_of: dict[tuple[str, ...], str] = {}
         self._started = clock()
@@ -96,8 +98,12 @@ class Coordinator:
         self._cost_unknown = False
 
     def next(self, worker: str, group: tuple[str, ...] | None) -> Order:
-        """Work for a worker whose process can run tasks of `group` (None = it has no process)."""
+        """Work for a worker whose process can run tasks of `group` (None = it has no process). A worker that asks again
+        has not got the last answer: it gets the same task."""
         with self._lock:
+            if worker in self._running:
+                task, _ = self._running[worker]
+                return Order(task, tries=self._tries[task.id])
             self._check_limits()
             if self._stopped or (not self._waiting and not self._running):
                 return Order()
@@ -127,6 +133,9 @@ class Coordinator:
     def done(self, worker: str, row: Json, tokens: int, requests: int) -> None:
         """The worker's task has ended. Written to OUT, unless it is to be tried again. Raises OSError."""
         with self._lock:
+            if worker not in self._running or self._running[worker][0].id != row["id"]:
+                self._count_late(worker, row, tokens)
+                return
             task, lane = self._running.pop(worker)
             kind = (row.get("error") or {}).get("kind", "")
             self._lane(lane).end(task.size, tokens, requests, succeeded=not kind)
@@ -159,6 +168,7 @@ class Coordinator:
                 return
             task, _ = self._running[worker]
             index = {"id": task.id, "index": task.index}
+            self._lost[worker] = task.id
         error = {"kind": "worker", "message": "the worker was lost"}
         self.done(worker, {**index, "result": "", "is_error": True, "error": error}, 0, 1)
 
@@ -239,6 +249,13 @@ class Coordinator:
         """What was spent, with what the running tasks will probably cost."""
         mean = self._cost_here / self._done if self._done else 0.0
         return self._cost + mean * len(self._running)
+
+    def _count_late(self, worker: str, row: Json, tokens: int) -> None:
+        """A worker that was given up has ended its task after all. Only what it spent counts, and only once; a report
+        that was repeated because its answer got lost changes nothing."""
+        if self._lost.pop(worker, None) == row["id"]:
+            self._tokens += tokens
+            self._count_cost(row)
 
     def _count_cost(self, row: Json) -> None:
         cost = float(row.get("cost_usd") or 0)

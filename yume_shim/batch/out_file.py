@@ -23,6 +23,10 @@ LOCK_PLACE = 1 << 40
 """The byte that Windows locks: beyond the content, so that others can read the file."""
 
 
+class OutBusy(BadInvocation):
+    """Another run writes to the file."""
+
+
 class OutFile:
     """The open file. Workers report from several threads; the lock guards the order of rows."""
 
@@ -36,7 +40,7 @@ class OutFile:
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
             if not try_lock(self._fd, LOCK_PLACE):
-                raise BadInvocation(f"another run writes to {path}")
+                raise OutBusy(f"another run writes to {path}")
             self._take_over(resume=resume, keep=keep)
         except OSError as error:
             raise BadInvocation(f"cannot write {path}: {error.strerror}") from None
@@ -98,7 +102,7 @@ class OutFile:
         os.close(self._fd)
         self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
         if not try_lock(self._fd, LOCK_PLACE):
-            raise BadInvocation(f"another run writes to {self.path}")
+            raise OutBusy(f"another run writes to {self.path}")
 
     def _spans(self) -> list[tuple[str, int, int]]:
         """(id, start, size) of each row."""

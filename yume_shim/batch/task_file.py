@@ -46,14 +46,15 @@ class Task(Value):
         return (self.cwd, *self.flags)
 
 
-def read_tasks(path: str) -> list[Task]:
-    """The tasks of a file of JSON lines. Raises BadInvocation that names the first lines with mistakes."""
+def read_tasks(path: str, *, folders_here: bool = True) -> list[Task]:
+    """The tasks of a file of JSON lines. `folders_here`: their folders must be on this machine. Raises BadInvocation
+    that names the first lines with mistakes."""
     tasks: list[Task] = []
     mistakes: list[str] = []
     seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            task = _task(loads(line), len(tasks), number)
+            task = _task(loads(line), len(tasks), number, here=folders_here)
         except ValueError as error:
             mistakes.append(f"line {number}: {error}")
             continue
@@ -106,7 +107,7 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
         raise BadInvocation(f"cannot read {path}: {error.strerror}") from None
 
 
-def _task(given: Any, index: int, number: int) -> Task:
+def _task(given: Any, index: int, number: int, *, here: bool) -> Task:
     """Raises ValueError that says what is wrong."""
     if not isinstance(given, dict):
         raise ValueError("not an object")
@@ -119,7 +120,8 @@ def _task(given: Any, index: int, number: int) -> Task:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_ID:
         raise ValueError(f"`id` must be a number or a text of 1 to {MAX_ID} characters")
     lines = _conversation(given)
-    return Task(name, index, lines, tuple(_flags(given)), _folder(given), sum(len(dumps(line)) for line in lines))
+    folder = _folder(given, here=here)
+    return Task(name, index, lines, tuple(_flags(given)), folder, sum(len(dumps(line)) for line in lines))
 
 
 def _conversation(given: Json) -> tuple[Json, ...]:
@@ -177,10 +179,14 @@ def _flags(given: Json) -> Iterator[str]:
         yield f"--max-turns={given['max_turns']}"
 
 
-def _folder(given: Json) -> str:
+def _folder(given: Json, *, here: bool) -> str:
     folder = given.get("cwd", "")
     if not isinstance(folder, str):
         raise ValueError("`cwd` must be a folder")
-    if folder and not os.path.isdir(folder):
+    if not folder:
+        return ""
+    if here and not os.path.isdir(folder):
         raise ValueError(f"`cwd` is no folder: {folder}")
-    return os.path.abspath(folder) if folder else ""
+    if not here and not os.path.isabs(folder):
+        raise ValueError(f"`cwd` must be absolute, it is a folder of another machine: {folder}")
+    return os.path.abspath(folder)

@@ -57,8 +57,10 @@ class WorkerSettings(Value):
 class Worker:
     """One worker. `run` returns when the run is over."""
 
-    def __init__(self, name: str, desk: Desk, settings: WorkerSettings, env: Mapping[str, str]) -> None:
-        self._name, self._desk, self._settings = name, desk, settings
+    def __init__(
+        self, name: str, desk: Desk, settings: WorkerSettings, env: Mapping[str, str], node: str = "this machine"
+    ) -> None:
+        self._name, self._desk, self._settings, self._node = name, desk, settings, node
         self._env = dict(env)
         if settings.isolated_home:
             self._env |= _own_home(os.path.join(settings.isolated_home, name), env)
@@ -84,11 +86,12 @@ class Worker:
         """(row, tokens, requests) of one task."""
         turn = Turn(task.id)
         started = time.monotonic()
+        folder = task.cwd or self._settings.cwd
         try:
-            process = self._process_for(task, turn)
-            for line in _with_id(task.lines, turn.prompt):
-                process.send(line)
-            self._listen(process, task, turn, started)
+            if folder and not os.path.isdir(folder):
+                turn.error = {"kind": "start", "message": f"{self._node} has no folder {folder}"}
+            else:
+                self._ask(task, turn, started)
         except (ProcessEnded, OSError) as error:
             turn.error = turn.error or {"kind": "worker", "message": str(error)}
             self._end_process()
@@ -100,7 +103,14 @@ class Worker:
         }
         return row, turn.tokens, max(1, turn.requests)
 
-    def _process_for(self, task: Task, turn: Turn) -> ShimProcess:
+    def _ask(self, task: Task, turn: Turn, started: float) -> None:
+        """Run the task to its end. Raises ProcessEnded, OSError."""
+        process = self._process_for(task)
+        for line in _with_id(task.lines, turn.prompt):
+            process.send(line)
+        self._listen(process, task, turn, started)
+
+    def _process_for(self, task: Task) -> ShimProcess:
         """A process with an empty conversation and the task's flags and folder. Raises ProcessEnded, OSError."""
         folder = self._folder(task)
         fits = self._group == task.group and not self._settings.copies and self._tasks < TASKS_PER_PROCESS

@@ -8,9 +8,9 @@ import sys
 
 import click
 
-from yume_shim.batch.coordinator import Coordinator, Limits
-from yume_shim.batch.out_file import OutFile
+from yume_shim.batch.coordinator import Limits
 from yume_shim.batch.progress import Progress, to_stderr
+from yume_shim.batch.run_plan import Plan
 from yume_shim.batch.task_file import read_tasks, tasks_of_files
 from yume_shim.batch.worker import WorkerSettings
 from yume_shim.types.errors import BadInvocation
@@ -18,9 +18,11 @@ from yume_shim.types.exit_codes import CODES, FAIL_ON, cause_of_kinds, read_fail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from yume_shim.batch.coordinator import Counts
+    from yume_shim.batch.run_plan import Engine
     from yume_shim.batch.task_file import Task
     from yume_shim.types.exit_codes import Cause
 
@@ -52,6 +54,14 @@ def add_batch(group: click.Group) -> None:
                 click.Option(["-o", "--out"], required=True, help="The file for the results."),
                 click.Option(["-j", "--workers"], type=click.IntRange(1, MAX_WORKERS), default=4, show_default=True,
                              help="Prompts at a time."),
+                click.Option(["--engine"], type=click.Choice(["local", "ray"]), default="local", show_default=True,
+                             help="Where workers run: on this machine, or on the Ray cluster of RAY_ADDRESS."),
+                click.Option(["--worker-resources"], default="", metavar="NAME=AMOUNT,...",
+                             help="What each worker reserves of the cluster (CPU=1)."),
+                click.Option(["--send-env"], multiple=True, metavar="NAME,...",
+                             help="Variables that workers on a cluster get from this machine (none)."),
+                click.Option(["--cwd"], default=".", metavar="FOLDER",
+                             help="Folder of tasks that name none (the current one)."),
                 click.Option(["--prompt"], default="", help="The prompt for each file of IN."),
                 click.Option(["--model"], default="", help="Model of tasks that name none."),
                 click.Option(["--order"], type=click.Choice(["input", "done"]), default="input", show_default=True,
@@ -82,53 +92,80 @@ def add_batch(group: click.Group) -> None:
 def _run(inputs: tuple[str, ...], out: str, **given: Any) -> int:
     """The exit code: 0 all tasks succeeded, 1 some failed or are left (or the code of the cause), 130 stopped by a
     signal."""
-    fail_on, again = read_fail_on(given["fail_on"]), given["retry_errors"]
-    if again and not given["resume"]:
+    fail_on = read_fail_on(given["fail_on"])
+    if given["retry_errors"] and not given["resume"]:
         raise BadInvocation("--retry-errors needs --resume")
-    tasks = _tasks(inputs, given["prompt"])
-    flags = click.get_current_context().meta["flags"]
-    if given["model"]:
-        flags = ("--model", given["model"], *flags)
-    limits = Limits(
-        workers=given["workers"],
-        rps=given["rps"],
-        tpm=given["tpm"],
-        budget_usd=given["max_budget_usd"],
-        deadline_s=given["deadline"],
-        tries=given["tries"],
-    )
-    out = os.path.abspath(out)
-    file = OutFile(out, resume=given["resume"], keep=lambda row: not (again and row.get("error")))
-    settings = WorkerSettings(
-        flags=flags,
-        cwd=os.getcwd(),
-        task_timeout_s=given["task_timeout"],
-        isolated_home=f"{out}.homes" if given["isolate_homes"] else "",
-        copies=f"{out}.copies" if given["isolate_copies"] else "",
-    )
-    coordinator = Coordinator(tasks, file, limits)
-    failures = _drive(coordinator, limits, settings)
-    coordinator.finish({task.id: task.index for task in tasks} if given["order"] == "input" else None)
+    engine = _engine(_plan(inputs, os.path.abspath(out), given), given)
+    failures = _drive(engine)
     for failure in failures:
         to_stderr(f"Error: {failure}\n")
-    cause = cause_of_run(coordinator.counts(), fail_on, failed=bool(failures))
+    cause = cause_of_run(engine.counts(), fail_on, failed=bool(failures))
     return CODES[cause] if given["exit_codes"] == "detailed" or cause in ("", "interrupted") else 1
 
 
-def _drive(coordinator: Coordinator, limits: Limits, settings: WorkerSettings) -> list[BaseException]:
-    """Run the workers, with progress and signals."""
-    from yume_shim.batch.local_engine import run_local
+def _plan(inputs: tuple[str, ...], out: str, given: dict[str, Any]) -> Plan:
+    """What the options say. Raises BadInvocation."""
+    flags = click.get_current_context().meta["flags"]
+    return Plan(
+        tasks=tuple(_tasks(inputs, given["prompt"], here=given["engine"] == "local")),
+        out=out,
+        limits=Limits(
+            workers=given["workers"],
+            rps=given["rps"],
+            tpm=given["tpm"],
+            budget_usd=given["max_budget_usd"],
+            deadline_s=given["deadline"],
+            tries=given["tries"],
+        ),
+        settings=WorkerSettings(
+            flags=("--model", given["model"], *flags) if given["model"] else flags,
+            cwd=os.path.abspath(given["cwd"]),
+            task_timeout_s=given["task_timeout"],
+            isolated_home=f"{out}.homes" if given["isolate_homes"] else "",
+            copies=f"{out}.copies" if given["isolate_copies"] else "",
+        ),
+        resume=given["resume"],
+        retry_errors=given["retry_errors"],
+        input_order=given["order"] == "input",
+    )
+
+
+def _engine(plan: Plan, given: dict[str, Any]) -> Engine:
+    """The engine that was chosen, with OUT open. Raises BadInvocation."""
+    if given["engine"] == "local":
+        for option in ("worker_resources", "send_env"):
+            if given[option]:
+                raise BadInvocation(f"--{option.replace('_', '-')} needs --engine ray")
+        if not os.path.isdir(plan.settings.cwd):
+            raise BadInvocation(f"--cwd is no folder: {plan.settings.cwd}")
+        from yume_shim.batch.local_engine import LocalEngine
+
+        return LocalEngine(plan)
+    from yume_shim.batch.ray_engine import Cluster, RayEngine
+
+    cluster = Cluster(read_resources(given["worker_resources"]), sent_variables(given["send_env"], os.environ))
+    names = ", ".join(cluster.sent) or "no variables"
+    to_stderr(f"Workers get {names} of this machine's environment (--send-env), and the flags after `--`.\n")
+    return RayEngine(plan, cluster, lambda text: to_stderr(f"\n{text}\n" if sys.stderr.isatty() else f"{text}\n"))
+
+
+def _drive(engine: Engine) -> list[BaseException]:
+    """Run the workers, with progress and signals, and finish OUT."""
+    asked = False
 
     def on_signal(_number: int, _frame: object) -> None:
-        if coordinator.stopped() == "interrupted":
+        nonlocal asked
+        if asked:
             os._exit(CODES["interrupted"])  # the second one; processes end by themselves when we are gone
-        coordinator.stop("interrupted")
+        asked = True
+        engine.stop("interrupted")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, on_signal)
     progress = Progress(to_stderr, terminal=sys.stderr.isatty())
-    failures = run_local(coordinator, limits.workers, settings, os.environ, lambda: progress.show(coordinator.counts()))
-    progress.finish(coordinator.counts())
+    failures = engine.run(lambda: progress.show(engine.counts()))
+    progress.finish(engine.counts())
+    engine.finish()
     return failures
 
 
@@ -149,9 +186,34 @@ def cause_of_run(counts: Counts, fail_on: tuple[str, ...], *, failed: bool) -> C
     return next((name for name in FAIL_ON if name in fail_on and name in counts.problems), "")
 
 
-def _tasks(inputs: tuple[str, ...], prompt: str) -> list[Task]:
+def _tasks(inputs: tuple[str, ...], prompt: str, *, here: bool) -> list[Task]:
     if prompt:
         return tasks_of_files(inputs, prompt)
     if len(inputs) != 1:
         raise BadInvocation("several files need --prompt: what to do with each of them")
-    return read_tasks(inputs[0])
+    return read_tasks(inputs[0], folders_here=here)
+
+
+def read_resources(text: str) -> dict[str, float]:
+    """`CPU=0.5,memory=2G` as amounts; CPU is 1 if it is not named. Raises BadInvocation."""
+    found = {"CPU": 1.0}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, amount = part.partition("=")
+        digits = amount.rstrip("KMG")
+        factor = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(amount[len(digits) :], 0)
+        try:
+            found[name] = float(digits) * factor
+        except ValueError:
+            factor = 0
+        if not name or not factor or not 0 <= found[name] < float("inf"):
+            raise BadInvocation(f"--worker-resources takes NAME=AMOUNT, with commas (CPU=0.5,memory=2G), not {part!r}")
+    return found
+
+
+def sent_variables(names: tuple[str, ...], env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that `--send-env` names. Raises BadInvocation."""
+    wanted = [name for text in names for name in text.replace(",", " ").split()]
+    for name in wanted:
+        if name not in env:
+            raise BadInvocation(f"--send-env {name}: there is no such variable")
+    return {name: env[name] for name in wanted}

@@ -38,6 +38,7 @@ PACKAGES = {
         Package("tree_sitter", "tree-sitter", "Judging shell commands"),
         Package("tree_sitter_bash", "tree-sitter-bash", "Judging shell commands"),
         Package("opentelemetry", "opentelemetry-sdk", "Telemetry", "otel"),
+        Package("ray", "ray", "Running a batch on a cluster", "ray"),
         Package("mcp", "mcp", "Signing in to MCP servers", "mcp"),
         Package("boto3", "boto3", "Signing in to Amazon Bedrock", "bedrock"),
         Package("azure.identity", "azure-identity", "Signing in with Entra ID", "azure"),
