@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORKERS = 6
-needs_cluster = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("ray")]
+on_cluster = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("ray")]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def ids(report: Any) -> list[str]:
 
 
 class TestOnACluster:
-    pytestmark = needs_cluster
+    pytestmark = on_cluster
 
     def test_500_prompts_survive_the_loss_of_a_node(self, world: RayWorld) -> None:
         report = world.do("lose_a_node", count=500, workers=WORKERS)

@@ -195,12 +195,10 @@ class World:
         """A shell block of a document; `pip` is not run."""
         rows = [{"id": f"t{n}", "prompt": f"Say word{n}"} for n in range(5)]
         (self.base / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        block = "pip() { :; }\n" + block.replace("127.0.0.1:6379", self.cluster.address)
+        block = "pip() { :; }\n" + block.replace("127.0.0.1:6379", self.env["RAY_ADDRESS"])
         words = ["bash", "-e", "-c", block]
-        process = subprocess.Popen(
-            words, env=self.env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        stdout, stderr = process.communicate(timeout=ANSWER_S)
+        process = subprocess.Popen(words, env=self.env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        _, stderr = process.communicate(timeout=ANSWER_S)
         lines = (self.base / "out.jsonl").read_bytes().splitlines()
         return {"code": process.returncode, "stderr": stderr.decode(), "rows": [json.loads(line) for line in lines]}
 
@@ -215,7 +213,7 @@ class World:
                 env=self.env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )
         )  # fmt: skip
-        folder = Path("/tmp/ray/session_latest").resolve()
+        folder = Path(self.nodes[0].get_session_dir_path())
         leaks = [str(path) for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
         return {"few": report, "none": without, "leaks": leaks}
 

@@ -14,7 +14,7 @@ from yume_shim.batch.out_file import OutBusy
 from yume_shim.batch.progress import to_stderr
 from yume_shim.batch.ray_actors import CoordinatorActor, WorkerActor
 from yume_shim.types.errors import BadInvocation
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ QUIET_S = 15.0
 """Seconds after which workers that wait for resources are mentioned."""
 
 
-@value
-class Cluster:
+class Cluster(Value):
     """What the user said about the cluster."""
 
     resources: Mapping[str, float]

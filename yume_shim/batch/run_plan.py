@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from yume_shim.types.value import value
+from yume_shim.types.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
             ...
 
 
-@value
-class Plan:
+class Plan(Value):
     """What a run does."""
 
     tasks: tuple[Task, ...]

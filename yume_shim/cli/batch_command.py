@@ -183,7 +183,8 @@ def cause_of_run(counts: Counts, fail_on: tuple[str, ...], *, failed: bool) -> C
             return "other"
     if counts.failed:
         return cause_of_kinds(counts.failed)
-    return next((name for name in FAIL_ON if name in fail_on and name in counts.problems), "")
+    problems: list[Cause] = [name for name in FAIL_ON if name in fail_on and name in counts.problems]
+    return problems[0] if problems else ""
 
 
 def _tasks(inputs: tuple[str, ...], prompt: str, *, here: bool) -> list[Task]:
