@@ -95,9 +95,10 @@ class PytestProgress:
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
         if write is None:
             own = os.dup(2)  # pytest redirects the descriptor itself while a test runs
+            lead = "\n" if os.path.sameopenfile(1, 2) else ""  # pytest's dots stand there too, without a line end
 
             def write(text: str) -> object:
-                return os.write(own, text.encode())
+                return os.write(own, (lead + text).encode())
 
         self._progress = Progress("tests", write=write)
         self._failed = 0

@@ -32,6 +32,13 @@ def test_the_demo_is_complete() -> None:
     assert "sencha" in done.stdout
 
 
+@pytest.mark.parametrize("script", ["check.py", "demo.py"])
+def test_asking_for_help_starts_no_work(script: str) -> None:
+    done = run(script, "--help")
+    assert (done.returncode, f"python3 scripts/{script}" in done.stdout, done.stdout.count("\n") < 9) == (0, True, True)
+    assert run(script, "--what").returncode == 2
+
+
 def test_the_tables_of_the_documents_are_in_step() -> None:
     done = run("doc_tables.py", "--check")
     assert done.returncode == 0, done.stderr
