@@ -102,3 +102,14 @@ def test_completion(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COMP_CWORD", place)
         words = [(item.type, item.value) for item in group.shell_complete(context, line.rpartition(" ")[2])]
         assert words == found, line
+
+
+def test_the_recipes_for_hosted_ci_run_what_there_is() -> None:
+    recipes = sorted((ROOT / ".ci" / "recipes").glob("*.yml"))
+    table = (ROOT / ".ci" / "recipes" / "README.md").read_text("utf-8")
+    assert [path.name for path in recipes] == sorted(re.findall(r"^\| `(\w+\.yml)`", table, re.MULTILINE))
+    for path in recipes:
+        lines = re.findall(r"^ +- run: (.+)$", path.read_text("utf-8"), re.MULTILINE)
+        named = [word for line in lines for word in line.split() if word.startswith(("scripts/", ".ci/"))]
+        assert named, f"{path.name} runs nothing of ours"
+        assert [word for word in named if not (ROOT / word).is_file()] == []
