@@ -15,7 +15,7 @@ from yume_shim.gate.read_only import NO_FILES, is_loose_glob, reads
 from yume_shim.gate.rules import command_matches, escape_command, is_exact, joined
 from yume_shim.gate.shell import parse
 from yume_shim.gate.shell_builtins import changes_shell, harmless_assignment, hides_code, printf_assigns
-from yume_shim.gate.unwrap import unwrap, without_wrappers, written_name
+from yume_shim.gate.unwrap import cmd_reads, unwrap, without_wrappers, written_name
 from yume_shim.gate.word_set import word_set
 from yume_shim.gate.workspace import Place
 from yume_shim.gate.writing_commands import writes
@@ -214,6 +214,8 @@ class CommandCall:
 
     def _allow_rule(self, command: Simple, words: tuple[Word, ...], remembered_only: bool) -> bool:
         texts = tuple(word.text for word in words)
+        if cmd_reads(words) and (self._space.flavour.windows or self._space.flavour.mounts):
+            return False
         raw = command.raw if words == command.words else joined(texts)
         return any(
             command_matches(entry.rule.content or "", raw, texts)

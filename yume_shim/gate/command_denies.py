@@ -190,7 +190,8 @@ class CommandDenies:
         if any(self._overlaps(before_glob(word.text), patterns) for word in words if word.kind == "glob"):
             return True
         flags = "".join(word.text[1:] for word in words if re.match(r"-[A-Za-z]+\Z", word.text))
-        deep = name in RECURSIVE or (name == "git" and words[:1] == (Word("grep"),))
+        searches = name == "git" and without_git_options(tuple(word.text for word in words))[:1] == ("grep",)
+        deep = name in RECURSIVE or searches
         deep = deep or (
             name in READERS and ("r" in flags or "R" in flags or any(w.text == "--recursive" for w in words))
         )
@@ -204,6 +205,8 @@ class CommandDenies:
             return False
         operands = [word.text for word in words if not word.text.startswith("-")]
         folders = operands if any(map(self._flow.exists, operands)) else ["."]
+        if searches and words[0].text != "grep":  # options in front may name another folder
+            folders = [*folders, ".", *(text for word in words for text in file_texts(word.text))]
         return any(self._overlaps(text, patterns) for text in folders)
 
     def _may_write_locked(self, command: Simple) -> bool:

@@ -113,6 +113,16 @@ def _unwrap(script: Script, depth: int, left: list[int]) -> Unwrapped:
 
 _PROGRAM_ENDING = re.compile(r"(?:\.(?:exe|com|cmd|bat))?[. ]*\Z")
 _DRIVE = re.compile(r"[a-z]:")
+_BATCH_FILE = re.compile(r"\.(?:cmd|bat)[. ]*\Z", re.I)
+_CMD_SIGNS = re.compile(r'[&|<>^%!"\r\n]')
+
+
+def cmd_reads(words: tuple[Word, ...]) -> bool:
+    """Whether a command starts a batch file with words that cmd.exe may take for commands: neither Git Bash nor WSL
+    quotes them for it, so `x.cmd 'a&calc'` starts calc."""
+    return _BATCH_FILE.search(words[0].text) is not None and any(
+        word.kind != "plain" or _CMD_SIGNS.search(word.text) for word in words[1:]
+    )
 
 
 def written_name(word: Word) -> str:
@@ -169,6 +179,8 @@ def _inside(words: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
         return _text_runs(" ".join(word.text for word in rest), all(w.kind == "plain" for w in rest), depth, left)
     if name in OTHER_SHELLS:
         return replace(_shell_runs(rest, depth, left), opaque=True, unparsed=True)
+    if cmd_reads(words):
+        return replace(_HIDDEN, unparsed=True)
     if name in STARTERS or _DISTRIBUTION.match(name) or (name == "env" and any(_SPLITS.match(w.text) for w in rest)):
         return replace(_HIDDEN, unparsed=True)
     if name in SHELLS:
