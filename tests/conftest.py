@@ -35,6 +35,7 @@ PRIVATE = (
 OURS_TO_KEEP = (
     *("YUME_RECORDED", "YUME_PARITY", "YUME_TEST_NODE"),
     *("YUME_ALL_FAULTS", "YUME_EVERY_BYTE", "YUME_HISTORIES", "YUME_BREAK_MESSAGES"),
+    "YUME_SESSIONS_INSIDE",
 )
 
 # Examples are the same in every run (`--hypothesis-profile=explore` draws new ones). How long one takes says more about

@@ -6,8 +6,11 @@ For tests that call a tool and then look at the disk. No host answers questions:
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tests.helpers.engine_fakes import Bench, ScriptedProvider
 from tests.helpers.gates import tree
@@ -34,6 +37,8 @@ class World:
     """A workspace, a folder next to it, and the real parts of the call pipeline."""
 
     def __init__(self, base: Path) -> None:
+        if shutil.which("git") is None:
+            pytest.skip("git not found")
         self.base, self.space, self.outside = base, base / "work", base / "outside"
         (self.space / "sub").mkdir(parents=True)
         self.outside.mkdir()

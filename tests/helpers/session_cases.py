@@ -10,6 +10,7 @@ import os
 import random
 import re
 import shutil
+import sys
 import tempfile
 import tomllib
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.helpers import child, listening_shim
+from tests.helpers.windows_bash import bash_for_windows
 from yume_shim.store.layout import session_path
 from yume_shim.text import codec
 
@@ -37,7 +39,12 @@ PARTS = re.compile(rb'"parts":\{"system":[0-9]+,"tools":[0-9]+,"memory":[0-9]+,"
 NO_PARTS = b'"parts":{"system":0,"tools":0,"memory":0,"messages":0}'
 ESTIMATED = re.compile(rb'("subtype":"context_usage","used":)[0-9]+(,"window":[0-9]+,"estimated":true)')
 """Estimates that count the name of the machine's system, which is in the system prompt."""
+PATH_OF_WINDOWS = re.compile(rb'\{(?:WS|HOME|CASSETTE|PROJECT)\}[^"\s]*')
+DOUBLED = re.compile(rb"(?:\\\\)+")
+"""The separator of Windows in JSON, and in JSON in JSON."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+INSIDE = "YUME_SESSIONS_INSIDE"
+"""Set: sessions run in the process of the tests (`inside.py`), where starting one for each takes too long."""
 STORED_BY = "nested"
 """The dialect whose run gives expected/session.jsonl: transcripts are the Claude CLI's, so its form is the one kept."""
 
@@ -137,10 +144,10 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         _copy_workspace(case, workspace)
         _copy_cassette(case, dialect, cassette, workspace)
         _copy_sessions(case, home, workspace)
-        env = child.clean_environment(home, **FIXED, **case.facts.get("env", {}))
+        env = child.clean_environment(home, **FIXED, **bash_for_windows(), **case.facts.get("env", {}))
         argv = [*FORMATS[dialect], "--provider", "replay", "--cassette", str(cassette), *case.argv(dialect), *more]
         script = [_fill(step, workspace) for step in case.script(dialect)]
-        ended = child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
+        ended = _run(argv, script, workspace, env)
         project = Path(session_path(str(home), str(workspace), "x")).parent.name
         known = {str(workspace): "{WS}", str(home): "{HOME}", str(cassette): "{CASSETTE}", project: "{PROJECT}"}
         files = {f"{dialect}.jsonl": _blank(ended.stdout, known)}
@@ -149,6 +156,22 @@ def play(case: Case, dialect: str, *more: str) -> Played:
         if dialect == STORED_BY:
             files |= {name: _blank(stored, known) for name, stored in _transcripts(home).items()}
         return Played(files, tree(workspace), ended.code)
+
+
+def _run(argv: list[str], script: list[dict[str, Any]], workspace: Path, env: dict[str, str]) -> child.Ended:
+    if os.environ.get(INSIDE):
+        from tests.helpers import inside
+
+        return inside.run(argv, script, cwd=workspace, env=env)
+    return child.run(argv, script, cwd=workspace, env=env, program=listening_shim.order_checked())
+
+
+def missing(case: Case, dialect: str) -> str:
+    """Why a case cannot be played here; "" if it can."""
+    signals = any("!signal" in step for step in case.script(dialect))
+    if signals and (sys.platform == "win32" or os.environ.get(INSIDE)):
+        return "no process of Windows gets SIGINT or SIGTERM"
+    return ""
 
 
 def differences(case: Case, dialect: str) -> list[str]:
@@ -262,6 +285,8 @@ def _blank(data: bytes, known: Mapping[str, str]) -> bytes:
     for path, name in known.items():
         for form in {codec.dumps(path)[1:-1], path.encode()}:
             data = data.replace(form, name.encode())
+    if os.sep == "\\":
+        data = PATH_OF_WINDOWS.sub(lambda found: DOUBLED.sub(b"/", found[0]), data)
     return data
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.helpers.fakes import cancel
 from tests.helpers.settings import settings_with
+from tests.helpers.windows_bash import bash_for_windows
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.dispatch.builtin import open_builtin_tools
 from yume_shim.types.blocks import Document, Image, Text, ToolCall
@@ -39,7 +40,7 @@ def all_cases() -> list[Path]:
 
 def toolbox(workspace: Path, scratch: Path, env: Mapping[str, str] | None = None, **settings: Any) -> BuiltinTools:
     """All built-in tools in a folder; `settings` are fields of Settings."""
-    shell_env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **(env or {})}
+    shell_env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **bash_for_windows(), **(env or {})}
     return open_builtin_tools(
         settings_with(cwd=str(workspace), **settings),
         str(scratch),

@@ -21,6 +21,7 @@ SYNC_S = 1.0
 """Rows reach the disk at the latest after this: a loss of power costs the rows of a second, a kill costs none."""
 LOCK_PLACE = 1 << 40
 """The byte that Windows locks: beyond the content, so that others can read the file."""
+FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
 class OutBusy(BadInvocation):
@@ -38,7 +39,7 @@ class OutFile:
         self.finished: dict[str, Json] = {}
         """The facts of rows of earlier runs, by id, without what the model said."""
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+            self._fd = os.open(path, FLAGS | os.O_CREAT, 0o644)
             if not try_lock(self._fd, LOCK_PLACE):
                 raise OutBusy(f"another run writes to {path}")
             self._take_over(resume=resume, keep=keep)
@@ -69,7 +70,10 @@ class OutFile:
                 data = file.read()
             ordered = b"".join(data[start : start + size] for _, start, size in spans)
             if ordered != data:
-                replace_file(self.path, ordered, file_mode(self.path) or 0o644)
+                try:
+                    self._rewrite(ordered)
+                except OutBusy as busy:
+                    raise OSError(0, str(busy)) from None
 
     def close(self) -> None:
         """Everything written is on the disk; the lock is released."""
@@ -97,10 +101,18 @@ class OutFile:
             self._rewrite(fresh)
 
     def _rewrite(self, data: bytes) -> None:
-        """Replace the content by a new file, and continue in that one."""
-        replace_file(self.path, data, file_mode(self.path) or 0o644)
-        os.close(self._fd)
-        self._fd = os.open(self.path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        """Replace the content by a new file, and continue in that one. Raises OSError."""
+        mode = file_mode(self.path) or 0o644
+        if os.name == "nt":  # there no file can be replaced that somebody has open, ourselves included
+            os.close(self._fd)
+            try:
+                replace_file(self.path, data, mode)
+            finally:
+                self._fd = os.open(self.path, FLAGS)
+        else:
+            replace_file(self.path, data, mode)
+            os.close(self._fd)
+            self._fd = os.open(self.path, FLAGS)
         if not try_lock(self._fd, LOCK_PLACE):
             raise OutBusy(f"another run writes to {self.path}")
 

@@ -82,7 +82,7 @@ def check_vendor_files(endpoint: Endpoint, env: Mapping[str, str], learn: Learn)
     """The files in which the vendor's own programs store keys (`key_files` of the endpoint's row)."""
     for row in endpoint.key_files:
         root = env.get(row.get("root_var", ""), "")
-        shown = os.path.join(root or row["root"], row["file"])
+        shown = os.path.join(root, row["file"]) if root else f"{row['root']}/{row['file']}"
         field = row.get("field", "")
         place = f"{shown} {field}".rstrip()
         yield check_file(expand_home(shown, env), row["format"], field, place, "key", learn)
@@ -90,7 +90,7 @@ def check_vendor_files(endpoint: Endpoint, env: Mapping[str, str], learn: Learn)
 
 def expand_home(path: str, env: Mapping[str, str]) -> str:
     """The path with a leading `~` replaced by the home folder that the environment names."""
-    if path == "~" or path.startswith("~/"):
+    if path == "~" or path.startswith(("~/", f"~{os.sep}")):
         return home_folder(env) + path[1:]
     return path
 

@@ -241,8 +241,11 @@ def _excluded_by(patterns: tuple[str, ...]) -> Callable[[str], bool]:
         return _no
     from yume_shim.text.path_patterns import PathList
 
+    if os.sep == "\\":  # a path of Windows, in any case
+        folded = PathList(tuple(pattern.replace("\\", "/").lower() for pattern in patterns))
+        return lambda path: folded.matches(path.replace("\\", "/").lower())
     listed = PathList(patterns)
-    return lambda path: listed.matches(path.replace(os.sep, "/").lstrip("/"))
+    return lambda path: listed.matches(path.lstrip("/"))
 
 
 def _no(path: str) -> bool:

@@ -120,7 +120,7 @@ def _race(addresses: list[Any], deadline: float, cancel: Cancel) -> _socket.sock
                     continue
                 sock.close()
                 if code:
-                    error = OSError(code, os.strerror(code))
+                    error = _failure(code)
     finally:
         for leftover in trying:
             leftover.close()
@@ -141,7 +141,7 @@ def _begin(address: Any, trying: list[_socket.socket]) -> OSError | None:
         code = sock.connect_ex(place)
         if code not in (0, errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", 0)):
             sock.close()
-            return OSError(code, os.strerror(code))
+            return _failure(code)
         trying.append(sock)
     except OSError as exc:
         sock.close()
@@ -241,3 +241,11 @@ def _hashed_folder() -> str:
             return folder if any(_HASHED_NAME.fullmatch(entry.name) for entry in entries) else ""
     except OSError:
         return ""
+
+
+def _failure(code: int) -> OSError:
+    """The error with this number. The texts of Windows for sockets are not in `strerror`."""
+    import socket
+
+    text = getattr(socket, "errorTab", {}).get(code, "").rstrip(".")
+    return OSError(code, text or os.strerror(code))

@@ -196,4 +196,4 @@ def test_only_the_sign_in_loads_the_package(tmp_path: Path) -> None:
         "import sys, yume_shim.extensions.mcp.http_channel, yume_shim.extensions.mcp.tokens, yume_shim.cli.commands, "
         "yume_shim.extensions.mcp.login; print(sorted({'mcp', 'anyio', 'pydantic', 'asyncio'} & set(sys.modules)))"
     )
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=os.getcwd()) == b"[]\n"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=os.getcwd(), text=True) == "[]\n"

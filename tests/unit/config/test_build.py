@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -322,7 +323,7 @@ def test_tools_and_folders(start: Start) -> None:
     assert start("--tools", "default").tools.names is None
     assert start("--tools", "").tools.names == ()
     assert start("--tools", "Read,Bash", "Edit").tools.names == ("Read", "Bash", "Edit")
-    assert start("--add-dir", "../x", "/y").permissions.add_dirs == (str(start.cwd.parent / "x"), "/y")
+    assert start("--add-dir", "../x", "/y").permissions.add_dirs == (str(start.cwd.parent / "x"), os.path.abspath("/y"))
 
 
 def test_valid_extensions_are_accepted(start: Start) -> None:

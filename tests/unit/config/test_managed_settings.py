@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +130,7 @@ def test_a_policy_that_cannot_be_read_ends_the_start(desk: Desk, content: str, s
     desk.write("managed", content)
     with pytest.raises(BadInvocation) as refused:
         desk.build()
-    assert refused.value.message == f"the managed settings {desk.managed}/managed-settings.json, {said}"
+    assert refused.value.message == f"the managed settings {desk.managed}{os.sep}managed-settings.json, {said}"
     desk.write("managed", "{}")
     desk.write("managed", content, "managed-settings.d/1.json")
     with pytest.raises(BadInvocation):
@@ -154,7 +155,7 @@ def test_a_misspelt_key_is_named_with_its_line(desk: Desk) -> None:
     desk.write("managed", '{\n"allowManagedHookOnly": true}')
     desk.build()
     said = (
-        f"{desk.managed}/managed-settings.json, line 2: unknown key `allowManagedHookOnly`."
+        f"{os.path.join(desk.managed, 'managed-settings.json')}, line 2: unknown key `allowManagedHookOnly`."
         " Did you mean 'allowManagedHooksOnly'?"
     )
     assert desk.logged == [said]

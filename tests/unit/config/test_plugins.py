@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,6 +54,10 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
+def below(root: str, *names: str) -> str:
+    return os.path.join(root, *names)
+
+
 def test_all_parts_of_a_plugin_are_found(desk: Desk) -> None:
     desk.write("plug/.claude-plugin/plugin.json", {"name": "kit", "version": "1.0.0", "future": 1})
     desk.write("plug/commands/a.md", "A")
@@ -65,10 +70,10 @@ def test_all_parts_of_a_plugin_are_found(desk: Desk) -> None:
     [plugin] = settings.plugins.used
     root = str(desk.cwd / "plug")
     assert plugin.line() == {"name": "kit", "path": root, "source": "kit@inline", "version": "1.0.0"}
-    assert (plugin.agents, plugin.output_styles) == ((f"{root}/agents",), (f"{root}/output-styles",))
+    assert (plugin.agents, plugin.output_styles) == ((below(root, "agents"),), (below(root, "output-styles"),))
     assert [(each.path, each.kind, each.plugin) for each in settings.prompts.prompt_folders] == [
-        (f"{root}/skills", "skill", "kit"),
-        (f"{root}/commands", "command", "kit"),
+        (below(root, "skills"), "skill", "kit"),
+        (below(root, "commands"), "command", "kit"),
     ]
     [server] = settings.mcp.servers
     assert (server.name, server.source, server.command) == ("plugin:kit:srv", "plugin", f"{root}/run")
@@ -76,8 +81,8 @@ def test_all_parts_of_a_plugin_are_found(desk: Desk) -> None:
     [(name, table)] = settings.hooks.sources
     assert name == "plugin:kit"
     assert table["Stop"][0]["hooks"][0]["command"] == f"export CLAUDE_PLUGIN_ROOT={root}; check"
-    assert settings.instructions.style_folders == (("kit:", f"{root}/output-styles"),)
-    assert [(each.path, each.prefix) for each in settings.agents.folders] == [(f"{root}/agents", "kit:")]
+    assert settings.instructions.style_folders == (("kit:", below(root, "output-styles")),)
+    assert [(each.path, each.prefix) for each in settings.agents.folders] == [(below(root, "agents"), "kit:")]
     assert settings.plugins.errors == ()
     assert desk.logged == []
 
@@ -95,9 +100,9 @@ def test_a_manifest_names_other_places(desk: Desk) -> None:
         desk.write(f"plug/{name}", "x")
     [plugin] = desk.plugin().plugins.used
     root = str(desk.cwd / "plug")
-    assert plugin.commands == (f"{root}/c1/a.md", f"{root}/c2")
-    assert plugin.skills == (f"{root}/skills", f"{root}/more")
-    assert plugin.agents == (f"{root}/g.md",)
+    assert plugin.commands == (below(root, "c1", "a.md"), below(root, "c2"))
+    assert plugin.skills == (below(root, "skills"), below(root, "more"))
+    assert plugin.agents == (below(root, "g.md"),)
     assert (len(plugin.hooks), list(plugin.mcp_servers)) == (1, ["m"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +85,10 @@ def test_instructions_of_a_folder_follow_the_result_and_the_beginning_stays(tmp_
     bench.services = replace(bench.services, hooks=lambda: hooks)
     session = run(bench, "hi", "more")
     sent = [texts(request) for request in provider.requests]
-    rule = f"Instructions from {work}/.claude/rules/r.md (the project's, for *.txt):\n\nTexts end with a newline."
-    sub = f"Instructions from {work}/sub/CLAUDE.md (the project's, for {work}/sub):\n\nUse spaces here."
+    rules, sub = os.path.join(work, ".claude", "rules", "r.md"), os.path.join(work, "sub")
+    rule = f"Instructions from {rules} (the project's, for *.txt):\n\nTexts end with a newline."
+    memory = os.path.join(sub, "CLAUDE.md")
+    sub = f"Instructions from {memory} (the project's, for {sub}):\n\nUse spaces here."
     added = [f"<system-reminder>\n{text}\n</system-reminder>" for text in (rule, sub)]
     assert sent[1][2] == added
     assert sent[2][4] == []

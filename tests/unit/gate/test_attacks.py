@@ -5,6 +5,7 @@ Every row tries to make the file `C` appear (or to read what is hidden). Add a r
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from tests.helpers.gates import bash, decide, gate, run, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is spoken here")
 CHAIN = "; ".join(["git status"] * 59)
 
 

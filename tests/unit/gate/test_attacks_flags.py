@@ -6,6 +6,7 @@ The rows are also called through the whole pipeline in `tests/test_attacks_on_di
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from tests.helpers.gates import bash, gate, run, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is spoken here")
 IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@x", "-c", "commit.gpgsign=false")
 
 

@@ -6,6 +6,7 @@ The rows are tested three times: here by the gate's verdict; here without a gate
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from yume_shim.types.settings import Rules
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="a POSIX shell is spoken here")
 ARABIC_THREE = "\u0663"
 
 # ---------------------------------------------------------------- variables, no rules

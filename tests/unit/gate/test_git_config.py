@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -117,6 +118,7 @@ def random_text(draw: random.Random) -> str:
     return "".join(lines)
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git not found")
 def test_git_reads_what_passes_in_the_same_way(tmp_path: Path) -> None:
     """Random texts: whatever passes the gate, git finds no other setting of a program in it."""
     draw = random.Random(11)

@@ -102,7 +102,7 @@ def test_a_restricted_session_stays_in_its_folders(space: Path, mode: str) -> No
 
 
 def test_the_question_about_an_edit(space: Path) -> None:
-    path = f"{space}/w.txt"
+    path = str(space / "w.txt")
     message = f"Claude requested permissions to write to {path}, but you haven't granted it yet."
     assert decide(gate(space), "Write", file_path="w.txt") == Decision(
         "ask", message, "mode", "default", (ACCEPT_EDITS,), judged=path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -167,6 +166,8 @@ def test_a_line_that_cannot_be_encoded_does_not_end_the_turn(tmp_path: Path) -> 
 @pytest.fixture
 def small_files() -> Iterator[int]:
     """No file of this process may grow over a limit, as on a full disk."""
+    import resource
+
     limit = 1_000
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -178,6 +179,8 @@ def small_files() -> Iterator[int]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file size limits are a POSIX thing")
 def test_a_full_disk_tears_one_line_only(tmp_path: Path, small_files: int) -> None:
+    import resource
+
     path = tmp_path / "s.jsonl"
     stored = Stored(path)
     stored.feed([TurnStarted(INFO), prompt("a" * 300), prompt("b" * 600)])

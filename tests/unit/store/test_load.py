@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -370,6 +369,8 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is measured the POSIX way")
 def test_loading_needs_the_memory_of_the_current_conversation_only(tmp_path: Path) -> None:
+    import resource
+
     path = tmp_path / "s.jsonl"
     blob = "x" * 100_000
     with path.open("wb") as file:

@@ -28,7 +28,7 @@ def tools(tmp_path: Path) -> BuiltinTools:
 
 
 def test_allow_large(tools: BuiltinTools, tmp_path: Path) -> None:
-    (tmp_path / "big.txt").write_text("0123456789\n" * 40_000)
+    (tmp_path / "big.txt").write_text("0123456789\n" * 40_000, newline="")
     with pytest.raises(ToolFailed, match=r"^File content \(429\.7KB\) exceeds maximum allowed size \(256KB\)"):
         call(tools, "Read", {"file_path": "big.txt"})
     output = call(tools, "Read", {"file_path": "big.txt", "allow_large": True})

@@ -122,7 +122,7 @@ def test_the_first_folder_wins_a_name_and_titles_are_names_too(shelf: Shelf) -> 
     assert [file.body for file in library.all()][1:] == ["one"]
     found = library.find("other")
     assert found is not None
-    assert found.body == f"S {shelf.base}/skills/s session-1 ${{CLAUDE_PLUGIN_ROOT}}"
+    assert found.body == f"S {os.path.join(shelf.base, 'skills', 's')} session-1 ${{CLAUDE_PLUGIN_ROOT}}"
     assert library.find("nothing") is None
     assert library.find("") is None
 

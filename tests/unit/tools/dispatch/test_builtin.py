@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers.fakes import cancel
 from tests.helpers.tool_cases import call, toolbox
+from tests.helpers.windows_bash import bash_for_windows
 from yume_shim.engine.toolbox import Toolbox
 from yume_shim.tools.dispatch import specs
 from yume_shim.tools.dispatch.builtin import module_name, open_builtin_tools
@@ -107,7 +108,7 @@ def test_parameters_are_those_of_the_claude_cli() -> None:
 @pytest.mark.parametrize("searches", [False, True])
 def test_offered_only_where_it_works(tmp_path: Path, host_answers: bool, searches: bool) -> None:
     tools = open_builtin_tools(
-        Settings(cwd=str(tmp_path)),
+        Settings(cwd=str(tmp_path), env=bash_for_windows()),
         str(tmp_path / "scratch"),
         {},
         lambda _level, _text: None,

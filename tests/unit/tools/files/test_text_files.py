@@ -89,7 +89,10 @@ def test_readers_never_see_half(tmp_path: Path) -> None:
 
     def read() -> None:
         while not over.is_set():
-            seen.add(path.read_bytes() in wholes)
+            try:
+                seen.add(path.read_bytes() in wholes)
+            except PermissionError:  # Windows: in the moment in which it is replaced
+                assert os.name == "nt"
 
     reader = threading.Thread(target=read)
     reader.start()
