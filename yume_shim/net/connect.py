@@ -7,6 +7,7 @@ import _socket  # `socket` is a layer of enums over it, for which every start wo
 import os
 import time
 
+from yume_shim.system import settled_sockets
 from yume_shim.text.late_pattern import late_pattern
 
 TYPE_CHECKING = False
@@ -112,7 +113,7 @@ def _race(addresses: list[Any], deadline: float, cancel: Cancel) -> _socket.sock
             if now > deadline:
                 raise TimeoutError("no connection in time")
             cancel.check()
-            for sock in _settled(trying, CANCEL_SLICE):
+            for sock in settled_sockets(trying, CANCEL_SLICE):
                 trying.remove(sock)
                 code = sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_ERROR)
                 if code == 0 and won is None:
@@ -147,20 +148,6 @@ def _begin(address: Any, trying: list[_socket.socket]) -> OSError | None:
         sock.close()
         return exc
     return None
-
-
-def _settled(trying: list[_socket.socket], seconds: float) -> list[_socket.socket]:
-    """Those whose connect has ended, well or not. (`selectors` would be loaded for nothing else.)"""
-    import select
-
-    if not hasattr(select, "poll"):  # Windows, which reports a failed connect as an exception
-        _, writable, failed = select.select([], trying, trying, seconds)
-        return list({*writable, *failed})
-    poll = select.poll()
-    for sock in trying:
-        poll.register(sock, select.POLLOUT)
-    ended = {number for number, _ in poll.poll(seconds * 1_000)}
-    return [sock for sock in trying if sock.fileno() in ended]
 
 
 def secured(sock: _socket.socket, host: str, env: Mapping[str, str], *, full: bool = False) -> SSLSocket:
@@ -244,8 +231,10 @@ def _hashed_folder() -> str:
 
 
 def _failure(code: int) -> OSError:
-    """The error with this number. The texts of Windows for sockets are not in `strerror`."""
-    import socket
+    """The error with this number. `strerror` has no texts for the errors of sockets on Windows."""
+    text = ""
+    if os.name == "nt":
+        import socket
 
-    text = getattr(socket, "errorTab", {}).get(code, "").rstrip(".")
+        text = getattr(socket, "errorTab", {}).get(code, "").rstrip(".")
     return OSError(code, text or os.strerror(code))

@@ -7,6 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
     from collections.abc import Callable
 
 DELIVERY = 1.0
@@ -17,7 +18,18 @@ FIONREAD = 0x541B
 SOCKET_ROOM = 16_384
 """Linux: bytes that a local socket with the smallest buffers takes when it is writable."""
 
-# ---------------------------------------------------------------- pipes
+# ---------------------------------------------------------------- sockets, pipes
+
+
+def settled_sockets(trying: list[socket], seconds: float) -> list[socket]:
+    """Those whose connect has ended, well or not. (`selectors` would be loaded for nothing else.)"""
+    import select
+
+    poll = select.poll()
+    for sock in trying:
+        poll.register(sock, select.POLLOUT)
+    ended = {number for number, _ in poll.poll(seconds * 1_000)}
+    return [sock for sock in trying if sock.fileno() in ended]
 
 
 def watch_reader(fd: int, on_gone: Callable[[], None]) -> None:

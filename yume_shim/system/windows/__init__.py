@@ -7,6 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
     from collections.abc import Callable
     from queue import SimpleQueue
 
@@ -20,7 +21,15 @@ _LOCKED = (0, 11, 13, 36)
 """What a lock that another process holds answers: EAGAIN, EACCES, EDEADLK; Wine gives no number at all."""
 
 
-# ---------------------------------------------------------------- pipes
+# ---------------------------------------------------------------- sockets, pipes
+
+
+def settled_sockets(trying: list[socket], seconds: float) -> list[socket]:
+    """Those whose connect has ended, well or not: a failed one is reported as an exception here."""
+    import select
+
+    _, writable, failed = select.select([], trying, trying, seconds)
+    return list({*writable, *failed})
 
 
 def watch_reader(_fd: int, _on_gone: Callable[[], None]) -> None:
