@@ -149,7 +149,7 @@ def test_nothing_heavy_is_loaded_before_the_answer(form: str, telemetry: bool, t
     assert ended.code == 0, ended.stderr
     assert (b"claude_code.user_prompt" in ended.stderr) == telemetry
     moments = loaded(report)
-    assert set(moments) == {"first", "delta"}
+    assert set(moments) == {"first", "request", "delta"}
     assert hits(moments["first"], NOT_BEFORE_FIRST_LINE) == set()
     assert hits(moments["delta"], [*NEVER, *QUESTIONS_ONLY]) == set()
 

@@ -67,6 +67,7 @@ REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     "bubblewrap": (can_sandbox, "bubblewrap not found or not permitted"),
     "landlock": (can_confine, "Landlock or seccomp filters not available"),
     "root": (is_root, "root only"),
+    "valgrind": (lambda: _has("valgrind"), "valgrind not found"),
     "not_root": (lambda: not is_root(), "not as root"),
     "recordings": (lambda: os.path.isdir(os.environ.get("YUME_RECORDED", "")), "YUME_RECORDED names no folder"),
 }

@@ -2,8 +2,8 @@
 
 `import orjson` pulls dataclasses, inspect, uuid and datetime: 14 ms, more than the interpreter's own start. The first
 line of a process is small, so the C encoder under `json` writes it, without the package itself, which loads `re`. Both
-write the same bytes: small and large floats, which they write differently (`3.4e-05`, `0.000034`), are always written
-by orjson. Both read the same values: integers over 64 bits become floats, as with orjson.
+write the same bytes, also small floats, for which they have different forms (`3.4e-05`, `0.000034`). Both read the same
+values: integers over 64 bits become floats, as with orjson.
 """
 
 # pyright: reportUnknownVariableType=false
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _fast: ModuleType | None = None
+LAST_PLAIN_EXPONENT = 5
+"""orjson writes 0.000034 and 3.4e-6, Python 3.4e-05 and 3.4e-06."""
 _BLANKS = " \t\n\r"
 
 
@@ -42,9 +44,8 @@ def dumps(obj: Any) -> bytes:
             pass
     try:
         text = _encode(obj)
-        if _fast is None and _has_exponent(text):
-            warm()
-            return dumps(obj)
+        if _has_exponent(text):
+            text = _encode_with_floats(obj)
     except ValueError:  # NaN, infinity, or a circle
         text = _encode_finite(obj)
     except RecursionError:
@@ -171,12 +172,33 @@ def _refuse_object(obj: object) -> None:
     raise TypeError(f"Object of type {type(obj).__name__} is not JSON serializable")
 
 
+def _encode_with_floats(obj: Any) -> str:
+    """`_encode` with the floats as orjson writes them."""
+    if isinstance(obj, float):
+        return _float(obj)
+    if isinstance(obj, dict):
+        pairs = (f"{_encode({name: 0})[1:-2]}{_encode_with_floats(inner)}" for name, inner in obj.items())
+        return f"{{{','.join(pairs)}}}"
+    if isinstance(obj, (list, tuple)):
+        return f"[{','.join(map(_encode_with_floats, obj))}]"
+    return _encode(obj)
+
+
+def _float(number: float) -> str:
+    mantissa, mark, exponent = float.__repr__(number).partition("e-")
+    if not mark:
+        return mantissa
+    if int(exponent) != LAST_PLAIN_EXPONENT:
+        return f"{mantissa}e-{int(exponent)}"
+    sign = "-" if mantissa.startswith("-") else ""
+    return f"{sign}0.0000{mantissa.lstrip('-').replace('.', '')}"
+
+
 def _has_exponent(text: str) -> bool:
-    """A float that the encoders write differently, or text that looks like one: 3e-05."""
-    for mark in ("e-", "e+"):
-        place = text.find(mark)
-        while place >= 0:
-            if text[place - 1 : place].isdigit() and text[place + 2 : place + 3].isdigit():
-                return True
-            place = text.find(mark, place + 2)
+    """A small float, or text that looks like one: 3e-05."""
+    place = text.find("e-")
+    while place >= 0:
+        if text[place - 1 : place].isdigit() and text[place + 2 : place + 3].isdigit():
+            return True
+        place = text.find("e-", place + 2)
     return False
