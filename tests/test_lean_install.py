@@ -10,6 +10,7 @@ import pytest
 
 from tests.helpers import child
 from tests.helpers.media_files import b64, noise, saved
+from tests.helpers.page_samples import long_session
 from tests.helpers.scripted_model import call, say
 from tests.test_mistakes import KEYS, Desk
 from yume_shim.types.packages import PACKAGES, install_command, missing_package
@@ -54,7 +55,9 @@ def test_without_the_shell_parser_every_command_is_asked(desk: Desk) -> None:
     assert [denial["tool_name"] for denial in result["permission_denials"]] == ["Bash"]
 
 
-@pytest.mark.parametrize(("provider", "package"), [("anthropic", "httpx2"), ("openai", "httpx2"), ("google", "httpx2")])
+@pytest.mark.parametrize(
+    ("provider", "package"), [("anthropic", "anthropic"), ("openai", "openai"), ("google", "google-genai")]
+)
 def test_the_sdk_transport_names_its_package(desk: Desk, provider: str, package: str) -> None:
     ended = run(
         desk, "-p", "Hi", "--provider", provider, "--model", "m", "--transport", "sdk", GEMINI_API_KEY="not-a-key"
@@ -63,6 +66,19 @@ def test_the_sdk_transport_names_its_package(desk: Desk, provider: str, package:
     assert f"needs the package {package}" in ended.stdout.decode()
     assert f"pip install {package}" in ended.stdout.decode()
     assert desk.server.requests == []
+
+
+@pytest.mark.parametrize(
+    "words", ["replay {} --html", "replay {} --html -o page.html", "sessions index --all", "watch --no-open"]
+)
+def test_pages_name_their_package(desk: Desk, words: str) -> None:
+    """In a sentence, at once, and not in a traceback, nor when a browser asks."""
+    transcript = desk.cwd / "a.jsonl"
+    transcript.write_bytes(long_session(1))
+    ended = run(desk, *words.format(transcript).split(), without=("markdown_it",))
+    assert (ended.code, ended.stdout) == (2, b"")
+    needed = "Error: The HTML page of a session needs the package markdown-it-py, which cannot be imported"
+    assert ended.stderr.decode() == f"{needed}: pip install markdown-it-py\n"
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,10 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     if argv and argv[0] in SUBCOMMANDS:
         try:
             from yume_shim.cli.commands import run_command
+
+            return run_command(argv)
         except ModuleNotFoundError as error:
             return _missing(error)
-        return run_command(argv)
     from yume_shim.cli.claude_subcommands import CLAUDE_SUBCOMMANDS, run_claude_subcommand
 
     if argv and argv[0] in CLAUDE_SUBCOMMANDS:
@@ -116,7 +117,7 @@ def _hold_stdin() -> None:
 
 
 def _missing(error: ModuleNotFoundError) -> int:
-    """Without click (a lean install) the sub-commands for people are missing."""
+    """A lean install may lack click, without which there is no sub-command, and what a single one needs."""
     from yume_shim.types.packages import missing_package
 
     message = missing_package(error)

@@ -28,7 +28,7 @@ PACKAGES = {
         Package("google", "google-genai", "The SDK transport of Google endpoints"),
         Package("httpx2", "httpx2", "The SDK transport"),
         Package("jsonschema", "jsonschema", "Checking a JSON Schema"),
-        Package("markdown_it", "markdown-it-py", "HTML pages of sessions"),
+        Package("markdown_it", "markdown-it-py", "The HTML page of a session"),
         Package("markdownify", "markdownify", "Reading web pages as Markdown"),
         Package("openai", "openai", "The SDK transport of OpenAI endpoints"),
         Package("pathspec", "pathspec", "Reading .gitignore files without ripgrep"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 from yume_shim.net.inflate import inflater
 from yume_shim.net.message import MAX_INFLATED
@@ -38,6 +39,7 @@ class Client:
     """An SDK client with its own connections. Their sockets are recorded, so that another thread can shut them down."""
 
     def __init__(self, transport: SdkTransport) -> None:
+        import_module(SDK_MODULES[transport.endpoint.api])  # first: what is missing is the SDK, not what it brings
         import httpx2
 
         limits = transport.timeouts
@@ -249,6 +251,12 @@ BUILDERS: dict[str, Callable[[SdkTransport, Any], Any]] = {
     "openai-responses": _build_openai,
     "openai-chat": _build_openai,
     "google-genai": _build_google,
+}
+SDK_MODULES = {
+    "anthropic-messages": "anthropic",
+    "openai-responses": "openai",
+    "openai-chat": "openai",
+    "google-genai": "google.genai",
 }
 OPENERS: dict[str, Callable[[SdkTransport, Client, WireRequest], Response]] = {
     "anthropic-messages": _open_anthropic,
