@@ -38,29 +38,45 @@ def main() -> int:
     if os.name == "nt":
         sys.stderr.write("The bench needs wait4() and so a POSIX system.\n")
         return 1
-    from bench_parts import figures, programs, report
+    from bench_parts import figures, programs
     from bench_parts.runs import PROGRESS, upstream
 
     compared = programs.others(given.against)
+    reference = compared[0].name if compared else "bare Python"
     pairs = [(api, form) for api in given.apis.split(",") for form in given.forms.split(",")]
     mine = [programs.ours(api, form) for api, form in pairs]
     with upstream(figures.SHORT, figures.MANY, figures.PACED) as url:
-        parts = measured(given, mine, compared, url)
-        single = single_figures(given.only, mine[0], compared, url, given.runs)
-        if given.instructions:
-            single |= counted(pairs, url)
-        shown = import_times(url) if "imports" in given.only else []
-    PROGRESS.clear()
-    found = figures.joined(parts)
-    reference = compared[0].name if compared else "bare Python"
+        for part in given.only:
+            found = measured(part, given, mine, compared, url)
+            single = single_figures(part, mine[0], compared, url, given.runs)
+            if part == "start" and given.instructions:
+                single |= counted(pairs, url)
+            PROGRESS.clear()
+            report_part(part, found, single, reference, given.out)
+            if part == "imports":
+                print(*import_times(url), sep="\n")
+            if part == "start" and not compared:
+                print(*against_bare(found), sep="\n")
+    return 0
+
+
+def report_part(part: str, found: Figures, single: dict[str, float], reference: str, folder: str) -> None:
+    """Print what was measured; where asked for, write it and its plot."""
+    from bench_parts import report
+
     text = report.table(found, reference) if found else ""
     text += "".join(f"\n- {what}: {value:,.2f}" for what, value in single.items())
-    print(text, *shown, sep="\n")
-    if not compared:
-        print(*against_bare(found), sep="\n")
-    if given.out:
-        write(Path(given.out), text, report.plot(report.ratios(found, reference), f"Ratio to {reference}"))
-    return 0
+    print(f"\n## {part}\n", text, sep="\n", flush=True)
+    if not folder or not text:
+        return
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    head = (
+        f"# Figures: {part}\n\nWritten by `scripts/bench.py --only {part}`; in brackets the ratio to {reference}.\n\n"
+    )
+    (place / f"{part}.md").write_text(f"{head}{text.strip()}\n", "utf-8")
+    if bars := report.ratios(found, reference):
+        (place / f"{part}.svg").write_text(report.plot(bars, f"{part}: ratio to {reference}"), "utf-8")
 
 
 def arguments() -> argparse.Namespace:
@@ -78,7 +94,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--apis", default="anthropic,openai,google", help="of anthropic,openai,google,chat,ollama")
     parser.add_argument("--forms", default="stream-json,flat")
     parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind (slow)")
-    parser.add_argument("--out", default="", metavar="FOLDER", help="write the table and a plot there")
+    parser.add_argument("--out", default="", metavar="FOLDER", help="write a table and a plot of each part there")
     given = parser.parse_args()
     given.only = given.only.split(",")
     if unknown := set(given.only) - set(PARTS):
@@ -86,30 +102,30 @@ def arguments() -> argparse.Namespace:
     return given
 
 
-def measured(given: argparse.Namespace, mine: list[Program], compared: list[Program], url: str) -> list[Figures]:
-    """What has a column for each program."""
+def measured(part: str, given: argparse.Namespace, mine: list[Program], compared: list[Program], url: str) -> Figures:
+    """What has a row for each program."""
     from bench_parts import figures, programs
     from bench_parts.extensions import extended
 
-    parts: list[Figures] = []
     everyone = [*mine, *compared]
     streaming = [program for program in everyone if program.streams]
-    if "start" in given.only:
-        parts.append(figures.start_figures([*everyone, programs.bare_python()], url, given.runs))
-    if "events" in given.only:
-        parts += [figures.event_figures(streaming, url, how) for how in ("burst", "each")]
-    if "kinds" in given.only:
-        parts += [figures.event_figures(streaming, url, how) for how in ("thinking", "arguments")]
-    if "latency" in given.only:
-        parts.append(figures.latency_figures(streaming, url))
-    if "extensions" in given.only:
-        plain = [*mine[: len(given.forms.split(","))], *[each for each in compared if each.name == "claude"]]
-        both = [program for each in plain for program in (each, extended(each))]
-        parts.append(figures.extension_figures(both, url, given.runs))
-    if "sdk" in given.only:
-        first = given.apis.split(",")[0], given.forms.split(",")[0]
-        parts.append(figures.start_figures([mine[0], with_sdk(first)], url, given.runs))
-    return parts
+    match part:
+        case "start":
+            return figures.start_figures([*everyone, programs.bare_python()], url, given.runs)
+        case "events":
+            return figures.joined([figures.event_figures(streaming, url, how) for how in ("burst", "each")])
+        case "kinds":
+            return figures.joined([figures.event_figures(streaming, url, how) for how in ("thinking", "arguments")])
+        case "latency":
+            return figures.latency_figures(streaming, url)
+        case "extensions":
+            plain = [*mine[: len(given.forms.split(","))], *[each for each in compared if each.name == "claude"]]
+            both = [program for each in plain for program in (each, extended(each))]
+            return figures.extension_figures(both, url, given.runs)
+        case "sdk":
+            first = given.apis.split(",")[0], given.forms.split(",")[0]
+            return figures.start_figures([mine[0], with_sdk(first)], url, given.runs)
+    return {}
 
 
 def with_sdk(pair: tuple[str, str]) -> Program:
@@ -119,21 +135,22 @@ def with_sdk(pair: tuple[str, str]) -> Program:
     return programs.ours(*pair, "--transport", "sdk")._replace(name=f"{' '.join(pair)}, SDK")
 
 
-def single_figures(only: list[str], program: Program, compared: list[Program], url: str, runs: int) -> dict[str, float]:
-    """Figures without a column for each program."""
-    from bench_parts import sessions
+def single_figures(part: str, program: Program, compared: list[Program], url: str, runs: int) -> dict[str, float]:
+    """Figures without a row for each program."""
+    from bench_parts import crowds, sessions
 
-    found: dict[str, float] = {}
-    if "resume" in only:
-        found |= sessions.resume_figures(runs)
-    if "calls" in only:
-        for each in (program, *[other for other in compared if other.name == "claude"]):
-            found |= sessions.call_figures(each, url)
-    if "many" in only:
-        from bench_parts import crowds
-
-        found |= crowds.idle_figures() | crowds.streaming_figures(program, url) | crowds.xargs_figures(url)
-    return found
+    match part:
+        case "resume":
+            return sessions.resume_figures(runs)
+        case "calls":
+            found = sessions.call_figures(program, url, (sessions.SEVERAL, sessions.MANY))
+            for other in compared:
+                if other.name == "claude":
+                    found |= sessions.call_figures(other, url)
+            return found
+        case "many":
+            return crowds.idle_figures() | crowds.streaming_figures(program, url) | crowds.xargs_figures(url)
+    return {}
 
 
 def counted(pairs: list[tuple[str, str]], url: str) -> dict[str, float]:
@@ -177,13 +194,6 @@ def import_times(url: str) -> list[str]:
     costs = sorted(((int(own), name) for own, name in rows), reverse=True)
     lines = [f"  {own / 1000:7.2f}  {name}" for own, name in costs[:SLOWEST_IMPORTS]]
     return ["Slowest imports of a short turn (own milliseconds):", *lines, f"  {len(costs)} modules"]
-
-
-def write(folder: Path, text: str, plot: str) -> None:
-    """Replace the table and the plot of the last run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "table.md").write_text(f"# Figures of the last run\n\nMade by `scripts/bench.py`.\n\n{text}\n", "utf-8")
-    (folder / "ratios.svg").write_text(plot, "utf-8")
 
 
 if __name__ == "__main__":

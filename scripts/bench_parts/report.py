@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from bench_parts.figures import Figures
 
-BAR, GAP, LABEL, WIDE = 14, 6, 330, 420
+BAR, GAP, LABEL, WIDE = 14, 5, 190, 520
 """Pixels of the plot."""
-OURS, LIMIT = "#2f6f9f", "#b03030"
+SCALE = 1.0
+"""The ratio at the right end; longer bars are cut, and marked."""
+OURS, OTHERS, LIMIT = "#2f6f9f", "#b9b9b9", "#b03030"
 TARGETS = {
+    "spawn → first delta, with extensions": 0.30,
     "spawn → first line": 0.10,
     "spawn → first delta": 0.12,
     "CPU of a short turn": 0.10,
@@ -22,15 +25,24 @@ TARGETS = {
 """Promised ratios to the Claude CLI, by the start of the figure's name."""
 
 
+class Bar(NamedTuple):
+    """A figure of a program, as a ratio to the reference."""
+
+    figure: str
+    name: str
+    ratio: float
+    limit: float
+    ours: bool
+
+
 def table(figures: Figures, reference: str) -> str:
-    """A row for each figure, a column for each program; ratios to the reference where there is one."""
-    names = list(figures)
-    rows = list(dict.fromkeys(row for values in figures.values() for row in values))
-    lines = ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    for row in rows:
-        base = figures.get(reference, {}).get(row)
-        cells = [_cell(figures[name].get(row), base if name != reference else None) for name in names]
-        lines.append(f"| {row} | " + " | ".join(cells) + " |")
+    """A row for each program, a column for each figure; ratios to the reference where there is one."""
+    columns = list(dict.fromkeys(row for values in figures.values() for row in values))
+    lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    base = figures.get(reference, {})
+    for name, values in figures.items():
+        cells = [_cell(values.get(column), base.get(column) if name != reference else None) for column in columns]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -41,36 +53,46 @@ def _cell(value: float | None, base: float | None) -> str:
     return f"{shown} ({value / base:.2f})" if base else shown
 
 
-def ratios(figures: Figures, reference: str) -> list[tuple[str, float, float]]:
-    """(what, ratio to the reference, promised ratio) of each figure of ours that has a target."""
-    found: list[tuple[str, float, float]] = []
+def ratios(figures: Figures, reference: str) -> list[Bar]:
+    """A bar for each program and each figure that has a target, figure by figure."""
     base = figures.get(reference, {})
-    for name, values in figures.items():
-        if name.partition(" ")[2] not in ("stream-json", "flat"):
+    rows = dict.fromkeys(row for values in figures.values() for row in values if base.get(row))
+    found: list[Bar] = []
+    for row in rows:
+        limit = next((TARGETS[start] for start in TARGETS if row.startswith(start)), None)
+        if limit is None or " same run" in row:
             continue
-        for row, value in values.items():
-            limit = next((limit for start, limit in TARGETS.items() if row.startswith(start)), None)
-            if limit is not None and base.get(row):
-                found.append((f"{name}: {row.partition(',')[0]}", value / base[row], limit))
+        for name, values in figures.items():
+            if name not in (reference, "bare Python") and row in values:
+                ours = name.partition(" ")[2] in ("stream-json", "flat")
+                found.append(Bar(row.rpartition(",")[0], name, values[row] / base[row], limit, ours))
     return found
 
 
-def plot(bars: list[tuple[str, float, float]], title: str) -> str:
-    """Bars of ratios; a red line marks what was promised."""
-    largest = max([0.25, *(ratio for _, ratio, _ in bars)])
-    height = (BAR + GAP) * len(bars) + 50
+def plot(bars: list[Bar], title: str) -> str:
+    """Bars of ratios, a group for each figure; a red line marks what was promised for ours."""
+    groups = dict.fromkeys(bar.figure for bar in bars)
+    height = (BAR + GAP) * len(bars) + (BAR + 2 * GAP) * len(groups) + 44
     size = f'width="{LABEL + WIDE + 60}" height="{height}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
         f'<rect width="100%" height="100%" fill="#ffffff"/><text x="8" y="20" font-size="13">{_text(title)}</text>',
     ]
-    for place, (what, ratio, limit) in enumerate(bars):
-        top = 34 + place * (BAR + GAP)
-        width, mark = ratio / largest * WIDE, LABEL + limit / largest * WIDE
-        parts.append(f'<text x="{LABEL - 6}" y="{top + 11}" text-anchor="end">{_text(what)}</text>')
-        parts.append(f'<rect x="{LABEL}" y="{top}" width="{width:.1f}" height="{BAR}" fill="{OURS}"/>')
-        parts.append(f'<path d="M{mark:.1f} {top - 2}v{BAR + 4}" stroke="{LIMIT}"/>')
-        parts.append(f'<text x="{LABEL + width + 4:.1f}" y="{top + 11}">{ratio:.3f}</text>')
+    top = 34
+    for figure in groups:
+        group = [bar for bar in bars if bar.figure == figure]
+        top += GAP
+        parts.append(f'<text x="8" y="{top + 11}" font-weight="bold">{_text(figure)}</text>')
+        top += BAR + GAP
+        mark = LABEL + min(group[0].limit / SCALE, 1) * WIDE
+        parts.append(f'<path d="M{mark:.1f} {top - 3}v{(BAR + GAP) * len(group)}" stroke="{LIMIT}"/>')
+        for bar in group:
+            width, colour = min(bar.ratio / SCALE, 1) * WIDE, OURS if bar.ours else OTHERS
+            more = "" if bar.ratio <= SCALE else " →"
+            parts.append(f'<text x="{LABEL - 6}" y="{top + 11}" text-anchor="end">{_text(bar.name)}</text>')
+            parts.append(f'<rect x="{LABEL}" y="{top}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>')
+            parts.append(f'<text x="{LABEL + width + 4:.1f}" y="{top + 11}">{bar.ratio:.2f}{more}</text>')
+            top += BAR + GAP
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

@@ -33,12 +33,12 @@ def resume_figures(runs: int, turns: tuple[int, ...] = TURNS) -> dict[str, float
     return figures | {f"resume of {count:,} turns, to a fresh start": best[count] / fresh for count in turns[1:]}
 
 
-def call_figures(program: Program, url: str) -> dict[str, float]:
-    """CPU of each call in a turn of some and of many calls: each request repeats all calls before it."""
+def call_figures(program: Program, url: str, counts: tuple[int, ...] = (SEVERAL,)) -> dict[str, float]:
+    """CPU of each call in turns of so many calls: each request repeats all calls before it."""
     program = program._replace(start=_with_file(program))
     once = one_run(program, url, prompt(1, "calls")).cpu
     found: dict[str, float] = {}
-    for count in (SEVERAL, MANY):
+    for count in counts:
         run = one_run(program, url, prompt(count, "calls"))
         found[f"{program.name}: CPU per call, {count:,} calls in one turn, ms"] = (run.cpu - once) / count * 1e3
         found[f"{program.name}: peak memory, {count:,} calls in one turn, MB"] = run.memory_mb
