@@ -76,7 +76,7 @@ def report_part(part: str, found: Figures, single: dict[str, float], reference: 
     )
     (place / f"{part}.md").write_text(f"{head}{text.strip()}\n", "utf-8")
     if bars := report.ratios(found, reference):
-        (place / f"{part}.svg").write_text(report.plot(bars, f"{part}: ratio to {reference}"), "utf-8")
+        (place / f"{part}.svg").write_text(report.plot(bars, f"{part}: ratio to {reference}; red: our goal"), "utf-8")
 
 
 def arguments() -> argparse.Namespace:

@@ -6,6 +6,8 @@ import json
 import os
 import shlex
 import shutil
+import signal
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +54,8 @@ class Program(NamedTuple):
     streams: bool
     start: Callable[[str, str, Path], Start]
     """(prompt, address of the server, its empty home folder)."""
+    after: Callable[[Path], None] = lambda home: None
+    """Called when it has ended: ends what it has left."""
 
 
 def ours(api: str, form: str, *more: str, python: tuple[str, ...] = ()) -> Program:
@@ -110,7 +114,7 @@ def _pi(command: list[str]) -> Program:
         argv = [*command, "--provider", "bench", "--model", "m", "--mode", "json", "-p", prompt]
         return Start(argv, {"BENCH_KEY": "not-a-key", "PI_OFFLINE": "1"})
 
-    return Program("pi", True, start)
+    return Program("pi", False, start)  # each line repeats the whole message: gigabytes for a long answer
 
 
 def _opencode(command: list[str]) -> Program:
@@ -127,12 +131,16 @@ def _opencode(command: list[str]) -> Program:
 def _router(command: list[str]) -> Program:
     def start(prompt: str, url: str, home: Path) -> Start:
         provider = {"name": "bench", "api_base_url": f"{url}/v1/chat/completions", "api_key": "k", "models": ["m"]}
-        config = {"Providers": [provider], "Router": {"default": "bench,m"}, "LOG": False}
+        config = {"Providers": [provider], "Router": {"default": "bench,m"}, "LOG": False, "PORT": _free_port()}
         _write(home / ".claude-code-router" / "config.json", config)
         env = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
         return Start([*command, "code", "-p", prompt, *PARTIAL], env)
 
-    return Program("claude-code-router", True, start)
+    def after(home: Path) -> None:  # it leaves a server, which knows this upstream only
+        for file in (home / ".claude-code-router").glob(".*.pid"):
+            os.kill(int(file.read_text()), signal.SIGTERM)
+
+    return Program("claude-code-router", True, start, after)
 
 
 ROWS: dict[str, tuple[str, Callable[[list[str]], Program]]] = {
@@ -165,6 +173,11 @@ def others(named: list[str]) -> list[Program]:
 def environment(home: Path, more: dict[str, str]) -> dict[str, str]:
     """A bare environment that leads to the loopback server and nowhere else."""
     return {"PATH": os.environ.get("PATH", ""), "HOME": str(home), "NO_PROXY": "127.0.0.1", **more}
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def _write(path: Path, data: object) -> None:

@@ -84,14 +84,15 @@ def plot(bars: list[Bar], title: str) -> str:
         top += GAP
         parts.append(f'<text x="8" y="{top + 11}" font-weight="bold">{_text(figure)}</text>')
         top += BAR + GAP
-        mark = LABEL + min(group[0].limit / SCALE, 1) * WIDE
-        parts.append(f'<path d="M{mark:.1f} {top - 3}v{(BAR + GAP) * len(group)}" stroke="{LIMIT}"/>')
+        mark, goals = min(group[0].limit / SCALE, 1) * WIDE, sum(bar.ours for bar in group)
+        parts.append(f'<path d="M{LABEL + mark:.1f} {top - 3}v{(BAR + GAP) * goals}" stroke="{LIMIT}"/>')
         for bar in group:
             width, colour = min(bar.ratio / SCALE, 1) * WIDE, OURS if bar.ours else OTHERS
             more = "" if bar.ratio <= SCALE else " →"
             parts.append(f'<text x="{LABEL - 6}" y="{top + 11}" text-anchor="end">{_text(bar.name)}</text>')
             parts.append(f'<rect x="{LABEL}" y="{top}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>')
-            parts.append(f'<text x="{LABEL + width + 4:.1f}" y="{top + 11}">{bar.ratio:.2f}{more}</text>')
+            place = LABEL + (max(width, mark) if bar.ours else width) + 4
+            parts.append(f'<text x="{place:.1f}" y="{top + 11}">{bar.ratio:.2f}{more}</text>')
             top += BAR + GAP
     return "\n".join([*parts, "</svg>"]) + "\n"
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -76,7 +77,13 @@ def one_run(program: Program, url: str, asked: str) -> Run:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        run = _watch(child, begun)
+        guard = threading.Timer(DEADLINE, child.kill)
+        guard.start()
+        try:
+            run = _watch(child, begun)
+        finally:
+            guard.cancel()
+        program.after(home)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     if not run.first_delta:
@@ -106,8 +113,6 @@ def _watch(child: subprocess.Popen[bytes], begun: float) -> Run:
             run.latencies += [now - at for at in sent]
             if not run.first_delta and (sent or mark in whole):
                 run.first_delta = now - begun
-        if run.ended > DEADLINE:
-            child.kill()
     child.stdout.close()
     return run
 

@@ -58,6 +58,8 @@ class Step(Value):
 
 def apply_trim(messages: Sequence[Message], plan: TrimPlan) -> tuple[Message, ...]:
     """The history to send: the same messages, with the results trimmed by the plan."""
+    if not plan.caps:
+        return tuple(messages)
     return tuple(
         _trim_message(message, plan.caps[place]) if place < len(plan.caps) else message
         for place, message in enumerate(messages)

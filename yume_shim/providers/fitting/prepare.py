@@ -154,7 +154,10 @@ def _with_system_in_message(request: Request) -> Request:
 
 
 def _has_media(message: Message) -> bool:
-    return any(
-        isinstance(block, Image | Document) or (isinstance(block, ToolResult) and not isinstance(block.content, str))
-        for block in message.blocks
-    )
+    for block in message.blocks:  # of every message, in every request
+        if isinstance(block, ToolResult):
+            if not isinstance(block.content, str):
+                return True
+        elif isinstance(block, Image | Document):
+            return True
+    return False

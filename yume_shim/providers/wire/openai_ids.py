@@ -8,9 +8,9 @@ from yume_shim.types.blocks import ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from yume_shim.types.blocks import Json
+    from yume_shim.types.blocks import Json, Message
     from yume_shim.types.models import Request
 
 CALL_ID = late_pattern(r"[A-Za-z0-9_-]{1,40}")
@@ -29,11 +29,16 @@ class WireIds:
         self._legal = late_pattern(pattern) if pattern else CALL_ID
         self._map: dict[str, str] = {}
         self._used: set[str] = set()
-        for message in request.messages:
-            own = message.origin == request.model.origin
+        self._api = api
+        self.add(request.messages, request.model.origin)
+
+    def add(self, messages: Sequence[Message], origin: str) -> None:
+        """The calls of further messages; `origin` is the model that the request goes to."""
+        for message in messages:
+            own = message.origin == origin
             for block in message.blocks:
                 if isinstance(block, ToolCall):
-                    self._take(block.id, str(block.opaque.get(api, {}).get("id", "")) if own else "")
+                    self._take(block.id, str(block.opaque.get(self._api, {}).get("id", "")) if own else "")
 
     def __getitem__(self, call_id: str) -> str:
         return self._map.get(call_id) or self._take(call_id, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from yume_shim.providers.fitting.schema import object_schema, reduce_schema
 from yume_shim.providers.fitting.tool_choice import settle_choice
+from yume_shim.providers.wire.history_memo import HistoryMemo
 from yume_shim.providers.wire.thinking import requested_effort, switched_off
 from yume_shim.text.characters import WORD
 from yume_shim.types.blocks import Document, Image, Other, Text, Thinking, ToolCall, ToolResult
@@ -27,6 +28,7 @@ CACHED_TAILS = 2
 """A request may have four cache marks; two are on messages: the end of this turn and of the last one."""
 
 _EPHEMERAL = {"type": "ephemeral"}
+_MEMO = HistoryMemo()
 _WITHOUT_THINKING = ("low", "medium", "high")
 _ATTACHED = "[attached after the results]"
 
@@ -67,13 +69,14 @@ def encode_request(request: Request) -> WireRequest:
 
 def encode_messages(request: Request) -> list[Json]:
     """The history. Messages without any legal content are left out; the list is never empty."""
-    ids = _Ids()
     names = wire_names(request.tools)
-    out: list[Json] = []
-    for message in request.messages:
+    known, out, rest = _MEMO.take(request, names)
+    ids = known or _Ids()
+    for message in rest:
         content = _encode_message(message, request, ids, names)
         if content:
             out.append({"role": message.role, "content": content})
+    _MEMO.keep(request, names, ids, out)
     return out or [{"role": "user", "content": [{"type": "text", "text": NO_CONTENT}]}]
 
 
@@ -238,9 +241,10 @@ def _mark_cache(tools: list[Json], system: list[Json], messages: list[Json]) -> 
     for blocks in (tools, system):
         if blocks:
             blocks[-1]["cache_control"] = _EPHEMERAL
-    tails = [message["content"][-1] for message in messages if message["role"] == "user"]
-    for block in tails[-CACHED_TAILS:]:
-        block["cache_control"] = _EPHEMERAL
+    tails = [place for place, message in enumerate(messages) if message["role"] == "user"]
+    for place in tails[-CACHED_TAILS:]:  # copies: the next request begins with the same messages
+        *before, last = messages[place]["content"]
+        messages[place] = {**messages[place], "content": [*before, {**last, "cache_control": _EPHEMERAL}]}
 
 
 class _Ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from yume_shim.providers.fitting.tool_choice import settle_choice
+from yume_shim.providers.wire.history_memo import HistoryMemo
 from yume_shim.providers.wire.openai_body import bearer, effort_of, thinks, with_extra
 from yume_shim.providers.wire.openai_content import ERROR, data_url, document_text, file_name, is_plain, split_result
 from yume_shim.providers.wire.openai_ids import WireIds
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from yume_shim.types.models import Credential, Quirks, Request, ToolSpec
 
 API = "openai-responses"
+_MEMO = HistoryMemo()
 MIN_OUTPUT_TOKENS = 16
 """Smaller values of `max_output_tokens` are refused."""
 
@@ -59,14 +61,17 @@ def encode_request(request: Request) -> WireRequest:
 
 def encode_messages(request: Request) -> list[Json]:
     """The history as input items."""
-    ids = WireIds(request, API)
-    items: list[Json] = []
-    for message in request.messages:
+    known, items, rest = _MEMO.take(request)
+    ids = WireIds(request, API) if known is None else known
+    if known is not None:
+        ids.add(rest, request.model.origin)
+    for message in rest:
         if message.role == "assistant":
             encoded = _encode_assistant(message, ids, own=message.origin == request.model.origin)
             items += _calls_last(encoded) if request.model.endpoint.quirks.calls_together else encoded
         else:
             items += _encode_user(message, ids, request.model.endpoint.quirks)
+    _MEMO.keep(request, None, ids, items)
     return items
 
 
