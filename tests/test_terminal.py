@@ -61,6 +61,15 @@ def test_without_a_key_it_says_how_to_get_on(tmp_path: Path) -> None:
     assert "{" not in terminal.seen.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("argv", "said"), [(["--resume"], "--resume needs a session ID"), (["--modle"], "did you mean --model?")]
+)
+def test_a_wrong_command_line_is_answered_in_words(argv: list[str], said: str, tmp_path: Path) -> None:
+    with Terminal(argv, cwd=tmp_path, env=clean_environment(tmp_path)) as terminal:
+        assert terminal.end() == 2
+    assert (said in terminal.seen, terminal.seen.count("\n"), "{" in terminal.seen) == (True, 1, False)
+
+
 def test_text_is_shown_while_it_comes_and_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     answers = (

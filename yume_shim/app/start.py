@@ -373,7 +373,8 @@ def refuse(error: BadInvocation, *, flat: bool, settings: Settings | None = None
     clock, ids = SystemClock(), RandomIds()
     form = "flat" if flat else str((values or {}).get("output-format"))
     detailed = (values or {}).get("exit-codes") == "detailed"
-    if flat and settings is not None and settings.host.typed and is_terminal(STDOUT):
+    typed = settings.host.typed if settings is not None else is_terminal(0)
+    if flat and typed and is_terminal(STDOUT):
         pass  # a person has read the message; nobody reads lines of JSON
     elif flat:
         refusal_output(None, clock, ids).emit(StartFailed(message, error.kind))
