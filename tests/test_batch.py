@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.helpers import child
-from tests.helpers.scripted_model import ModelServer, api_of, call, cut, refuse, say, wire_of
+from tests.helpers.scripted_model import ModelServer, api_of, call, cut, hold, refuse, say, wire_of
 from tests.helpers.timing import wait_until
 from yume_shim.types.exit_codes import CODES
 
@@ -35,11 +35,13 @@ class Answers(ModelServer):
         self.special = special
         self.delay = 0.0
         self.asked: Counter[str] = Counter()
+        self.times: dict[str, list[float]] = {}
 
     def _play(self, exchange: Exchange) -> bool:
         word = last_word(exchange.request.json())
         with self._turn:
             self.asked[word] += 1
+            self.times.setdefault(word, []).append(time.monotonic())
             queue = self.special.get(word)
             answer = queue.pop(0) if queue else [say(word.upper())]
             self._count += 1
@@ -200,7 +202,9 @@ def test_a_signal_stops_cleanly(tmp_path: Path, name: str, code: int) -> None:
 def test_refusals_for_the_rate_are_shared_and_survived(tmp_path: Path) -> None:
     desk = Desk(tmp_path, *prompts(6), word2=[[refuse(429, 1.0)]])
     assert desk.run("-j", "3", "--", "--max-retries", "0")[0] == 0
-    assert [row["attempts"] for row in desk.rows()] == [1, 1, 2, 1, 1, 1]
+    assert [row["result"] for row in desk.rows()] == [f"WORD{n}" for n in range(6)]
+    assert desk.model.asked == {f"word{n}": 1 + (n == 2) for n in range(6)}
+    assert desk.rows()[2]["attempts"] == 2  # another may have been refused by its own process, which knew of the pause
 
 
 def test_a_broken_stream_is_a_row_with_its_kind(tmp_path: Path) -> None:
@@ -254,5 +258,61 @@ def test_mistakes_are_said_before_anything_runs(tmp_path: Path) -> None:
     ):
         code, stderr = desk.run(*argv)
         assert (code, words in stderr) == (2, True), stderr
+    (tmp_path / "in.jsonl").write_text('{"prompt": "Say a"}\n')
+    for argv, words in (
+        (("--send-env", "HOME"), "--send-env needs --engine ray"),
+        (("--worker-resources", "CPU=1"), "--worker-resources needs --engine ray"),
+        (("--cwd", "nowhere"), "--cwd is no folder: "),
+        (("--", "--no-such-flag"), "after `--`: unknown option '--no-such-flag'"),
+        (("--", "hello"), "after `--`: 'hello' is no flag"),
+        (("--out", "in.jsonl", "--resume"), "in.jsonl is IN and OUT"),
+    ):
+        code, stderr = desk.run(*argv)
+        assert (code, words in stderr) == (2, True), stderr
     assert desk.model.requests == []
     assert not os.path.exists(desk.out) or desk.out.read_bytes() == b""
+
+
+def test_long_texts_reach_the_model(tmp_path: Path) -> None:
+    """Longer than an argument of a process may be."""
+    system, setting = "x" * 300_000 + "END", {"env": {"LONG": "y" * 200_000}}
+    desk = Desk(tmp_path, {"id": "a", "prompt": "Say a", "system": system}, {"prompt": "Say b", "settings": setting})
+    desk.env["TMPDIR"] = str(tmp_path)
+    assert desk.run("-j", "1")[0] == 0
+    assert [row["result"] for row in desk.rows()] == ["A", "B"]
+    assert [system in json.dumps(request.json()) for request in desk.model.requests] == [True, False]
+    assert list(tmp_path.glob("yume-batch-*")) == []
+
+
+def test_one_refusal_makes_all_wait(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(16), word3=[[refuse(429, 2.0)]])
+    desk.model.delay = 0.1
+    assert desk.run("-j", "4")[0] == 0
+    refused = desk.model.times["word3"][0]
+    others = [at - refused for word, times in desk.model.times.items() for at in times if word != "word3"]
+    in_flight = 0.5  # requests that were on their way when the refusal arrived
+    assert not [round(late, 2) for late in others if in_flight < late < 1.8]
+    assert any(late > 1.8 for late in others)
+
+
+def test_a_worker_whose_process_is_killed_asks_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(4), word1=[[hold()]])
+    process = desk.start("-j", "1")
+    wait_until(lambda: desk.model.asked["word1"] == 1, "the second prompt")
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=True).stdout.split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, [row["attempts"] for row in desk.rows()]) == (0, [1, 2, 1, 1]), stderr
+
+
+def test_a_full_disk_loses_no_row_and_the_run_goes_on_later(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, *prompts(30))
+    limited = ["bash", "-c", 'ulimit -f 4; exec "$@"', "bash"]  # files end at 4 KiB; Python ignores SIGXFSZ
+    words = [*limited, sys.executable, "-m", "yume_shim", "batch", "-o", "out.jsonl", "in.jsonl", "-j", "2"]
+    done = subprocess.run(words, cwd=desk.base, env=desk.env, capture_output=True, timeout=100, check=False)
+    assert (done.returncode, b"Error: cannot write OUT: File too large" in done.stderr) == (1, True), done.stderr
+    assert b"OUT cannot be written; --resume continues" in done.stderr
+    before = len(desk.rows())  # whole rows only
+    assert 0 < before < 30
+    assert desk.run("--resume")[0] == 0
+    assert [row["id"] for row in desk.rows()] == [f"t{n}" for n in range(30)]

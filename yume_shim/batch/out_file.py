@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SYNC_S = 1.0
 """Rows reach the disk at the latest after this: a loss of power costs the rows of a second, a kill costs none."""
+ROW_START = b'{"id":'
 LOCK_PLACE = 1 << 40
 """The byte that Windows locks: beyond the content, so that others can read the file."""
 FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -39,6 +40,8 @@ class OutFile:
         self.finished: dict[str, Json] = {}
         """The facts of rows of earlier runs, by id, without what the model said."""
         try:
+            if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+                raise BadInvocation(f"{path} is no ordinary file: --resume could not read it")  # opening a pipe waits
             self._fd = os.open(path, FLAGS | os.O_CREAT, 0o644)
             if not try_lock(self._fd, LOCK_PLACE):
                 raise OutBusy(f"another run writes to {path}")
@@ -88,12 +91,13 @@ class OutFile:
         if data.strip() and not resume:
             raise BadInvocation(f"{self.path} has rows already: continue with --resume, or choose another file")
         kept: dict[str, bytes] = {}
-        for line in data.splitlines():
-            try:
-                row = loads(line)
-            except ValueError:
-                continue  # torn by a kill, or by a full disk
-            if isinstance(row, dict) and isinstance(row.get("id"), str) and keep(row):
+        lines = data.splitlines()
+        for number, line in enumerate(lines, 1):
+            row = _row(line)
+            if row is None:
+                if number < len(lines) or not _is_torn(line):
+                    raise BadInvocation(f"{self.path}: line {number} is no row of a batch; nothing was changed")
+            elif keep(row):
                 kept[row["id"]] = line + b"\n"
                 self.finished[row["id"]] = {name: row.get(name) for name in ("error", "usage", "cost_usd")}
         fresh = b"".join(kept.values())
@@ -124,3 +128,21 @@ class OutFile:
                 spans.append((str(loads(line)["id"]), start, len(line)))
                 start += len(line)
         return spans
+
+
+def _row(line: bytes) -> Json | None:
+    """The row that a line is, or None."""
+    try:
+        row = loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and isinstance(row.get("id"), str) and "result" in row else None
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether the last line is what a kill or a loss of power leaves of a row, and nothing of the user's."""
+    try:
+        loads(line)
+    except ValueError:
+        return ROW_START.startswith(line.rstrip(b"\0")[: len(ROW_START)])
+    return False

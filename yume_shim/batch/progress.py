@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -15,6 +16,7 @@ LINE_S = 10.0
 """Seconds between two plain lines."""
 DRAW_S = 0.2
 BAR = 24
+COLUMNS = 80
 STOPPED = {
     "interrupted": "stopped by a signal",
     "budget": "the budget is used up",
@@ -24,10 +26,10 @@ STOPPED = {
 
 
 class Progress:
-    """Shows counts. `write` gets text for stderr."""
+    """Shows counts. `write` gets text for stderr, `width` are the columns of a terminal."""
 
-    def __init__(self, write: Callable[[str], None], *, terminal: bool) -> None:
-        self._write, self._terminal = write, terminal
+    def __init__(self, write: Callable[[str], None], *, terminal: bool, width: Callable[[], int] | None = None) -> None:
+        self._write, self._terminal, self._width = write, terminal, width or columns
         self._next = 0.0
 
     def show(self, counts: Counts) -> None:
@@ -37,7 +39,7 @@ class Progress:
             return
         first, self._next = not self._next, now + (DRAW_S if self._terminal else LINE_S)
         if self._terminal:
-            self._write(f"\r\x1b[K{bar(counts)} {line(counts)}")
+            self._write(f"\r\x1b[K{drawn(counts, self._width())}")
         elif not first:
             self._write(line(counts) + "\n")
 
@@ -57,6 +59,22 @@ def line(counts: Counts) -> str:
     if counts.done and left:
         parts.append(f"{duration(counts.seconds / counts.done * left)} left")
     return ", ".join(parts)
+
+
+def drawn(counts: Counts, width: int) -> str:
+    """The bar and the line, without the bar where both do not fit; a line that wraps could not be drawn again."""
+    text = line(counts)
+    if len(text) + BAR + 1 < width:
+        return f"{bar(counts)} {text}"
+    return text[: max(0, width - 1)]
+
+
+def columns() -> int:
+    """The width of the terminal."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or COLUMNS
+    except OSError:
+        return COLUMNS
 
 
 def bar(counts: Counts) -> str:

@@ -112,10 +112,12 @@ class RayEngine:
 
     def finish(self) -> None:
         import ray
-        from ray.exceptions import RayActorError
+        from ray.exceptions import RayActorError, RayTaskError
 
         try:
             self._call("finish")
+        except RayTaskError as error:
+            raise error.cause from None
         except RayActorError:
             pass  # said before: its rows are in OUT, in the order in which they came
         finally:

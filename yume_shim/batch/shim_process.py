@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import sys
 import threading
@@ -25,6 +26,16 @@ KEPT_STDERR = 2_000
 """Characters of the last stderr output, for the message when it dies."""
 
 
+LONG = 20_000
+"""Characters of an argument beyond which its text goes into a file. Windows takes 32,767 in all, Linux 131,071 each."""
+FILE_FLAGS = {
+    "--system-prompt": "--system-prompt-file",
+    "--append-system-prompt": "--append-system-prompt-file",
+    "--settings": "--settings",
+}
+"""Flags whose value may be in a file, and the flag that names the file."""
+
+
 class ProcessEnded(Exception):
     """The process is gone; the text says what it said last."""
 
@@ -37,8 +48,9 @@ class ShimProcess:
 
         from yume_shim.system.processes import start
 
+        self._folder = ""
         self._process = start(  # in a group of its own: Ctrl-C is for the run, which stops its processes in order
-            [*COMMAND, *flags],
+            [*COMMAND, *map(self._shortened, flags)],
             cwd=cwd or None,
             env=dict(env),
             stdin=subprocess.PIPE,
@@ -80,11 +92,28 @@ class ShimProcess:
             pass
         while self._wait() is None:
             self._process.kill()
+        if self._folder:
+            import shutil
+
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def kill(self) -> None:
         """End it at once; it ends what its tools started."""
         self._process.terminate()
         self.close()
+
+    def _shortened(self, flag: str) -> str:
+        """The flag, with a long value in a file that only this user can read."""
+        name, _, text = flag.partition("=")
+        if len(flag) < LONG or name not in FILE_FLAGS:
+            return flag
+        import tempfile
+
+        self._folder = self._folder or tempfile.mkdtemp(prefix="yume-batch-")
+        path = os.path.join(self._folder, name.strip("-"))
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return f"{FILE_FLAGS[name]}={path}"
 
     def _read_lines(self) -> None:
         pipe: Any = self._process.stdout

@@ -19,6 +19,9 @@ MAX_LINE = 64 << 20
 """Bytes of one task, as of a line of the flat protocol."""
 MAX_TASKS = 1_000_000
 MAX_ID = 200
+MAX_SCHEMA = 100_000
+"""Characters; a schema is an argument of the process, and Linux takes 128 KiB of one. Other long texts go in files."""
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 SHOWN_MISTAKES = 5
 TEXT_FIELDS = {"model": "--model", "system": "--system-prompt", "append_system": "--append-system-prompt"}
 """Fields that are one text, and the flag that each becomes."""
@@ -54,7 +57,10 @@ def read_tasks(path: str, *, folders_here: bool = True) -> list[Task]:
     seen: dict[str, int] = {}
     for number, line in _lines(path):
         try:
-            task = _task(loads(line), len(tasks), number, here=folders_here)
+            task = _task(loads(line.decode()), len(tasks), number, here=folders_here)
+        except UnicodeDecodeError:
+            mistakes.append(f"line {number}: not UTF-8")
+            continue
         except ValueError as error:
             mistakes.append(f"line {number}: {error}")
             continue
@@ -99,6 +105,8 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
             number = 0
             while line := file.readline(MAX_LINE + 1):
                 number += 1
+                if number == 1 and line.startswith(UTF_16):
+                    raise BadInvocation(f"{path} is UTF-16: save it as UTF-8")
                 if len(line) > MAX_LINE:
                     raise BadInvocation(f"{path}: line {number} is longer than {MAX_LINE >> 20} MiB")
                 if line.strip():
@@ -119,6 +127,7 @@ def _task(given: Any, index: int, number: int, *, here: bool) -> Task:
         name = str(name)
     if not isinstance(name, str) or not 0 < len(name) <= MAX_ID:
         raise ValueError(f"`id` must be a number or a text of 1 to {MAX_ID} characters")
+    _argument(name, "id")
     lines = _conversation(given)
     folder = _folder(given, here=here)
     return Task(name, index, lines, tuple(_flags(given)), folder, sum(len(dumps(line)) for line in lines))
@@ -162,21 +171,35 @@ def _flags(given: Json) -> Iterator[str]:
         if field in given:
             if not isinstance(given[field], str):
                 raise ValueError(f"`{field}` must be a text")
-            yield f"{flag}={given[field]}"
+            yield f"{flag}={_argument(given[field], field)}"
     if "tools" in given:
         tools = given["tools"]
         if not isinstance(tools, list) or not all(isinstance(name, str) and name for name in tools):
             raise ValueError("`tools` must be a list of names; [] = none")
-        yield f"--tools={','.join(tools)}"
+        yield f"--tools={_argument(','.join(tools), 'tools')}"
     for field, flag in (("schema", "--json-schema"), ("settings", "--settings")):
         if field in given:
             if not isinstance(given[field], dict):
                 raise ValueError(f"`{field}` must be an object")
-            yield f"{flag}={dumps(given[field]).decode()}"
+            text = dumps(given[field]).decode()
+            if field == "schema" and len(text) > MAX_SCHEMA:
+                raise ValueError(f"`schema` is longer than {MAX_SCHEMA:,} characters")
+            yield f"{flag}={text}"
     if "max_turns" in given:
         if not isinstance(given["max_turns"], int) or isinstance(given["max_turns"], bool) or given["max_turns"] < 0:
             raise ValueError("`max_turns` must be a number")
         yield f"--max-turns={given['max_turns']}"
+
+
+def _argument(text: str, field: str) -> str:
+    """A text that UTF-8 can write and a process can get."""
+    if "\0" in text:
+        raise ValueError(f"`{field}` has a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"`{field}` has half a character (a lone surrogate)") from None
+    return text
 
 
 def _folder(given: Json, *, here: bool) -> str:
@@ -185,6 +208,7 @@ def _folder(given: Json, *, here: bool) -> str:
         raise ValueError("`cwd` must be a folder")
     if not folder:
         return ""
+    _argument(folder, "cwd")
     if here and not os.path.isdir(folder):
         raise ValueError(f"`cwd` is no folder: {folder}")
     if not here and not os.path.isabs(folder):

@@ -97,8 +97,8 @@ def _run(inputs: tuple[str, ...], out: str, **given: Any) -> int:
         raise BadInvocation("--retry-errors needs --resume")
     engine = _engine(_plan(inputs, os.path.abspath(out), given), given)
     failures = _drive(engine)
-    for failure in failures:
-        to_stderr(f"Error: {failure}\n")
+    for message in dict.fromkeys(_message(failure) for failure in failures):
+        to_stderr(f"Error: {message}\n")
     cause = cause_of_run(engine.counts(), fail_on, failed=bool(failures))
     return CODES[cause] if given["exit_codes"] == "detailed" or cause in ("", "interrupted") else 1
 
@@ -106,6 +106,14 @@ def _run(inputs: tuple[str, ...], out: str, **given: Any) -> int:
 def _plan(inputs: tuple[str, ...], out: str, given: dict[str, Any]) -> Plan:
     """What the options say. Raises BadInvocation."""
     flags = click.get_current_context().meta["flags"]
+    from yume_shim.cli.argv import parse
+
+    start = parse(flags)
+    for error in (*start.errors, *(f"'{word}' is no flag" for word in start.words)):
+        raise BadInvocation(f"after `--`: {error.removeprefix('error: ')}")
+    for path in inputs:
+        if os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out):
+            raise BadInvocation(f"{path} is IN and OUT")
     return Plan(
         tasks=tuple(_tasks(inputs, given["prompt"], here=given["engine"] == "local")),
         out=out,
@@ -165,8 +173,15 @@ def _drive(engine: Engine) -> list[BaseException]:
     progress = Progress(to_stderr, terminal=sys.stderr.isatty())
     failures = engine.run(lambda: progress.show(engine.counts()))
     progress.finish(engine.counts())
-    engine.finish()
+    try:
+        engine.finish()
+    except OSError as error:
+        failures.append(RuntimeError(f"OUT stays in the order in which tasks ended: {error.strerror}"))
     return failures
+
+
+def _message(failure: BaseException) -> str:
+    return f"cannot write OUT: {failure.strerror}" if isinstance(failure, OSError) else str(failure)
 
 
 def cause_of_run(counts: Counts, fail_on: tuple[str, ...], *, failed: bool) -> Cause:

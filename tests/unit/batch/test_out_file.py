@@ -5,15 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from yume_shim.batch.out_file import OutFile
 from yume_shim.types.errors import BadInvocation
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def opened(path: Path, *, resume: bool = True, retry: bool = False) -> OutFile:
@@ -65,7 +63,9 @@ def test_failed_rows_are_dropped_when_they_are_asked_again(tmp_path: Path) -> No
 
 def test_the_later_of_two_rows_counts(tmp_path: Path) -> None:
     path = tmp_path / "out"
-    path.write_text('{"id":"a","cost_usd":1}\n{"id":"b"}\n{"id":"a","cost_usd":2}\n')
+    path.write_text(
+        '{"id":"a","result":"","cost_usd":1}\n{"id":"b","result":""}\n{"id":"a","result":"","cost_usd":2}\n'
+    )
     out = opened(path)
     out.close()
     assert [(each["id"], each.get("cost_usd")) for each in rows(path)] == [("a", 2), ("b", None)]
@@ -114,3 +114,38 @@ def test_half_a_row_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(BadInvocation, match="cannot write"):
         opened(tmp_path / "none" / "out")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("my notes\n", 1),
+        ('{"id":"a","prompt":"Hi"}\n', 1),
+        ('{"id":"a","result":""}\nmy notes\n{"id":"b","result":""}\n', 2),
+        ('{"id":"a","result":""}\n{"id":"b","resu\n{"id":"c","result":""}\n', 2),
+        ('[{"id":"a","result":""}]', 1),
+    ],
+)
+def test_a_file_that_is_not_ours_stays_as_it_is(tmp_path: Path, text: str, number: int) -> None:
+    path = tmp_path / "out"
+    path.write_text(text)
+    with pytest.raises(BadInvocation, match=f"line {number} is no row of a batch; nothing was changed"):
+        opened(path)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("torn", ["{", '{"id":"b","resu', '{"id":"b","result":"x', "\0" * 500, '{"id":"b"' + "\0" * 9])
+def test_a_torn_last_row_is_forgotten(tmp_path: Path, torn: str) -> None:
+    path = tmp_path / "out"
+    path.write_text('{"id":"a","result":""}\n' + torn)
+    out = opened(path)
+    out.close()
+    assert [each["id"] for each in rows(path)] == ["a"]
+
+
+def test_out_is_an_ordinary_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path(os.devnull)):
+        with pytest.raises(BadInvocation, match="no ordinary file"):
+            opened(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from yume_shim.batch.coordinator import Counts
-from yume_shim.batch.progress import Progress, bar, duration, line, summary
+from yume_shim.batch.progress import Progress, bar, drawn, duration, line, summary
 
 
 def counts(**given: Any) -> Counts:
@@ -18,6 +18,13 @@ def test_a_line() -> None:
     text = "50 of 100, 3 failed (rate_limit 2, auth 1), 4 running, 1.2M tokens, $0.5000, 25s left"
     assert line(counts()) == text
     assert bar(counts()) == "█" * 12 + "░" * 12
+
+
+def test_a_narrow_terminal_gets_what_fits_into_one_line() -> None:
+    text = line(counts())
+    assert drawn(counts(), 120) == f"{bar(counts())} {text}"
+    assert drawn(counts(), 100) == text
+    assert drawn(counts(), 20) == text[:19]
 
 
 def test_the_summary_says_what_is_left_and_why() -> None:
@@ -37,7 +44,7 @@ def test_the_summary_says_what_is_left_and_why() -> None:
 
 def test_a_terminal_gets_one_line_that_is_redrawn() -> None:
     shown: list[str] = []
-    progress = Progress(shown.append, terminal=True)
+    progress = Progress(shown.append, terminal=True, width=lambda: 120)
     progress.show(counts())
     progress.show(counts())
     assert len(shown) == 1

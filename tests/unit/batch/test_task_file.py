@@ -131,3 +131,37 @@ def test_files_with_one_prompt(tmp_path: Path) -> None:
     ):
         with pytest.raises(BadInvocation, match=words):
             tasks_of_files(paths, prompt)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'{"prompt":"a"}\n{"prompt":"\xff"}\n', "line 2: not UTF-8"),
+        ('{"prompt":"a"}\n'.encode("utf-16"), "is UTF-16: save it as UTF-8"),
+        (b'{"prompt":"a","system":"a\\u0000b"}\n', "line 1: `system` has a NUL character"),
+        (b'{"prompt":"a","model":"\\ud800"}\n', "line 1: `model` has half a character"),
+        (b'{"prompt":"a","id":"\\ud800"}\n', "line 1: `id` has half a character"),
+        (b'{"prompt":"a","tools":["\\u0000"]}\n', "line 1: `tools` has a NUL character"),
+        (b'{"prompt":"a","cwd":"\\u0000"}\n', "line 1: `cwd` has a NUL character"),
+        (b'{"prompt":"a","schema":{"a":"%s"}}\n' % (b"x" * 100_000), "line 1: `schema` is longer than 100,000"),
+    ],
+)
+def test_what_no_process_could_get(tmp_path: Path, data: bytes, words: str) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(BadInvocation) as caught:
+        read_tasks(str(path))
+    assert words in caught.value.message
+
+
+def test_byte_order_mark_crlf_and_empty_lines(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"prompt":"a"}\r\n\r\n  \n{"prompt":"b"}\r\n')
+    assert [task.id for task in read_tasks(str(path))] == ["1", "4"]
+
+
+def test_folders_of_other_machines(tmp_path: Path) -> None:
+    path = written(tmp_path, {"prompt": "a", "cwd": "/on/a/node"})
+    assert read_tasks(path, folders_here=False)[0].cwd == "/on/a/node"
+    with pytest.raises(BadInvocation, match="must be absolute"):
+        read_tasks(written(tmp_path, {"prompt": "a", "cwd": "relative"}), folders_here=False)
