@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from bench_parts.extensions import configure
 
 from tests.helpers import child, listening_shim
 from tests.helpers.fake_server import FakeServer
@@ -172,6 +173,26 @@ def test_a_turn_with_an_mcp_server_loads_no_mcp_package(form: str, tmp_path: Pat
     names = loaded(report)["delta"]
     assert "yume_shim.extensions.mcp.stdio" in names
     assert hits(names, ["mcp", "anyio", "pydantic", "asyncio", "httpx2", "yume_shim.extensions.mcp.login"]) == set()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_extensions_load_nothing_heavy(form: str, tmp_path: Path) -> None:
+    """Three servers, two hooks, ten skills and five agents, as the bench configures them."""
+    report = tmp_path / "modules"
+    servers = configure(tmp_path)
+    with FakeServer("anthropic-messages", [WIRE]) as server:
+        env = environment(tmp_path, server, CLAUDE_CONFIG_DIR=str(tmp_path / ".claude"))
+        argv = (*FORMS[form], "--mcp-config", str(servers))
+        program = child.start(argv, cwd=tmp_path, env=env, program=listening_shim.modules_reported(report))
+        if form == "flat":
+            program.send({"type": "user", "content": "Hello"})
+        ended = program.end()
+    assert ended.code == 0, ended.stderr
+    names = loaded(report)["delta"]
+    needed = {f"yume_shim.extensions.{name}" for name in ("agents", "hooks", "mcp", "skills")}
+    assert needed <= names
+    assert hits(names, [name for name in NEVER if name != "subprocess"]) == set()
+    assert hits(names, ["shutil", "lzma", "random", "yaml", "yume_shim.extensions.mcp.login"]) == set()
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yume_shim.system.shell_choice import ShellChoice
 
 NAME = "CLAUDE_ENV_FILE"
+PREFIX, SUFFIX = "hook-env-", ".sh"
 READ_SECONDS = 10.0
 MAX_FILE = 256 * 1024
 MAX_VARIABLES = 1_000
@@ -31,11 +32,8 @@ class EnvFile:
         self, env: Mapping[str, str], cwd: str, windows_shell: Callable[[], ShellChoice] | None = None
     ) -> None:
         """`windows_shell`: as in `HookCommands`."""
-        import tempfile
-
         self._env, self._cwd, self._windows_shell = env, cwd, windows_shell
-        handle, self.path = tempfile.mkstemp(prefix="hook-env-", suffix=".sh", dir=env.get("TMPDIR") or None)
-        os.close(handle)
+        self.path = _new_file(env.get("TMPDIR", ""))
 
     def take(self, log: Callable[[str, str], None]) -> dict[str, str]:
         """The variables that the file sets or changes; the file is removed."""
@@ -98,6 +96,21 @@ class EnvFile:
             return [], {}, "variables of WSL do not reach Windows" if choice.kind else NO_BASH
         begun = hook_start(_SCRIPT_ON_WINDOWS, "bash", choice, {NAME: self.path})
         return begun.argv, {NAME: self.path, **begun.env}, begun.problem
+
+
+def _new_file(folder: str) -> str:
+    """An empty file for this user only. `tempfile` loads archive formats and random numbers: a twelfth of a start."""
+    path = os.path.join(folder or "/tmp", f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
+    try:
+        if os.name != "posix":
+            raise FileNotFoundError
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:  # no such folder, not ours, or another system's
+        import tempfile
+
+        handle, path = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX, dir=folder or None)
+    os.close(handle)
+    return path
 
 
 def _variables(printed: bytes) -> dict[str, str]:
