@@ -240,10 +240,9 @@ MUTANTS = (
     ),
     Mutant(
         "text in another order",
-        "host/writer.py",
-        'return escape_separators(codec.dumps(obj), self._wide) + b"\\n"',
-        'obj = {**obj, "content": obj["content"][::-1]} if obj["type"] == "text" else obj\n'
-        '        return escape_separators(codec.dumps(obj), self._wide) + b"\\n"',
+        "dialects/line_template.py",
+        '        """A line for each text."""\n',
+        '        """A line for each text."""\n        texts = [text[::-1] for text in texts]\n',
         "lost",
         {},
     ),

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import random
 
 MAX_INPUT = 16_384
+MAX_SEED = 4_096
+"""Longer seeds are checked as they are: edits of them cost much and find little."""
 STRETCHED = 32_768
 """Bytes of an input in which one piece is repeated."""
 STRETCH_EVERY = 1_000
@@ -37,6 +39,7 @@ class Pool(NamedTuple):
 
 def pool_of(seeds: tuple[bytes, ...], words: tuple[bytes, ...]) -> Pool:
     """The pool of these seeds."""
+    seeds = tuple(seed for seed in seeds if len(seed) <= MAX_SEED) or seeds
     return Pool(seeds, words + BYTES, tuple(tuple(_objects(seed)) for seed in seeds))
 
 

@@ -98,7 +98,7 @@ def open_target(name: str, folder: Path) -> Target:
     guards.append(gate(folder, allow=("Bash(git *)", "Bash(echo:*)"), deny=("Bash(rm *)", "Read(./secret/**)")))
     denies = gate(folder, "deny")
     words = (*SHELL_WORDS, *(f"{word} ".encode() for word in (*PLAIN, *READING, *WRAPPERS)))
-    return Target(name, lambda data: check_bash(data, guards, denies), COMMANDS, words)
+    return Target(name, lambda data: check_bash(data, guards, denies), COMMANDS, words, has_limit=True)
 
 
 def check_bash(data: bytes, guards: list[Permissions], denies: Permissions) -> None:
