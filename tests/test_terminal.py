@@ -125,6 +125,28 @@ def test_an_interrupted_program_ends_by_the_signal_at_any_time(tmp_path: Path) -
         assert terminal.end() == -signal.SIGINT
 
 
+@pytest.mark.parametrize("module", ["yume_shim.cli", "signal"])
+def test_an_interrupt_while_the_first_modules_are_loaded_prints_nothing(module: str) -> None:
+    """Before the program has a handler, so it is an exception in whatever is imported."""
+    code = f"""
+import runpy, sys
+
+class Interrupted:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+
+for name in ("signal", "enum"):
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Interrupted())
+sys.argv = ["yume-shim", "--version"]
+runpy.run_module("yume_shim", run_name="__main__")
+"""
+    words = [sys.executable, "-c", code]
+    ended = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=DEADLINE, check=False)
+    assert (ended.returncode in (130, -signal.SIGINT), ended.stdout, ended.stderr) == (True, b"", b"")
+
+
 def test_no_stdin_leaves_the_lines_of_a_loop_alone(tmp_path: Path) -> None:
     (tmp_path / "names").write_text("Ada\nGrace\nBarbara\n")
     loop = f'while read -r name; do {SHIM} --no-stdin -p "Who is $name?"; done < names'

@@ -25,7 +25,10 @@ COMPLETION = "_YUME_SHIM_COMPLETE"
 
 def entry(listeners: Sequence[Listener] = ()) -> None:
     """The console script. Programs that embed this one may pass `listeners`, which receive every event."""
-    _end_quietly_on_interrupt()
+    try:
+        _end_quietly_on_interrupt()
+    except KeyboardInterrupt:  # it came while the module of the handlers was loaded
+        _end_at_once(2, None)
     _hold_stdin()
     find_own_modules()
     if os.name == "nt":  # whoever starts a program, also a vendor's SDK: not one of the current folder
