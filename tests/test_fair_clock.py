@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
+from itertools import chain, repeat
 
 import pytest
 
@@ -36,6 +37,15 @@ def test_time_without_a_processor_does_not_count() -> None:
     assert starved.seconds >= SECONDS
     assert starved.lost > SECONDS
     assert starved.seconds + starved.lost == pytest.approx(passed, abs=0.1)
+
+
+def test_a_long_wait_for_a_processor_is_known_only_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system counts it when it ends. What counted until then is taken back, and nothing else."""
+    clock, waited = FairClock(1), chain([0.0] * 4, repeat(0.3))
+    monkeypatch.setattr(clock, "_look", lambda: {(1, "1"): next(waited)})
+    assert clock.wait(time.sleep, 0.4) is False
+    assert clock.seconds == pytest.approx(0.4, abs=0.05)
+    assert clock.lost >= 0.3
 
 
 def test_a_program_that_waits_or_computes_for_ever_meets_the_limit() -> None:

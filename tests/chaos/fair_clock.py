@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ LOOK = 0.1
 """Seconds between two looks at the threads."""
 STARVED = 20
 """After so many times its limit in wall time a wait is given up without a verdict."""
+STEPS = 600
+"""So many steps back a wait for a processor is looked for: at least a minute."""
 MAX_PROCESSES = 64
 """Of one session that are looked at."""
 
@@ -35,6 +38,8 @@ class FairClock:
         self.lost = 0.0
         """What did not count."""
         self._waited: dict[tuple[int, str], float] = {}
+        self._steps: deque[list[float]] = deque(maxlen=STEPS)
+        """[end, seconds that it counted] of the last steps."""
 
     def wait(self, happened: Callable[[float], object], seconds: float) -> bool:
         """Call `happened(pause)`, which waits at most so long, until it says yes; False after `seconds` that count, or
@@ -61,13 +66,28 @@ class FairClock:
     def _step(self, happened: Callable[[float], object], pause: float) -> object:
         began = time.monotonic()
         yes = happened(pause)
-        passed, waited = time.monotonic() - began, self._look()
+        now = time.monotonic()
+        passed, waited = now - began, self._look()
         longest = max((waited[thread] - self._waited.get(thread, 0.0) for thread in waited), default=0.0)
         self._waited = waited
-        lost = min(passed, max(longest, passed - pause))
-        self.lost += lost
-        self.seconds += passed - lost
+        late = max(0.0, passed - pause)
+        self._steps.append([now, passed - late])
+        self.lost += late
+        self.seconds += passed - late
+        self._take_back(now - longest)
         return yes
+
+    def _take_back(self, since: float) -> None:
+        """A thread has waited since then: the system tells of a wait only when it is over, so steps that have counted
+        are part of it."""
+        for step in reversed(self._steps):
+            end, counted = step
+            if end <= since:
+                return
+            lost = min(counted, end - since)
+            step[1] -= lost
+            self.lost += lost
+            self.seconds -= lost
 
     def _look(self) -> dict[tuple[int, str], float]:
         """Thread → seconds that it was ready to run and did not."""

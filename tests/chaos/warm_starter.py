@@ -23,6 +23,7 @@ from typing import Any
 STANDARD = 3
 PROGRAM = ("-c", "from yume_shim.cli.main import entry; entry()")
 SDKS = ("anthropic", "openai", "google.genai")
+ENDING = signal.SIGINT, signal.SIGHUP, signal.SIGTERM
 NOT_LOADED = ("yume_shim.__main__",)
 """It starts the program."""
 
@@ -66,9 +67,11 @@ def _take_orders(link: socket.socket, running: dict[int, int]) -> bool:
     while not data.endswith(b"\n"):
         data += link.recv(1 << 20)
     order = json.loads(data)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # one that comes before the program has its dispositions waits
     pid = os.fork()
     if not pid:
         _become(order, fds)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     for fd in fds:
         os.close(fd)
     running[pid] = order["number"]
@@ -98,9 +101,11 @@ def _become(order: dict[str, Any], fds: list[int]) -> None:
     """Turn this fork into the program; never returns."""
     try:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM):  # `nohup` ignores some of them
+        for number in (signal.SIGCHLD, *ENDING):  # `nohup` ignores some of them
             signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if not order["cold"]:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         for place, fd in enumerate(fds):
             os.dup2(fd, place)
         os.closerange(STANDARD, 256)

@@ -15,6 +15,7 @@ from yume_shim.types.errors import Cancelled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from subprocess import Popen
     from typing import IO, Protocol
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
         """Ends process groups that outlive this program."""
 
         def pipe(self) -> int: ...
+
+        def starting(self) -> AbstractContextManager[None]: ...
 
         def add(self, group: int) -> None: ...
 
@@ -76,6 +79,7 @@ class HookCommands:
     def run(self, hook: Hook, given: bytes, cancel: Cancel, env: Mapping[str, str]) -> HookRun:
         """Run it to its end, its time limit, or the cancel (raises Cancelled)."""
         import subprocess
+        from contextlib import nullcontext
 
         if self._watcher is not None:
             self._watcher.pipe()
@@ -84,18 +88,19 @@ class HookCommands:
         if why:
             return HookRun(hook, failed=why)
         try:
-            process = start(
-                argv,
-                shell=hook.args is None and isinstance(argv, str) and self._windows_shell is None,
-                cwd=self._cwd,
-                env=marked({**self._env, **env, **more, **NO_CURRENT_FOLDER}, MARK, mark),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+            with self._watcher.starting() if self._watcher is not None else nullcontext():
+                process = start(
+                    argv,
+                    shell=hook.args is None and isinstance(argv, str) and self._windows_shell is None,
+                    cwd=self._cwd,
+                    env=marked({**self._env, **env, **more, **NO_CURRENT_FOLDER}, MARK, mark),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                )
+                self._register(process.pid, mark)
         except (OSError, ValueError) as error:
             return HookRun(hook, failed=f"it cannot be started: {error}")
-        self._register(process.pid, mark)
         return self._watch(process, hook, given, cancel)
 
     def _argv(self, hook: Hook, env: Mapping[str, str]) -> tuple[str | list[str], Mapping[str, str], str]:

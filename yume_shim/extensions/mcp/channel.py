@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
     from yume_shim.types.blocks import Json
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
         """Ends process groups that outlive this program (system/orphan_watcher.py)."""
 
         def pipe(self) -> int: ...
+
+        def starting(self) -> AbstractContextManager[None]: ...
 
         def add(self, group: int) -> None: ...
 

@@ -52,6 +52,7 @@ class StdioChannel:
         gone: Gone,
     ) -> None:
         import subprocess
+        from contextlib import nullcontext
         from queue import Queue
 
         from yume_shim.system.programs import absolute_argv
@@ -59,17 +60,18 @@ class StdioChannel:
         self._log, self._take, self._gone, self._watcher = log, take, gone, watcher
         if watcher is not None:
             watcher.pipe()  # starts it: from here on our own death ends the server too
-        self._process: Popen[bytes] = start(
-            absolute_argv(argv, env),
-            cwd=cwd,
-            env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-        )
-        if watcher is not None:
-            watcher.add(self._process.pid)
+        with watcher.starting() if watcher is not None else nullcontext():
+            self._process: Popen[bytes] = start(
+                absolute_argv(argv, env),
+                cwd=cwd,
+                env=dict(env),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+            )
+            if watcher is not None:
+                watcher.add(self._process.pid)
         self._queue: Queue[bytes | None] = Queue(MAX_QUEUED)
         self._bad_lines = 0
         self._ended = threading.Event()

@@ -12,12 +12,13 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import contextmanager
 
-from yume_shim.system.posix.processes import end_marked, marked
+from yume_shim.system.posix.processes import end_group, end_marked, marked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Log = Callable[[str, str], None]
 
@@ -25,6 +26,8 @@ SYSTEM_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 EXIT_WAIT_S = 1.0
 EXIT_POLL_S = 0.002
 """How long `close` waits for the watcher to exit."""
+START_WAIT_S = 1.0
+"""How long `close` waits for processes that are just being started."""
 REGISTER_GROUP = 'echo "+ $$" >&0 2>/dev/null; exec </dev/null; '
 """What our shells do first: stdin is the watcher's pipe, into which the shell writes its group. Because it registers
 itself, it never runs unregistered: until it has closed the pipe, the watcher does not see the pipe's end."""
@@ -58,6 +61,10 @@ class OrphanWatcher:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._lock = threading.Lock()
+        self._started = threading.Condition(self._lock)
+        self._starting = 0
+        """Processes that are being started and are not registered yet."""
+        self._closed = False
         self._groups: set[int] = set()
         self._pid = 0
         self._reader = self._writer = -1
@@ -79,6 +86,21 @@ class OrphanWatcher:
                 self._start()
             return self._writer
 
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Around the start of a process and its registration. Raises OSError once the session has ended: work that
+        goes on beside the end would leave behind what it starts."""
+        with self._lock:
+            if self._closed:
+                raise OSError("the session has ended")
+            self._starting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._starting -= 1
+                self._started.notify_all()
+
     def add(self, group: int) -> None:
         """Register a process group."""
         with self._lock:
@@ -93,8 +115,12 @@ class OrphanWatcher:
                 self._send(b"- %d\n" % group)
 
     def close(self) -> None:
-        """All groups have ended: end what has left its group, stop the watcher."""
+        """End the groups that are left and what has left its group, stop the watcher. Nothing is started any more."""
         with self._lock:
+            self._closed = True
+            self._started.wait_for(lambda: not self._starting, START_WAIT_S)
+            for group in self._groups:
+                end_group(group)
             if self._used:
                 end_marked(MARK, {self._mark})
             self._send(b"q\n")

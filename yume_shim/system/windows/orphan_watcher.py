@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 REGISTER_GROUP = REGISTER_AND_RUN = ""
 """No shell registers itself."""
@@ -23,6 +25,11 @@ class OrphanWatcher:
     def pipe(self) -> int:
         """-1: there is no watcher."""
         return -1
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Around the start of a process."""
+        yield
 
     def add(self, group: int) -> None:
         """A group was started: its job has it."""

@@ -106,7 +106,9 @@ class ProcessGroup:
             )
 
         try:
-            self.process: Popen[bytes] = start() if launch is None else launch.spawn(start)
+            with watcher.starting():
+                self.process: Popen[bytes] = start() if launch is None else launch.spawn(start)
+                watcher.add(self.process.pid)
         except BaseException:
             os.close(reader)
             raise
@@ -117,7 +119,6 @@ class ProcessGroup:
         self._script = script
         self.note = ""
         """What the confinement reports when the process has ended."""
-        watcher.add(self.process.pid)
         self.sink = sink
         self.ended = threading.Event()
         """The process itself is gone (others of its group may still run)."""

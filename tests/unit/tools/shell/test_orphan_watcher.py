@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,27 @@ def processes_with(mark: str) -> dict[int, str]:
         if state != "Z" and (mark in command or mark in place):
             found[int(entry.name)] = command
     return found
+
+
+def test_what_is_being_started_while_the_session_ends_is_ended_too() -> None:
+    """A hook of an abandoned turn may start its process beside the end of the program."""
+    watcher, begun, made = OrphanWatcher(lambda level, text: None), threading.Event(), []
+
+    def start() -> None:
+        with watcher.starting():
+            begun.set()
+            time.sleep(0.2)
+            made.append(subprocess.Popen(["sleep", "300"], start_new_session=True))
+            watcher.add(made[0].pid)
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    assert begun.wait(PATIENCE)
+    watcher.close()
+    starting.join()
+    assert made[0].wait(PATIENCE) == -signal.SIGKILL
+    with pytest.raises(OSError, match="has ended"), watcher.starting():
+        pass
 
 
 @pytest.mark.parametrize(
