@@ -12,8 +12,9 @@ from tests.helpers.document_world import (
     ROOT,
     DocumentWorld,
     Vendor,
+    commands_in_yaml,
     needs_cluster,
-    needs_node,
+    needs_program,
     shell_blocks,
 )
 
@@ -25,7 +26,7 @@ from tests.helpers.terminals import Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROMPTS = {"README.md": 5, "docs/examples/README.md": 1, "docs/fleet.md": 4}
+PROMPTS = {"README.md": 5, "docs/examples/README.md": 1, "docs/fleet.md": 15}
 """How many prompts the blocks of a document send."""
 WITH_BLOCKS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if shell_blocks(path)]
 DIALOGUE = (("Provider", "opneai"), ("Did you mean 'openai'?", "openai"), ("Model", "gpt-5.4"), ("Key", "not-a-key"))
@@ -39,11 +40,28 @@ def test_blocks_run(name: str, tmp_path: Path) -> None:
         for block in shell_blocks(ROOT / name):
             if block.startswith("yume-shim init\n"):
                 with_dialogue(block, world)
-            elif not needs_node(block) and not needs_cluster(block):
+            elif not needs_program(block) and not needs_cluster(block):
                 ended = world.run(block)
                 assert (ended.code, b"Traceback" in ended.stderr) == (0, False), (block, ended)
         assert vendor.prompts == PROMPTS.get(name, 0)
     assert world.mistakes() == []
+
+
+def test_commands_in_yaml_run(tmp_path: Path) -> None:
+    pytest.importorskip("yaml", reason="PyYAML not installed")
+    with Vendor() as vendor:
+        world = DocumentWorld(tmp_path, vendor)
+        found = commands_in_yaml(ROOT / "docs" / "fleet.md")
+        assert [(name, len(commands)) for name, commands in found] == [
+            ("name: prompts", 2),
+            ("apiVersion: batch/v1", 1),
+        ]
+        for command in (command for _, commands in found for command in commands):
+            ended = world.run(command.replace("/data/", f"{world.cwd}/"))
+            assert (ended.code, b"Traceback" in ended.stderr) == (0, False), (command, ended)
+        assert vendor.prompts == 3  # both tasks of the workflow, and a pod's share of them
+    assert (world.cwd / "answers.jsonl").read_bytes().count(b"\n") == 2
+    assert (world.cwd / "out.1.jsonl").read_bytes().count(b"\n") == 1
 
 
 def with_dialogue(block: str, world: DocumentWorld) -> None:

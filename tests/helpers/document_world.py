@@ -3,6 +3,7 @@ for what a test cannot run. Each stand-in has its reason here, and notes what it
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
@@ -52,9 +53,14 @@ VALUES = {"=…": "=not-a-key"}
 GIVEN = {
     "build.log": "error: expected ';' before '}'\n",
     "names.txt": "do_it\nhandle2\n",
+    "prompts.txt": 'One line\nIt\'s "another"; $HOME\n',
+    "src/a.py": "print(1)\n",
+    "src/a b.py": "print(2)\n",
     "in.jsonl": '{"id": "a", "prompt": "One?"}\n{"id": "b", "prompt": "Two?"}\n',
 }
 """Files that the blocks read."""
+VARIABLES = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "2", "JOB_COMPLETION_INDEX": "1"}
+"""What a cluster sets for the process of a share."""
 PROMPT = json.dumps({"type": "user", "content": "What does main.py do?"}) + "\n"
 
 
@@ -93,6 +99,7 @@ class DocumentWorld:
         for name in ("scripts", "docs", "golden", "tests"):
             (self.cwd / name).symlink_to(ROOT / name)
         for name, text in GIVEN.items():
+            (self.cwd / name).parent.mkdir(exist_ok=True)
             (self.cwd / name).write_text(text)
         noted = f'echo "$(basename "$0") $*" >> {shlex.quote(str(self._calls))}\n'
         _program(programs / "yume-shim", f'exec {shlex.quote(sys.executable)} -m yume_shim "$@"\n')
@@ -110,6 +117,7 @@ class DocumentWorld:
             OPENAI_BASE_URL=f"{vendor.url}/v1",
             ANTHROPIC_API_KEY="not-a-key",
             OPENAI_API_KEY="not-a-key",
+            **VARIABLES,
         )
         self.environment["PATH"] = f"{programs}:{self.environment['PATH']}"
 
@@ -142,9 +150,26 @@ class DocumentWorld:
         return found
 
 
-def needs_node(block: str) -> bool:
-    """Does a block start Node, where there is none?"""
-    return re.search(r"^node ", block, re.MULTILINE) is not None and shutil.which("node") is None
+def needs_program(block: str) -> bool:
+    """Does a block start Node or GNU parallel, where there is none?"""
+    wanted = re.findall(r"^(node|parallel) ", block, re.MULTILINE)
+    return any(shutil.which(name) is None for name in wanted)
+
+
+def commands_in_yaml(path: Path) -> list[tuple[str, list[str]]]:
+    """(first line, commands) of each YAML block of a document: of a workflow's steps, or of a Job's containers."""
+    yaml = importlib.import_module("yaml")  # not on every system
+
+    found = []
+    for language, body in FENCE.findall(path.read_text("utf-8")):
+        if language == "yaml":
+            given = yaml.safe_load(body)
+            steps = [step for job in given.get("jobs", {}).values() for step in job["steps"]]
+            pods = given.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ())
+            commands = [step["run"] for step in steps if "run" in step]
+            commands += [text for pod in pods if pod["command"] == ["bash", "-ec"] for text in pod["args"]]
+            found.append((body.partition("\n")[0], commands))
+    return found
 
 
 def needs_cluster(block: str) -> bool:
