@@ -228,8 +228,7 @@ class FlatDialect:
 
                 return [live_line(event)]
             case ApprovalAsked():
-                self._asks[event.ask_id] = event.call.id
-                return [approval_line(event, self._room)]
+                return self._approval_asked(event)
             case ApprovalWithdrawn():
                 return self._approval_withdrawn(event)
             case TaskStarted() | TaskUpdated() | TaskProgress() | TaskNotification() | TasksChanged():
@@ -260,6 +259,10 @@ class FlatDialect:
                 | FileAsked()
             ):
                 return []
+
+    def _approval_asked(self, event: ApprovalAsked) -> list[Json]:
+        self._asks[event.ask_id] = event.call.id
+        return [approval_line(event, self._room)]
 
     def _command_done(self, event: LocalCommandDone, uuid: str) -> list[Json]:
         if event.answers:

@@ -45,8 +45,11 @@ if TYPE_CHECKING:
     Note = Callable[[Request, "Exchange", Failure | None, str], None]
     """(request, exchange, failure, change): an attempt has ended; `change` = how it is sent again at once."""
 
+    Run = Callable[[list[Json], int], tuple[int, list[ModelEvent]]]
+    """(frames, place) -> (how many frames from there on only continue the open block, their events)."""
+
     class Decoding(Protocol):
-        """A decoder of one response."""
+        """A decoder of one response. It may have a `run` (see `Run`), which takes such frames in one step."""
 
         def feed(self, frame: Json) -> list[ModelEvent]: ...
 
@@ -54,13 +57,6 @@ if TYPE_CHECKING:
 
         def reported(self) -> tuple[Usage, bool]:
             """The usage that the provider has reported so far, and whether these are its final figures."""
-            ...
-
-    class RunDecoding(Decoding, Protocol):
-        """A decoder that takes frames which continue a block in one step."""
-
-        def run(self, frames: list[Json], place: int) -> tuple[int, list[ModelEvent]]:
-            """(how many frames from `place` on only continue the open block, their events)."""
             ...
 
     class Adapter(Protocol):
@@ -232,7 +228,7 @@ class ApiProvider:
 
                 decoder = TextCalls(decoder, request, self._ids.call_id)
             feed = decoder.feed if ready.request.streaming else _in_parts(decoder, self._adapter.whole_frames)
-            run = getattr(decoder, "run", None) if ready.request.streaming and not tap else None
+            run: Run | None = getattr(decoder, "run", None) if ready.request.streaming and not tap else None
             check = ApiCheck(self._adapter.API, self._name)
             for arrived in frames.reads():
                 cancel.check()
@@ -257,7 +253,7 @@ class ApiProvider:
         frames: list[Json],
         feed: Callable[[Json], list[ModelEvent]],
         check: ApiCheck,
-        run: Callable[[list[Json], int], tuple[int, list[ModelEvent]]] | None = None,
+        run: Run | None = None,
     ) -> tuple[list[ModelEvent], Exception | None]:
         """The events of frames that arrived together, until the answer ends, and what went wrong after them."""
         events: list[ModelEvent] = []
@@ -288,9 +284,7 @@ class ApiProvider:
             return events, exc
         return events, None
 
-    def _run(
-        self, run: Callable[[list[Json], int], tuple[int, list[ModelEvent]]], frames: list[Json], place: int
-    ) -> tuple[int, list[ModelEvent]]:
+    def _run(self, run: Run, frames: list[Json], place: int) -> tuple[int, list[ModelEvent]]:
         try:
             return run(frames, place)
         except _INVALID as exc:

@@ -120,7 +120,7 @@ def stream(count: int, size: int) -> None:
     class Reads:
         headers: dict[str, str] = {}  # noqa: RUF012
 
-        def open(self, *_: Any) -> Any:
+        def open(self, wire: Any, cancel: Any) -> Any:
             return self
 
         def reads(self) -> Any:

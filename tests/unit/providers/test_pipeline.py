@@ -72,6 +72,10 @@ class Script:
             raise self.opening
         return self
 
+    def __iter__(self) -> Iterator[Json]:
+        for frames in self.reads():
+            yield from frames
+
     def reads(self) -> Iterator[list[Json]]:
         for frame in self.frames:
             if isinstance(frame, BaseException):
