@@ -24,8 +24,9 @@ from yume_shim.types.agents import AGENT_TOOL, MESSAGE_TOOL, TASK_TOOL
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import SUCCESSES, ResumeFailed, SessionInfo, SessionReady, StartFailed
 from yume_shim.types.script_settings import ScriptSettings
-from yume_shim.types.settings import Rules
+from yume_shim.types.settings import CLAUDE_MODES, Rules
 from yume_shim.types.shapes import timestamp
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def run(
     signals = EarlySignals()
     # at once: a host that has read the first line may send a signal
     signals.start(settings.limits.timeouts.shutdown, as_signal=settings.host.attended)
-    if flat:
+    told = flat or startup.knows_all()
+    if told:
         startup.output.emit(SessionReady(startup.first_info()))
     try:
         from yume_shim.app.program import Program
@@ -89,7 +91,7 @@ def run(
         program = Program(startup, lambda: bool(signals.received) or deadline.over)
         signals.forward_to(program.on_signal)
         deadline.start(lambda: program.stop("deadline"))
-        if not flat:
+        if not told:
             startup.output.emit(SessionReady(program.info()))
         gc.freeze()  # what a start has made stays; a collection need not look at it
         gc.set_threshold(COLLECT_AFTER)
@@ -245,6 +247,15 @@ class Startup:
 
         return name_warnings(self.settings)
 
+    def knows_all(self) -> bool:
+        """Does `first_info` say all that the init line of a Claude form says? What servers, folders, agents and skills
+        add to it is known when the program is built."""
+        settings = self.settings
+        servers = settings.mcp.servers or settings.mcp.servers_if_trusted
+        agents = self.agent or settings.agents.given or settings.agents.folders
+        usual = settings.permissions.mode in CLAUDE_MODES and not settings.permissions.add_dirs
+        return usual and not servers and not agents and self.library is None
+
     def first_info(self) -> SessionInfo:
         """The session before anything has happened."""
         settings = self.settings
@@ -267,7 +278,12 @@ class Startup:
             from yume_shim.app.agents import offered_to
 
             tools = offered_to(self.agent, specs, agents=agents)
-        return self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
+        info = self.describe(self.spec, self.opened.session_id, mode, tools, settings.permissions.add_dirs)
+        if self.flat or not agents:
+            return info
+        from yume_shim.types.agent_offer import BUILTIN_OFFERS
+
+        return replace(info, agents=tuple(name for name, _ in BUILTIN_OFFERS))
 
     def offers_skills(self) -> bool:
         """Whether the model gets the Skill tool."""

@@ -12,6 +12,7 @@ from yume_shim.app.start import Startup
 from yume_shim.text import codec
 from yume_shim.types.errors import BadInvocation
 from yume_shim.types.events import ModelChanged, SessionReady
+from yume_shim.types.settings import Rules
 from yume_shim.types.stored_session import StoredSession
 from yume_shim.types.value import replace
 
@@ -110,3 +111,28 @@ def test_a_resumed_session_reports_another_model(before: str, changed: list[Mode
     stage = Stage(tmp_path, stored=StoredSession("s-1", (), None, model=before))
     stage.program.run()
     assert stage.of(ModelChanged) == changed
+
+
+EVERY_DAY: list[dict[str, Any]] = [
+    {},
+    {"permission_mode": "plan"},
+    {"permission_mode": "bypassPermissions", "persist": False},
+    {"tools": ("Read", "Bash")},
+    {"tools": ("Read", "Agent")},
+    {"rules": Rules(deny=("Bash", "SendMessage"))},
+    {"rules": Rules(deny=("Agent",))},
+    {"slash_commands": False, "prompt_tool": "stdio", "input_format": "lines"},
+]
+
+
+@pytest.mark.parametrize("more", EVERY_DAY, ids=str)
+def test_the_init_line_of_an_ordinary_start_needs_no_program(more: dict[str, Any], tmp_path: Path) -> None:
+    """It is printed before the program is loaded, and says what it would say afterwards."""
+    stage = Stage(tmp_path, **more)
+    assert stage.startup.knows_all()
+    assert stage.startup.first_info() == stage.program.info()
+
+
+def test_the_init_line_of_another_start_waits_for_the_program(tmp_path: Path) -> None:
+    assert not Stage(tmp_path, add_dirs=(str(tmp_path),)).startup.knows_all()
+    assert not Stage(tmp_path, permission_mode="auto").startup.knows_all()
