@@ -3,7 +3,7 @@
 A loopback server plays the model of every API; the program and those that it is compared with are started again and
 again, taking turns. Compared with is what is found on PATH of claude, codex, gemini, pi, opencode and
 claude-code-router (`ccr`), or what is named: `--against claude=/path/to/claude`. Trust the ratios: milliseconds belong
-to the machine. Where valgrind is installed, `--instructions` counts instructions, which are the same on a busy machine.
+to the machine. With valgrind, `--only instructions` counts instructions, which are the same on a busy machine.
 
     python3 scripts/bench.py --only start,events --apis anthropic,openai,google --out docs/bench
 """
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from bench_parts.figures import Figures
     from bench_parts.programs import Program
 
-PARTS = ("start", "events", "kinds", "latency", "extensions", "sdk", "resume", "calls", "many", "imports")
+PARTS = ("start", "events", "kinds", "latency", "extensions", "sdk", "resume", "calls", "many")
+ALONE = ("instructions", "imports")
+"""Parts that are measured only where they are named."""
 BARE = {"spawn → first line, ms": 3.0, "spawn → first delta, ms": 5.0}
 """Promised ratios to bare Python, for machines without a Claude CLI."""
 SLOWEST_IMPORTS = 15
@@ -49,8 +51,8 @@ def main() -> int:
         for part in given.only:
             found = measured(part, given, mine, compared, url)
             single = single_figures(part, mine[0], compared, url, given.runs)
-            if part == "start" and given.instructions:
-                single |= counted(pairs, url)
+            if part == "instructions":
+                single = counted(pairs, url)
             PROGRESS.clear()
             report_part(part, found, single, reference, given.out)
             if part == "imports":
@@ -90,15 +92,14 @@ def arguments() -> argparse.Namespace:
         help="compare with this program; may be repeated",
     )
     parser.add_argument("--runs", type=int, default=10, help="starts per figure (the smallest counts)")
-    parser.add_argument("--only", default=",".join(PARTS[:-1]), help=f"of {','.join(PARTS)}")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"of {','.join((*PARTS, *ALONE))}")
     parser.add_argument("--apis", default="anthropic,openai,google", help="of anthropic,openai,google,chat,ollama")
     parser.add_argument("--forms", default="stream-json,flat")
-    parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind (slow)")
     parser.add_argument("--out", default="", metavar="FOLDER", help="write a table and a plot of each part there")
     given = parser.parse_args()
     given.only = given.only.split(",")
-    if unknown := set(given.only) - set(PARTS):
-        parser.error(f"--only: {', '.join(sorted(unknown))}: known are {', '.join(PARTS)}")
+    if unknown := set(given.only) - {*PARTS, *ALONE}:
+        parser.error(f"--only: {', '.join(sorted(unknown))}: known are {', '.join((*PARTS, *ALONE))}")
     return given
 
 
@@ -158,7 +159,7 @@ def counted(pairs: list[tuple[str, str]], url: str) -> dict[str, float]:
     from bench_parts import instructions
 
     if not instructions.available():
-        sys.stderr.write("--instructions: valgrind is not installed\n")
+        sys.stderr.write("instructions: valgrind is not installed\n")
         return {}
     found = instructions.of_short_turn(url)
     return found | {
