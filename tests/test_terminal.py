@@ -27,8 +27,22 @@ QUICK = ("--retry-initial", "0.01")
 SHIM = " ".join(PROGRAM)
 
 
+MODELS = {
+    "anthropic": (),
+    "openai": ("--model", "openai/gpt-5.4"),
+    "google": ("--model", "google/gemini-3.5-flash"),
+}
+on_each_provider = pytest.mark.parametrize("provider", MODELS)
+
+
 def environment(home: Path, server: ModelServer) -> dict[str, str]:
-    return clean_environment(home, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="not-a-key")
+    keys = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"), "not-a-key")
+    urls = {
+        "ANTHROPIC_BASE_URL": server.url,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+        "GOOGLE_GEMINI_BASE_URL": server.url,
+    }
+    return clean_environment(home, **keys, **urls)
 
 
 def test_started_by_hand_it_says_what_to_type(tmp_path: Path) -> None:
@@ -70,7 +84,8 @@ def test_a_wrong_command_line_is_answered_in_words(argv: list[str], said: str, t
     assert (said in terminal.seen, terminal.seen.count("\n"), "{" in terminal.seen) == (True, 1, False)
 
 
-def test_text_is_shown_while_it_comes_and_once(tmp_path: Path) -> None:
+@on_each_provider
+def test_text_is_shown_while_it_comes_and_once(provider: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     answers = (
         [say("Let me look."), call("Read", file_path=str(tmp_path / "a.txt"))],
@@ -78,17 +93,18 @@ def test_text_is_shown_while_it_comes_and_once(tmp_path: Path) -> None:
         [say("lo.", 1)],
     )
     env = environment(tmp_path, server := ModelServer(*answers))
-    with server, Terminal(["-p", "look", *QUICK], cwd=tmp_path, env=env, on=(1,)) as terminal:
+    with server, Terminal(["-p", "look", *QUICK, *MODELS[provider]], cwd=tmp_path, env=env, on=(1,)) as terminal:
         assert terminal.end() == 0
     assert terminal.seen == "Let me look.\n\nIt says [2J hello.\n"
 
 
+@on_each_provider
 @pytest.mark.parametrize("redirected", [False, True])
-def test_an_interrupt_leaves_what_came_and_stops_a_loop(redirected: bool, tmp_path: Path) -> None:
+def test_an_interrupt_leaves_what_came_and_stops_a_loop(redirected: bool, provider: str, tmp_path: Path) -> None:
     """A shell goes on with its loop after a program that exits with 130: only the signal itself stops it."""
     report = tmp_path / "modules"
     shim, target = " ".join(listening_shim.modules_reported(report)), "> out.txt" if redirected else ""
-    loop = f'for i in 1 2 3; do {shim} -p hi {target}; echo "code $?"; done; echo after'
+    loop = f'for i in 1 2 3; do {shim} -p hi {" ".join(MODELS[provider])} {target}; echo "code $?"; done; echo after'
     env = environment(tmp_path, server := ModelServer([say("Half an", 1), hold()], [say("again")]))
     program = ("bash", "-c", loop)
     with server, Terminal([], cwd=tmp_path, env=env, on=(0, 1, 2), program=program) as terminal:
