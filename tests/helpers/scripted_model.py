@@ -56,9 +56,9 @@ Step = Say | Call | Think | Cue | Refuse
 Answer = list[Step]
 
 
-def say(text: str, pieces: int = PIECES) -> Step:
+def say(text: str, pieces: int = PIECES, gap_ms: int = 0) -> Step:
     """Text, streamed in pieces."""
-    return Say(text, pieces)
+    return Say(text, pieces, gap_ms)
 
 
 def think(text: str) -> Step:
@@ -153,6 +153,8 @@ def wire_of(api: str, answer: Answer, number: int = 1) -> list[Json]:
     for place, step in enumerate(answer):
         if isinstance(step, (Say, Call, Think)):
             body, end = writer.content(index, step)
+            if isinstance(step, Say) and step.gap_ms:
+                body = [frame for each in body for frame in (each, {"!sleep_ms": step.gap_ms})]
             frames += body
             after = answer[place + 1] if place + 1 < len(answer) else None
             if not (isinstance(after, Cue) and after.unfinished):

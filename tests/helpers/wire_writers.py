@@ -18,6 +18,8 @@ class Say(NamedTuple):
 
     text: str
     pieces: int
+    gap_ms: int = 0
+    """The pause between two pieces. Pieces that are sent without one may arrive together, as one."""
 
 
 class Think(NamedTuple):

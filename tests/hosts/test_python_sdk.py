@@ -22,7 +22,7 @@ from claude_agent_sdk import (
     query,
 )
 
-from tests.helpers.scripted_model import call, hold, pause, say, think
+from tests.helpers.scripted_model import call, hold, say, think
 from tests.helpers.sdk_host import SdkHost, calls, init_of, lines, result_of, results, run, texts, turn
 from tests.helpers.timing import SOON
 
@@ -89,7 +89,7 @@ def test_a_client_keeps_the_conversation(world: HostWorld) -> None:
 
 
 def test_partial_messages_come_as_the_text_grows(world: HostWorld) -> None:
-    world.serve([say("A rather long answer in pieces.", pieces=6), pause(50)])
+    world.serve([say("A rather long answer in pieces.", pieces=6, gap_ms=80)])
     got = SdkHost(world).ask("Go on", include_partial_messages=True)
     events = [message.event for message in got if isinstance(message, StreamEvent)]
     kinds = [event["type"] for event in events]
