@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from claude_agent_sdk._internal.message_parser import parse_message
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.helpers.event_stories import stories
 from tests.helpers.fakes import FakeIds
@@ -47,7 +47,6 @@ def answers(lines: list[Any]) -> str:
     )
 
 
-@settings(max_examples=200, deadline=None)
 @given(stories())
 def test_one_story(story: list[Tagged]) -> None:
     flat_dialect, nested_dialect = FlatDialect("1.0.0", FakeIds()), NestedDialect("2.1.325", FakeIds(), partial=True)

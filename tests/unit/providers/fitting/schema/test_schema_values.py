@@ -29,7 +29,7 @@ LEAF_DEPTH = 9
 """No references from here on: a definition that is only a reference to itself has no meaning."""
 UNDECLARED = "other"
 CHECKS = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
-SLOW = settings(deadline=None, derandomize=True, max_examples=150, suppress_health_check=CHECKS)
+SLOW = settings(deadline=None, suppress_health_check=CHECKS)
 
 Draw = Any
 
