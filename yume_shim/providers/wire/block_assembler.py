@@ -104,7 +104,7 @@ class Assembler:
         """Add pieces that arrived together to an open block, in one step where each of them is whole."""
         slot, whole = self._slots[key], "".join(texts)
         simple = slot.shown and slot.joiner is None and whole.isascii() and "" not in texts
-        if not simple or kind == "signature" or self._size + len(whole) > MAX_CONTENT or len(texts) == 1:
+        if not simple or kind == "signature" or self._size + len(whole) > MAX_CONTENT or len(texts) < 2:
             return [event for text in texts for event in self._add(slot, kind, text)]
         self._size += len(whole)
         slot.pieces.append(whole)

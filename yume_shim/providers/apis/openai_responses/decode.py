@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Handler = Callable[["Decoder", Json], list[ModelEvent]]
 
 _TEXT = "response.output_text.delta"
+_RUNS = frozenset((_TEXT, "response.function_call_arguments.delta"))
+"""Deltas that come in long runs."""
 
 
 class Decoder(OpenAiDecoder):
@@ -64,24 +66,25 @@ class Decoder(OpenAiDecoder):
         return out if self._started or self._over else [*self._start(frame), *out]
 
     def run(self, frames: list[Json], place: int) -> tuple[int, list[ModelEvent]]:
-        """Pieces of one open part of text."""
+        """Pieces of one open part of text, or of the arguments of one call."""
         first = frames[place]
-        if first.get("type") != _TEXT or self._over or not self._started:
+        name = first.get("type")
+        if name not in _RUNS or self._over or not self._started:
             return 0, []
         index, part = _index(first), first.get("content_index", 0)
-        key = ("text", index, part)
-        if part not in self._parts.get(index, ()) or not self._blocks.is_open(key):
+        key: tuple[Any, ...] = ("text", index, part) if name == _TEXT else ("call", index)
+        if not self._blocks.is_open(key):
             return 0, []
         texts: list[str] = []
         for at in range(place, len(frames)):
             frame = frames[at]
-            if frame.get("type") != _TEXT or frame.get("output_index", 0) != index:
+            if frame.get("type") != name or frame.get("output_index", 0) != index:
                 break
             text = frame.get("delta")
             if type(text) is not str or frame.get("content_index", 0) != part:
                 break
             texts.append(text)
-        return len(texts), self._blocks.run(key, "text", texts)
+        return len(texts), self._blocks.run(key, "text" if name == _TEXT else "json", texts)
 
     def finish(self) -> list[ModelEvent]:
         """The body ended."""
