@@ -7,7 +7,6 @@ import os
 import sys
 
 from yume_shim import CLAUDE_VERSION, __version__
-from yume_shim.host.own_modules import find_own_modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +26,11 @@ def entry(listeners: Sequence[Listener] = ()) -> None:
     """The console script. Programs that embed this one may pass `listeners`, which receive every event."""
     try:
         _end_quietly_on_interrupt()
-    except KeyboardInterrupt:  # it came while the module of the handlers was loaded
+    except KeyboardInterrupt:  # it came just before
         _end_at_once(2, None)
     _hold_stdin()
+    from yume_shim.host.own_modules import find_own_modules
+
     find_own_modules()
     if os.name == "nt":  # whoever starts a program, also a vendor's SDK: not one of the current folder
         os.environ.setdefault("NoDefaultCurrentDirectoryInExePath", "1")
