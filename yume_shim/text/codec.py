@@ -45,7 +45,7 @@ def dumps(obj: Any) -> bytes:
     try:
         text = _encode(obj)
         if _has_exponent(text):
-            text = _encode_with_floats(obj)
+            text = _with_short_exponents(obj, text)
     except ValueError:  # NaN, infinity, or a circle
         text = _encode_finite(obj)
     except RecursionError:
@@ -170,6 +170,14 @@ def _encode(obj: Any) -> str:
 
 def _refuse_object(obj: object) -> None:
     raise TypeError(f"Object of type {type(obj).__name__} is not JSON serializable")
+
+
+def _with_short_exponents(obj: Any, text: str) -> str:
+    """The text with floats in orjson's form; unchanged if the value is too deep for that (`1e-05` is JSON as well)."""
+    try:
+        return _encode_with_floats(obj)
+    except RecursionError:
+        return text
 
 
 def _encode_with_floats(obj: Any) -> str:

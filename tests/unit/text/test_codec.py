@@ -120,10 +120,10 @@ def test_values_that_cannot_be_written(module: ModuleType) -> None:
 
 
 @BOTH
-def test_moderately_deep_values_pass(module: ModuleType) -> None:
-    deep: Any = 1
-    for _ in range(400):
-        deep = {"a": deep}
+@pytest.mark.parametrize("deep", [1, 3.4e-05, "1e-05"])
+def test_moderately_deep_values_pass(module: ModuleType, deep: Any) -> None:
+    for _ in range(350):
+        deep = {"a": [deep]}
     assert module.loads(module.dumps(deep)) == deep
     assert json.loads(module.dumps(deep)) == deep
 
