@@ -11,6 +11,7 @@ from tests.helpers.document_world import ROOT, needs_cluster, shell_blocks
 from tests.helpers.ray_world import KEY, RayWorld
 from yume_shim.batch.coordinator import Coordinator, Limits
 from yume_shim.batch.out_file import OutFile
+from yume_shim.batch.ray_engine import connect
 from yume_shim.batch.task_file import Task
 from yume_shim.cli.batch_command import read_resources
 from yume_shim.types.errors import BadInvocation
@@ -109,6 +110,12 @@ def test_resources(text: str, amounts: dict[str, float]) -> None:
 def test_wrong_resources(text: str) -> None:
     with pytest.raises(BadInvocation, match="--worker-resources takes NAME=AMOUNT"):
         read_resources(text)
+
+
+def test_a_batch_does_not_go_through_the_client_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "ray://127.0.0.1:10001")
+    with pytest.raises(BadInvocation, match=r"RAY_ADDRESS=ray://.*: a batch runs on a machine of the cluster"):
+        connect()
 
 
 def test_repeated_calls_change_nothing(tmp_path: Path) -> None:

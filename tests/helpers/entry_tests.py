@@ -53,6 +53,7 @@ ELSEWHERE: dict[Id, str] = {
         "unit/config/test_managed_settings.py::test_a_policy_that_cannot_be_read_ends_the_start"
     ),
     ("start", "config.command"): "unit/batch/test_out_file.py::test_two_runs_cannot_write_one_file",
+    ("start", "config.cluster"): "test_batch_ray.py::test_a_batch_does_not_go_through_the_client_of_a_cluster",
     ("request", "unsupported_request"): "unit/app/test_control_requests.py::test_anything_else_is_unsupported",
     ("request", "unsupported"): "unit/app/test_control_requests.py::test_the_working_folder_stays",
     ("request", "invalid_value"): "unit/app/test_control_requests.py::test_effort",

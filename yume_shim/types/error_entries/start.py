@@ -129,4 +129,10 @@ START: tuple[Entry, ...] = (
         "config/mcp_files",
         "providers/discovery/model_lists",
     ),
+    _start(
+        "cluster",
+        "A batch cannot use the Ray cluster.",
+        "Start one with `ray start --head`, or give its HOST:PORT in RAY_ADDRESS; docs/fleet.md has the steps",
+        "batch/ray_engine",
+    ),
 )
