@@ -14,7 +14,7 @@ from tests.helpers.document_world import (
     Vendor,
     commands_in_yaml,
     needs_cluster,
-    needs_program,
+    program_of,
     shell_blocks,
 )
 
@@ -26,24 +26,35 @@ from tests.helpers.terminals import Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROMPTS = {"README.md": 5, "docs/examples/README.md": 1, "docs/fleet.md": 15}
-"""How many prompts the blocks of a document send."""
-WITH_BLOCKS = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS if shell_blocks(path)]
+PROMPTS = {
+    ("README.md", ""): 5,
+    ("docs/examples/README.md", "node"): 1,
+    ("docs/fleet.md", ""): 11,
+    ("docs/fleet.md", "parallel"): 4,
+}
+"""How many prompts the blocks of a document send: those that every machine can run, and those that need a program."""
+WITH_BLOCKS = [
+    pytest.param(
+        name, program, marks=[getattr(pytest.mark, program)] if program else [], id=f"{name} {program}".strip()
+    )
+    for name, path in ((path.relative_to(ROOT).as_posix(), path) for path in DOCUMENTS)
+    for program in sorted({program_of(block) for block in shell_blocks(path)})
+]
 DIALOGUE = (("Provider", "opneai"), ("Did you mean 'openai'?", "openai"), ("Model", "gpt-5.4"), ("Key", "not-a-key"))
 """What `yume-shim init` asks, and what is answered."""
 
 
-@pytest.mark.parametrize("name", WITH_BLOCKS)
-def test_blocks_run(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "program"), WITH_BLOCKS)
+def test_blocks_run(name: str, program: str, tmp_path: Path) -> None:
     with Vendor() as vendor:
         world = DocumentWorld(tmp_path, vendor)
-        for block in shell_blocks(ROOT / name):
+        for block in (block for block in shell_blocks(ROOT / name) if program_of(block) == program):
             if block.startswith("yume-shim init\n"):
                 with_dialogue(block, world)
-            elif not needs_program(block) and not needs_cluster(block):
+            elif not needs_cluster(block):
                 ended = world.run(block)
                 assert (ended.code, b"Traceback" in ended.stderr) == (0, False), (block, ended)
-        assert vendor.prompts == PROMPTS.get(name, 0)
+        assert vendor.prompts == PROMPTS.get((name, program), 0)
     assert world.mistakes() == []
 
 

@@ -7,7 +7,6 @@ import importlib
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -150,10 +149,10 @@ class DocumentWorld:
         return found
 
 
-def needs_program(block: str) -> bool:
-    """Does a block start Node or GNU parallel, where there is none?"""
-    wanted = re.findall(r"^(node|parallel) ", block, re.MULTILINE)
-    return any(shutil.which(name) is None for name in wanted)
+def program_of(block: str) -> str:
+    """The marker of the program that a block starts and that not every machine has; "" if there is none."""
+    found = re.search(r"^(node|parallel) ", block, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def commands_in_yaml(path: Path) -> list[tuple[str, list[str]]]:

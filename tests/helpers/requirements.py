@@ -44,6 +44,15 @@ def can_confine() -> bool:
     return all(landlock_works())
 
 
+@cache
+def has_gnu_parallel() -> bool:
+    """Whether there is a `parallel`, and it is GNU's: another program has the same name."""
+    program = shutil.which("parallel")
+    if program is None:
+        return False
+    return b"GNU parallel" in subprocess.run([program, "--version"], capture_output=True, check=False).stdout
+
+
 def is_root() -> bool:
     """Whether the tests run as root. Windows has no such user."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
@@ -61,6 +70,7 @@ REQUIREMENTS: dict[str, tuple[Callable[[], bool], str]] = {
     ),
     "fish": (lambda: _has("fish"), "fish not found"),
     "zsh": (lambda: _has("zsh"), "zsh not found"),
+    "parallel": (has_gnu_parallel, "GNU parallel not found"),
     "ray": (can_run_ray, "Ray is not installed, or network namespaces are not permitted"),
     "wine": (lambda: _has("wine", "wine64"), "wine not found"),
     "ripgrep": (lambda: _has("rg"), "ripgrep not found"),
