@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tests.helpers import child
 from tests.test_batch import Answers
@@ -32,6 +36,9 @@ MEMORY = 80 << 20
 """Bytes of a node's object store."""
 ANSWER_S = 150.0
 KEY = "sk-ant-" + "secret-of-the-user"
+SHORT = "/tmp"
+"""Ray's folder is made here, whatever TMPDIR says: the name of a socket has 107 characters at most, Ray adds 70."""
+READY = b"ready\n"
 
 
 class RayWorld:
@@ -44,7 +51,10 @@ class RayWorld:
         program = base / "bin" / "yume-shim"
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m yume_shim "$@"\n')
         program.chmod(0o755)
-        env = child.clean_environment(home, RAY_USAGE_STATS_ENABLED="0", RAY_DISABLE_IMPORT_WARNING="1")
+        self._of_ray = tempfile.mkdtemp(prefix="ray-", dir=SHORT)
+        env = child.clean_environment(
+            home, RAY_USAGE_STATS_ENABLED="0", RAY_DISABLE_IMPORT_WARNING="1", RAY_TMPDIR=self._of_ray
+        )
         words = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
         self._log = (base / "world.log").open("wb")
         self._process = subprocess.Popen(
@@ -58,14 +68,20 @@ class RayWorld:
     def do(self, name: str, **given: Any) -> Any:
         """The answer of the program's function `name`."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([name, given]).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, Path(self._log.name).read_text("utf-8", "replace")[-3_000:]
-        return json.loads(line)
+        try:
+            self._process.stdin.write(json.dumps([name, given]).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:  # it ended in an earlier test
+            pytest.fail(self._last_words())
+        return json.loads(self._line())
 
     def __enter__(self) -> Self:
+        """Wait for the cluster: where there is none, each test fails for that reason."""
+        try:
+            assert self._line() == READY
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -73,6 +89,17 @@ class RayWorld:
     ) -> None:
         self._process.communicate()
         self._log.close()
+        shutil.rmtree(self._of_ray, ignore_errors=True)
+
+    def _line(self) -> bytes:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            pytest.fail(self._last_words())
+        return line
+
+    def _last_words(self) -> str:
+        return "The cluster's program ended:\n" + Path(self._log.name).read_text("utf-8", "replace")[-3_000:]
 
 
 class Counting(Answers):
@@ -233,6 +260,7 @@ def main() -> None:
     os.dup2(2, 1)  # Ray prints
     world = World(Path(sys.argv[1]))
     try:
+        answers.write(READY)
         for line in sys.stdin:
             name, given = json.loads(line)
             answers.write(json.dumps(getattr(world, name)(**given)).encode() + b"\n")

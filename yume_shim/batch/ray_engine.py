@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from yume_shim.batch.run_plan import Plan
 
 ADDRESS = "RAY_ADDRESS"
+STDOUT, STDERR = 1, 2
 CONNECT_S = 20
 """Seconds for the way to the cluster."""
 TICK_S = 0.5
@@ -258,6 +259,7 @@ def connect() -> None:
     late.start()
     try:
         _probe(address)
+        os.dup2(STDERR, STDOUT)  # Ray prints what it learns about nodes, whatever `log_to_driver` says
         ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, configure_logging=False)
     except (OSError, ValueError, RuntimeError) as error:
         what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
