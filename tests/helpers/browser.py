@@ -37,6 +37,9 @@ FLAGS = (
         "--disable-background-networking",
         "--disable-component-update",
         "--disable-extensions",
+        "--disable-sync",
+        "--disable-quic",
+        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # the browser's own services find nobody
         "--window-size=1200,860",
     ),
 )

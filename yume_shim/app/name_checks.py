@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from yume_shim.gate.rules import parse_rule
 from yume_shim.text.nearest import did_you_mean
 from yume_shim.tools.dispatch.specs import DEFAULT_WORD, SPECS
 
@@ -39,17 +40,35 @@ CLAUDE_TOOLS = (
 def name_warnings(settings: Settings) -> list[str]:
     """One sentence per unknown name."""
     rules = settings.permissions.rules
-    names: dict[str, str] = {name: f"--tools: '{name}' is not a tool." for name in settings.tools.names or ()}
+    known = _known()
+    found = {name: f"--tools: '{name}' is not a tool." for name in settings.tools.names or () if not _is(name, known)}
+    texts = [f"{text}{did_you_mean(name, known)}" for name, text in found.items()]
     for rule in (*rules.allow, *rules.ask, *rules.deny):
-        name = rule.partition("(")[0].strip()
-        names.setdefault(name, f"permission rule '{rule}': '{name}' is not a tool, so it has no effect.")
-    known = {*CLAUDE_TOOLS, *(spec.name for spec in SPECS), *(alias for spec in SPECS for alias in spec.aliases)}
-    found = [
-        f"{text}{did_you_mean(name, known)}"
-        for name, text in names.items()
-        if name not in known and name != DEFAULT_WORD and not name.startswith("mcp__") and "*" not in name
-    ]
-    return [*found, *_missing_folders(settings)]
+        name = _tool_of(rule)
+        if name not in found and (text := rule_warning(rule)):
+            found[name] = text
+            texts.append(text)
+    return [*texts, *_missing_folders(settings)]
+
+
+def rule_warning(rule: str) -> str:
+    """Why a permission rule that is well formed has no effect; "" if it may have one."""
+    name, known = _tool_of(rule), _known()
+    if parse_rule(rule) is None or _is(name, known):  # the gate reports what is no rule
+        return ""
+    return f"permission rule '{rule}': '{name}' is not a tool, so it has no effect.{did_you_mean(name, known)}"
+
+
+def _known() -> set[str]:
+    return {*CLAUDE_TOOLS, *(spec.name for spec in SPECS), *(alias for spec in SPECS for alias in spec.aliases)}
+
+
+def _is(name: str, known: set[str]) -> bool:
+    return name in known or name == DEFAULT_WORD or name.startswith("mcp__") or "*" in name
+
+
+def _tool_of(rule: str) -> str:
+    return rule.partition("(")[0].strip()
 
 
 def _missing_folders(settings: Settings) -> Iterator[str]:

@@ -111,7 +111,7 @@ _IGNORED: Mapping[str, tuple[str, ...]] = {
 }
 IGNORED: Mapping[str, str] = {key: reason for reason, keys in _IGNORED.items() for key in keys}
 UNMET = (
-    *("allowedProviders", "availableModels", "deniedModels", "disableSkillShellExecution", "enforceAvailableModels"),
+    *("allowedProviders", "availableModels", "deniedModels", "enforceAvailableModels"),
     *("managedMcpServers", "maxEffortLevel", "policyHelper"),
 )
 """Ignored keys that forbid or require something: whoever wrote one is told that it has no effect."""

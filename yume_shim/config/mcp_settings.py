@@ -184,7 +184,7 @@ def server_of(
     waited_for: bool = False,
 ) -> McpServer:
     """One server; raises BadInvocation if its description is wrong."""
-    problem = _problem(table)
+    problem = server_problem(table)
     if problem:
         raise BadInvocation(f"Error: Invalid MCP configuration: server '{name}': {problem}")
     kind = _kind(table)
@@ -214,7 +214,7 @@ def _kind(table: Mapping[str, Any]) -> str:
     return KIND_ALIASES.get(kind, kind) if isinstance(kind, str) else ""
 
 
-def _problem(table: Any) -> str:
+def server_problem(table: Any) -> str:
     """What is wrong with the description of a server; "" if nothing is."""
     if not isinstance(table, dict):
         return "it must be an object"

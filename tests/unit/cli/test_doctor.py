@@ -128,6 +128,53 @@ def test_every_settings_file_has_a_line(tmp_path: Path) -> None:
     assert "does not exist" in shown["saved rules", "off"]
 
 
+SETTINGS = """{
+  "permissions": {"allow": [
+    "Bash(git status",
+    "Raed(x)"], "deny": ["Bash(rm:*)"]},
+  "hooks": {
+    "Stop": [{"hooks": [{"type": "command", "command": "true"}]}],
+    "PreToolUse": [
+      {"matcher": "Edit", "hooks": [{"type": "command"}]},
+      {"matcher": "(", "hooks": [{"type": "command", "command": "true"}]}],
+    "Nope": []}
+}"""
+
+
+def test_mistakes_inside_a_file_have_their_line(tmp_path: Path) -> None:
+    env, work = {"HOME": str(tmp_path)}, tmp_path / "ws"
+    for folder in (tmp_path / ".claude", tmp_path / ".yume", work):
+        folder.mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(SETTINGS)
+    state = {"mcpServers": {"a": {"command": "x"}}, "projects": {str(work): {"mcpServers": {"b": {"command": 1}}}}}
+    (tmp_path / ".claude.json").write_text(json.dumps(state, indent=1))
+    (work / ".mcp.json").write_text('{"mcpServers": {\n"good": {"command": "x"},\n"c": {"type": "http"}}}')
+    (tmp_path / ".yume" / "permissions.json").write_text(
+        '{"user": {"allow": ["Read"]},\n"folders": {"/a": {"allow": [\n"Bash("]}},\n"rules": 1}'
+    )
+    (tmp_path / ".yume" / "trust.json").write_text('{"folders": {"/a": true,\n"/b": "yes"}}')
+    found = [
+        (line.name, line.state, line.text.partition(", line ")[2])
+        for line in file_lines(env, str(work), str(tmp_path / "managed"))
+        if ", line " in line.text
+    ]
+    guard = "; what it matches is refused"
+    broken = "the matcher '(' is not a regular expression (missing ), unterminated subpattern at position 0)"
+    unknown = "permission rule 'Raed(x)': 'Raed' is not a tool, so it has no effect. Did you mean 'Read'?"
+    assert found == [
+        ("user", "wrong", "3: this permission rule is invalid and has no effect: Bash(git status"),
+        ("user", "off", f"4: {unknown}"),
+        ("user", "wrong", f"8: a PreToolUse hook is not run: the hook has no command{guard}"),
+        ("user", "wrong", f"9: a PreToolUse hook is not run: {broken}{guard}"),
+        ("user", "off", "10: hooks of the event 'Nope' are not run: there is no such event"),
+        ("state", "wrong", "10: MCP server b: it needs a `command`, a text that is not empty"),
+        ("MCP servers", "wrong", "3: MCP server c: it needs a `url`, a text that is not empty"),
+        ("saved rules", "off", "4: unknown key `rules`: it has no effect"),
+        ("saved rules", "wrong", "3: this permission rule is invalid and has no effect: Bash("),
+        ("trust", "wrong", "2: the answer about /b must be true or false"),
+    ]
+
+
 TOML = """# model = 1
 model = "m"
 [models."gpt-5.4"]

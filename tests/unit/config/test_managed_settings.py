@@ -11,7 +11,7 @@ import pytest
 
 from yume_shim.cli.argv import parse
 from yume_shim.config.build import build_settings
-from yume_shim.config.claude_settings import HONOURED, IGNORED, KEYS
+from yume_shim.config.claude_settings import HONOURED, IGNORED, KEYS, UNMET
 from yume_shim.config.setting_sources import SettingSources
 from yume_shim.config.settings_files import managed_folder
 from yume_shim.types.errors import BadInvocation
@@ -295,4 +295,5 @@ def test_effort_thinking_and_compaction(desk: Desk) -> None:
 
 def test_every_key_is_in_one_list() -> None:
     assert not HONOURED.keys() & IGNORED.keys()
+    assert set(UNMET) <= IGNORED.keys(), "what is honoured must not be called ineffective"
     assert len(KEYS) == len(set(KEYS))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 
+from yume_shim.cli.doctor.contents import line_of, of_saved_rules, of_servers, of_settings, of_trust
 from yume_shim.cli.doctor.line import Line
-from yume_shim.config.file_report import FileReport
+from yume_shim.config.file_report import MAX_SHOWN, FileReport
 from yume_shim.config.managed_settings import managed_files
+from yume_shim.config.mcp_settings import project_folder
 from yume_shim.config.settings_files import MAX_SETTINGS_BYTES, managed_folder, read_config, settings_file
 from yume_shim.disk.bounded import is_absent, read_text
 from yume_shim.text import codec
@@ -15,7 +18,12 @@ from yume_shim.types.folders import SAVED_RULES, claude_folder, claude_state_fil
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from yume_shim.cli.doctor.contents import Mistake
+
+    Contents = Callable[[dict[str, Any]], Iterator[Mistake]]
 
 FILES, SESSIONS = "Files", "Sessions"
 _LOW_DISK = 100 << 20
@@ -37,14 +45,14 @@ def file_lines(env: Mapping[str, str], cwd: str, managed: str = "") -> Iterator[
             yield from _settings_lines("managed", path)
     except BadInvocation as error:
         yield Line(FILES, "managed", "wrong", error.message)
-    places = (
-        ("state", claude_state_file(env)),
-        ("MCP servers", os.path.join(cwd, ".mcp.json")),
-        ("saved rules", os.path.join(yume_folder(env), SAVED_RULES)),
-        ("trust", os.path.join(yume_folder(env), "trust.json")),
+    places: tuple[tuple[str, str, Contents], ...] = (
+        ("state", claude_state_file(env), lambda data: of_servers(data, project_folder(cwd))),
+        ("MCP servers", os.path.join(cwd, ".mcp.json"), of_servers),
+        ("saved rules", os.path.join(yume_folder(env), SAVED_RULES), of_saved_rules),
+        ("trust", os.path.join(yume_folder(env), "trust.json"), of_trust),
     )
-    for name, path in places:
-        yield _json_line(name, path)
+    for name, path, contents in places:
+        yield from _json_lines(name, path, contents)
 
 
 def _config_line(env: Mapping[str, str]) -> Line:
@@ -66,30 +74,54 @@ def _config_line(env: Mapping[str, str]) -> Line:
 
 
 def _settings_lines(name: str, path: str) -> Iterator[Line]:
-    report = FileReport(lambda level, text: None)
+    report = _KeptReport(lambda level, text: None)
     data = settings_file(path, report)
     for text in report.damages:
         yield Line(FILES, name, "wrong", text, f"edit {path}")
     for text in report.warnings:
         yield Line(FILES, name, "off", text, f"edit {path}")
-    if not report.damages and not report.warnings:
+    found = [] if data is None else list(_mistakes(name, path, report.raw, of_settings(data)))
+    yield from found
+    if not report.damages and not report.warnings and not found:
         absent = data is None
         yield Line(FILES, name, "off" if absent else "ok", f"{path} (does not exist)" if absent else path)
 
 
-def _json_line(name: str, path: str) -> Line:
+def _json_lines(name: str, path: str, contents: Contents) -> Iterator[Line]:
     try:
-        data = codec.loads(read_text(path, MAX_SETTINGS_BYTES * 16))
+        raw = read_text(path, MAX_SETTINGS_BYTES * 16)
+        data = codec.loads(raw)
     except OSError as error:
         if is_absent(error):
-            return Line(FILES, name, "off", f"{path} (does not exist)")
-        return Line(FILES, name, "wrong", f"{path}: it cannot be read ({error.strerror})")
+            yield Line(FILES, name, "off", f"{path} (does not exist)")
+        else:
+            yield Line(FILES, name, "wrong", f"{path}: it cannot be read ({error.strerror})")
+        return
     except ValueError as error:
         line = getattr(error, "lineno", 1)
-        return Line(FILES, name, "wrong", f"{path}, line {line}: it is not valid JSON", f"edit {path}")
+        yield Line(FILES, name, "wrong", f"{path}, line {line}: it is not valid JSON", f"edit {path}")
+        return
     if not isinstance(data, dict):
-        return Line(FILES, name, "wrong", f"{path}, line 1: it is not a JSON object", f"edit {path}")
-    return Line(FILES, name, "ok", path)
+        yield Line(FILES, name, "wrong", f"{path}, line 1: it is not a JSON object", f"edit {path}")
+        return
+    found = list(_mistakes(name, path, raw, contents(data)))
+    yield from found or [Line(FILES, name, "ok", path)]
+
+
+def _mistakes(name: str, path: str, raw: bytes, found: Iterator[Mistake]) -> Iterator[Line]:
+    for mistake in islice(found, MAX_SHOWN):
+        text = f"{path}, line {line_of(raw, mistake.path)}: {mistake.problem}"
+        yield Line(FILES, name, "off" if mistake.harmless else "wrong", text, f"edit {path}")
+
+
+class _KeptReport(FileReport):
+    """Keeps the text of the file that was looked at."""
+
+    raw = b""
+
+    def check(self, path: str, raw: bytes, data: dict[str, Any]) -> None:
+        self.raw = raw
+        super().check(path, raw, data)
 
 
 def session_lines(projects: str) -> Iterator[Line]:

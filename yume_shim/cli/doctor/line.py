@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MARKS = {"ok": "✓", "wrong": "✗", "off": "–"}
 LEGEND = "✓ fine   ✗ must be repaired   – absent, not needed or not used"
 _WIDTH = 14
+_WIDEST = 20
+"""Characters of names that are lined up."""
 
 
 class Line(Value):
@@ -31,13 +33,15 @@ class Line(Value):
 
 def as_text(lines: Sequence[Line], done: str) -> str:
     """All lines by group, and the one thing to do next (`done` if nothing is wrong)."""
-    shown, group = [LEGEND + "\n"], ""
+    shown, group, width = [LEGEND + "\n"], "", _WIDTH
     for line in lines:
         if line.group != group:
             group = line.group
+            names = [len(each.name) for each in lines if each.group == group]
+            width = max((_WIDTH, *(length for length in names if length <= _WIDEST)))
             shown.append(f"\n{group}\n")
         todo = f" → {line.todo}" if line.todo else ""
-        shown.append(f"  {MARKS[line.state]} {line.name:<{_WIDTH}} {one_line(line.text + todo)}\n")
+        shown.append(f"  {MARKS[line.state]} {line.name:<{width}} {one_line(line.text + todo)}\n")
     shown.append(f"\nDo this next: {one_line(next_step(lines) or done)}\n")
     return redact("".join(shown))
 

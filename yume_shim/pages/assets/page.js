@@ -116,9 +116,12 @@
   $("theme")?.addEventListener("click", theme);
   $("keys")?.addEventListener("click", () => $("help").showModal());
 
-  // ---- contents: on a narrow window it starts folded
-  const contents = $("contents");
-  if (contents && !matchMedia("(min-width:74rem)").matches) contents.open = false;
+  // ---- contents: folded where they stand above the page, unfolded beside it
+  const contents = $("contents"), beside = matchMedia("(min-width:74rem)");
+  if (contents) {
+    contents.open = beside.matches;
+    beside.addEventListener("change", () => { contents.open = beside.matches; });
+  }
   let here = null;
   function mark(id) {
     const entry = $(id + "-c");
