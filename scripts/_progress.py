@@ -93,14 +93,7 @@ class PytestProgress:
     """A plugin: where pytest's own dots go into a file or a pipe, stderr tells how far it is and what has failed."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
-        if write is None:
-            own = os.dup(2)  # pytest redirects the descriptor itself while a test runs
-            lead = "\n" if os.path.sameopenfile(1, 2) else ""  # pytest's dots stand there too, without a line end
-
-            def write(text: str) -> object:
-                return os.write(own, (lead + text).encode())
-
-        self._progress = Progress("tests", write=write)
+        self._progress = Progress("tests", write=write or _writer_of_stderr())
         self._failed = 0
 
     def pytest_collection_finish(self, session: Any) -> None:
@@ -123,6 +116,12 @@ class PytestProgress:
     def pytest_sessionfinish(self) -> None:
         """The summary comes."""
         self._progress.clear()
+
+
+def _writer_of_stderr() -> Callable[[str], object]:
+    own = os.dup(2)  # pytest redirects the descriptor itself while a test runs
+    lead = "\n" if os.path.sameopenfile(1, 2) else ""  # pytest's dots stand there too, without a line end
+    return lambda text: os.write(own, (lead + text).encode())
 
 
 def run_pytest(words: list[str]) -> int:

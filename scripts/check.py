@@ -29,7 +29,7 @@ Outcome = tuple[bool, str]
 def main() -> int:
     """Run all checks, show what failed, then the table."""
     if sys.argv[1:]:  # there are none: asking for help must not start minutes of work
-        print(__doc__.strip())
+        print((__doc__ or "").strip())
         return 0 if sys.argv[1] in ("-h", "--help") else 2
     _venv.ready()
     checks: dict[str, Callable[[], Outcome]] = {

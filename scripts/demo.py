@@ -42,7 +42,7 @@ STORY = ["init", "turn_started", "text", *ANSWER, "tool_use", "tool_result", "te
 def main() -> int:
     """Play the story; 0 if it is complete."""
     if sys.argv[1:]:  # there are none: asking for help must not start minutes of work
-        print(__doc__.strip())
+        print((__doc__ or "").strip())
         return 0 if sys.argv[1] in ("-h", "--help") else 2
     _venv.ready()
     with open(os.path.join(CASE, "stdin.jsonl"), encoding="utf-8") as file:

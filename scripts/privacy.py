@@ -24,7 +24,7 @@ KEY_SHAPES = re.compile(
 MADE_UP_KEY = re.compile(r"example|fake|test|secret|dummy|not-a|0123|1234|abcd|xxxx|aaaa", re.IGNORECASE)
 """A key in a test says that it is none."""
 HOME = re.compile(
-    r"(?:/home/|/Users/|[A-Za-z]:(?:\\\\|\\|/)Users(?:\\\\|\\|/))(?P<user>[A-Za-z0-9][A-Za-z0-9._-]*)|/root/\.?\w"
+    r"(?:/home/|/Users/|[A-Za-z]:(?:\\\\|\\|/)Users(?:\\\\|\\|/))(?P<user>[A-Za-z0-9][A-Za-z0-9._-]*)|(?<!\w)/root/\.?\w"
 )
 MADE_UP_USERS = {"ada", "alice", "bob", "me", "name", "nobody-here", "someone", "user", "username", "you"}
 """Besides single letters."""

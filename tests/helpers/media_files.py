@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import random
+from functools import cache
 from typing import Any
 
 import PIL.Image
@@ -83,9 +84,10 @@ def slow_pdf_file() -> bytes:
     return pdf("w) Tj 0 -1 Td (" * 600_000)
 
 
-def slow_jpeg_file(scans: int = 90) -> bytes:
-    """A progressive JPEG that repeats its last scan: each costs a pass over all its pixels."""
-    data = saved(picture(3000, 3000), "JPEG", progressive=True)
+@cache
+def slow_jpeg_file(scans: int = 90, side: int = 8500) -> bytes:
+    """A progressive JPEG that repeats its last scan: each costs a pass over all its pixels, together some seconds."""
+    data = saved(picture(side, side, 90, "L"), "JPEG", progressive=True)
     last = data.rfind(b"\xff\xda")
     return data[:-2] + data[last:-2] * scans + b"\xff\xd9"
 

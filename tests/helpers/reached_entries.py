@@ -66,7 +66,8 @@ def reached(broken: set[Id] = frozenset()) -> Iterator[set[Id]]:  # type: ignore
     """The entries that are reached in this context. Those in `broken` are made wrong."""
     found: set[Id] = set()
     values: list[Any] = [Failure, HookAnswer, ToolFinished, *CODES]
-    before = {kind: kind.__init__ for kind in (*values, BadInvocation, ToolFailed, McpError, StoreFailed)}
+    values += [BadInvocation, ToolFailed, McpError, StoreFailed]
+    before = {kind: kind.__init__ for kind in values}
 
     def noting(init: Callable[..., None]) -> Callable[..., None]:
         def made(self: Any, *args: Any, **named: Any) -> None:
@@ -119,8 +120,8 @@ def make_wrong(made: Any) -> None:
     """Change what a user or a host would see of it."""
     if isinstance(made, Exception):
         made.args = (WRONG,)
-        if hasattr(made, "message"):
-            made.message = WRONG
+        if "message" in vars(made):
+            vars(made)["message"] = WRONG
         if isinstance(made, BadInvocation):
             made.kind = "internal"
         if isinstance(made, BadLine):

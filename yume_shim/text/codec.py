@@ -188,7 +188,7 @@ def _encode_with_floats(obj: Any) -> str:
         pairs = (f"{_encode({name: 0})[1:-2]}{_encode_with_floats(inner)}" for name, inner in obj.items())
         return f"{{{','.join(pairs)}}}"
     if isinstance(obj, (list, tuple)):
-        return f"[{','.join(map(_encode_with_floats, obj))}]"
+        return f"[{','.join([_encode_with_floats(inner) for inner in obj])}]"
     return _encode(obj)
 
 

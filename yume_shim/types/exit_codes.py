@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Literal
 
-    from yume_shim.types.errors import ErrorKind
     from yume_shim.types.events import TurnEnded
 
     Failing = Literal["auth", "limit", "rate", "provider", "budget", "turns", "denied", "truncated", "refused"]
@@ -48,7 +47,7 @@ MEANINGS: Mapping[Cause, str] = {
 FAIL_ON: tuple[Failing, ...] = ("truncated", "denied", "refused")
 """What `--fail-on` takes."""
 
-_KINDS: Mapping[ErrorKind, Cause] = {
+_KINDS: Mapping[str, Cause] = {
     "auth": "auth",
     "billing": "auth",
     "rate_limit": "rate",
@@ -91,7 +90,7 @@ def read_fail_on(text: str) -> tuple[str, ...]:
 
 def cause_of_kinds(kinds: Iterable[str]) -> Cause:
     """Why tasks failed, by their kinds of error: their common cause, or "other"."""
-    causes = {_RUN_KINDS.get(kind) or _KINDS.get(kind, "provider") for kind in kinds}  # type: ignore[call-overload]
+    causes: set[Cause] = {_RUN_KINDS.get(kind) or _KINDS.get(kind, "provider") for kind in kinds}
     return causes.pop() if len(causes) == 1 else "other"
 
 

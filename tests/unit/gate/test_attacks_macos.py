@@ -91,7 +91,7 @@ READS = [
     *("curl file:///Users/u/w/SECRET.TXT", "curl file://localhost/Users/u/w/s%65cret.txt", "git show :Secret.txt"),
     *("cd /System/Volumes/Data/Users/u/w && cat secret.txt", "cd /.vol/1/2 && cat secret.txt", "cd VAULT && cat x"),
     *(
-        "mount -t nullfs . /tmp/m && cat /tmp/m/x",
+        "mount -t nullfs . /mnt/m && cat /mnt/m/x",
         "cat < /System/Volumes/Data/Users/u/w/secret.txt",
         "batch",
         "crontab x",

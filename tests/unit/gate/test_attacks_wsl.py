@@ -77,7 +77,7 @@ COMMANDS = [
     ),
     *(
         "subst.exe z: . && cat /mnt/z/secret.txt",
-        "mount -t drvfs C: /tmp/c && cat /tmp/c/w/secret.txt",
+        "mount -t drvfs C: /mnt/x && cat /mnt/x/w/secret.txt",
         "findstr.exe /s x .",
     ),
     *(

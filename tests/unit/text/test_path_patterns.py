@@ -70,7 +70,7 @@ WINDOWS = {"windows": True, "fold": True}
         ("/w[1]/*", ("/w[1]",), {}, "*"),
         ("/private/tmp/x/*", ("/tmp/x", "/private/tmp/x"), {}, "*"),
         ("/tmp/x/*", ("/tmp/x", "/private/tmp/x"), {}, "*"),
-        ("/Users/caf\u00e9/*", ("/Users/cafe\u0301",), {"fold": True}, "*"),
+        ("/Users/u/caf\u00e9/*", ("/Users/u/cafe\u0301",), {"fold": True}, "*"),
         ("/*", ("/",), {}, "*"),
         ("C:\\w\\sub\\*", ("C:\\w",), WINDOWS, "sub/*"),
         ("c:/W/*.py", ("C:\\w",), WINDOWS, "*.py"),
