@@ -89,7 +89,7 @@ def _windows_shell(settings: Settings) -> Callable[[], ShellChoice] | None:
 
 
 class _Facts:
-    """What hooks are told about the session."""
+    """The facts about the session that hooks receive."""
 
     def __init__(self, startup: Startup, tools: BuiltinTools, session: Callable[[], Session], tasks: LazyTasks) -> None:
         self._effort, self._transcript = startup.settings.model.effort, startup.opened.transcript

@@ -51,7 +51,7 @@ class Order(Value):
 
 
 class Counts(Value):
-    """Where the run stands."""
+    """The progress of the run."""
 
     total: int
     done: int
@@ -184,7 +184,7 @@ class Coordinator:
             return self._stopped
 
     def counts(self) -> Counts:
-        """Where the run stands."""
+        """The progress of the run."""
         with self._lock:
             return Counts(
                 self._total,

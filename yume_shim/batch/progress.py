@@ -49,7 +49,7 @@ class Progress:
 
 
 def line(counts: Counts) -> str:
-    """Where the run stands, in one line."""
+    """The progress of the run, in one line."""
     parts = [f"{counts.done + counts.resumed} of {counts.total}"]
     failed = sum(counts.failed.values())
     if failed:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
             ...
 
         def counts(self) -> Counts:
-            """Where the run stands."""
+            """The progress of the run."""
             ...
 
         def stop(self, reason: Stop) -> None:

@@ -114,7 +114,7 @@ UNMET = (
     *("allowedProviders", "availableModels", "deniedModels", "enforceAvailableModels"),
     *("managedMcpServers", "maxEffortLevel", "policyHelper"),
 )
-"""Ignored keys that forbid or require something: whoever wrote one is told that it has no effect."""
+"""Ignored keys that forbid or require something: a warning says that they have no effect."""
 UNMET_PERMISSIONS = (
     *("blockReadsOutsideWorkingDirectories", "blockWritesOutsideWorkingDirectories", "blockReadsExemptPaths"),
     "workingDirectoriesAsGiven",

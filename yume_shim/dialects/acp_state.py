@@ -38,7 +38,7 @@ MODE_OPTION, MODEL_OPTION, EFFORT_OPTION = "mode", "model", "effort"
 NO_EFFORT = "default"
 """The effort that the model takes by itself."""
 LOCAL_COMMANDS = {"compact": "Replace the conversation by a summary of it"}
-"""Commands of this program that a client is told. `/clear` works too, but a client starts a new session instead."""
+"""Commands of this program that a client is offered. `/clear` works too, but a client starts a new session instead."""
 ALLOW_ONCE: Final = "allow_once"
 ALLOW_ALWAYS: Final = "allow_always"
 REJECT_ONCE: Final = "reject_once"

@@ -15,7 +15,7 @@ TEXT_GAP, ID_GAP = "\ue000text\ue000", "\ue000id\ue000"
 
 
 class TextTemplate:
-    """A line with a gap for a text, and one for a uuid behind it if `ID_GAP` is in it."""
+    """A line with a gap for a text, and one for a uuid after it if `ID_GAP` is in it."""
 
     __slots__ = ("_after", "_before", "_between")
 

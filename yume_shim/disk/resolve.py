@@ -71,7 +71,7 @@ def resolve(path: str) -> Resolved:
 
 
 def on_macos(real: str, is_link: bool) -> Resolved:
-    """What a path whose links have been followed stands for on macOS."""
+    """The path that macOS opens for one whose links have been followed."""
     from yume_shim.text.macos_paths import BY_NUMBER, names_by_number, without_firmlink
 
     if names_by_number(real):

@@ -61,7 +61,7 @@ Start this project's program and use it. What to look at: $ARGUMENTS
 Find out from README, manifests and scripts how it is started; prefer the way that the project documents. Start it, \
 use the part that matters here as a user would, and report what you saw. End every process that you started.""",
     "recap": """\
-Sum up this session so far in one line of at most 25 words: what it is about, and where it stands. Use no tools and \
+Sum up this session so far in one line of at most 25 words: what it is about, and what its state is. Use no tools and \
 write nothing else.""",
     "team-onboarding": """\
 Write a guide for people who begin to work on this project: what it is for, how to set it up, how to build, run and \

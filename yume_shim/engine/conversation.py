@@ -70,7 +70,7 @@ class Conversation:
 
     @property
     def preamble(self) -> str:
-        """What stands before the first message; "" before `prepare`."""
+        """The text before the first message; "" before `prepare`."""
         return "" if self._instructions is None else self._instructions.preamble
 
     @property

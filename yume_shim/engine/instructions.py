@@ -28,7 +28,7 @@ SKILL_TOOL = "Skill"
 
 
 class Instructions(Value):
-    """All of it. `preamble` stands before the first message of the history."""
+    """All of it. `preamble` comes before the first message of the history."""
 
     system: tuple[str, ...] = ()
     preamble: str = ""

@@ -1,4 +1,4 @@
-"""Changes the model of a conversation at the host's wish; hooks are asked before, if there are any for it."""
+"""Changes the model of a conversation at the host's request; hooks are asked before, if there are any for it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from yume_shim.gate.shell import Word
 
 _PERMUTES = frozenset(("rg", "jq"))
-"""Programs that are the same on every system, and take flags behind operands."""
+"""Programs that are the same on every system, and take flags after operands."""
 _LS_VALUES = frozenset("wTI")
 """Flags of `ls` that have a value with GNU, and none with BSD, where the next word is a path."""
 
@@ -20,7 +20,7 @@ _GREPS = frozenset(("grep", "egrep", "fgrep"))
 
 
 def differs(words: tuple[Word, ...]) -> bool:
-    """Whether a program of BSD may take a word for something else. A flag behind an operand is an operand: `uniq a -c`
+    """Whether a program of BSD may take a word for something else. A flag after an operand is an operand: `uniq a -c`
     writes a file `-c`. `sed -i` takes the next word for the ending of a copy, so that a path becomes the script."""
     name, texts = words[0].text, [word.text for word in words[1:]]
     if name == "sed":

@@ -23,7 +23,7 @@ from yume_shim.text.windows_paths import (
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _FILE_URL = re.compile(r"/*([A-Za-z])[:|](/.*)\Z", re.S)
-"""A drive behind the slashes of a `file:` address."""
+"""A drive after the slashes of a `file:` address."""
 _STREAM_TYPE = re.compile(r":[^:\\/]*:|:\$")
 _TREES = re.compile(r"/+(?:tmp|proc|dev|mnt|cygdrive|home|var)(?:/|\Z)|/+\.|/.*/\.\.(?:/|\Z)|//[^/\s]")
 """Words for the shell's own tree that may lead to the drives: through such a folder, or through `..`; what begins with

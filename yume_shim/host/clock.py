@@ -34,7 +34,7 @@ class SystemClock:
 
 
 class FixedClock:
-    """Stands still; a wait moves it forward and returns at once."""
+    """Does not run by itself; a wait moves it forward and returns at once."""
 
     def __init__(self) -> None:
         self._time = FIXED_START

@@ -2,7 +2,7 @@
 
 Python's import system asks every finder on `sys.meta_path`, lists folders, tries the endings of extension modules and
 looks at the file three times: 400,000 instructions for a module of three lines, and a short turn imports 190 of ours.
-This finder stands first and answers for modules of this package only. It reads the file in `__pycache__` that Python
+This finder comes first and answers for modules of this package only. It reads the file in `__pycache__` that Python
 itself has written and takes it under Python's own rule: the time and the size of the source must be those that the file
 names. In every other case (no such file, another kind of it, a changed source, a package in an archive) it answers
 nothing, and Python imports as ever, which also writes the file for the next start.

@@ -30,7 +30,7 @@ READ_BYTES = 64
 SETTLE = 1.0
 """Seconds that `settle` waits for the thread which reads the pipe."""
 MARK = 0
-"""No signal has this number: `settle` writes it behind the signals that have arrived."""
+"""No signal has this number: `settle` writes it after the signals that have arrived."""
 
 
 class Signals:

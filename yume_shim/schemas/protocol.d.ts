@@ -448,7 +448,7 @@ export namespace Flat {
     parent_tool_use_id?: string;
     agent_id?: string;
   }
-  /** Rate limits that the provider has told, the most used one first; sent when they have changed by a good part. */
+  /** Rate limits that the provider reported, the most used one first; sent when they have changed by a good part. */
   interface RateLimitsLine {
     type: "system";
     subtype: "rate_limits";
@@ -1137,7 +1137,7 @@ export namespace StreamJson {
     session_id: string;
     uuid: string;
   }
-  /** Rate limits that the provider has told; sent when they have changed by a good part. `limits` are all of them. */
+  /** Rate limits that the provider reported; sent when they have changed by a good part. `limits` are all of them. */
   interface RateLimitLine {
     type: "rate_limit_event";
     rate_limit_info: RateLimitInfo;

@@ -55,7 +55,7 @@ class Lane:
 
 
 class SessionFacts:
-    """The session, as its events have told so far."""
+    """The facts about the session that its events have given so far."""
 
     def __init__(self) -> None:
         self.session_id = ""

@@ -173,7 +173,7 @@ class Pipelines:
             self._log("warning", f"telemetry: the last export of {', '.join(late)} did not end within {limit}")
 
     def _on_message(self, words: tuple[str, ...], text: str) -> None:
-        """The SDK has reported a failure. Each signal's first one is told. At the end a collector that does not answer
+        """The SDK has reported a failure: pass on each signal's first one. At the end a collector that does not answer
         is not asked again: its exporter stops waiting for the next try."""
         for signal in {SIGNAL_WORDS[word] for word in words if word in SIGNAL_WORDS} or {"telemetry"}:
             if signal not in self._failed:
@@ -188,7 +188,7 @@ def _shut(provider: Any) -> None:
     """Runs on a thread of its own, which is given up when the time is over: the SDK's own limits are longer."""
     try:
         provider.shutdown()
-    except Exception:  # the SDK wraps a failure that its log has told already
+    except Exception:  # the SDK wraps a failure that its log has reported already
         pass
 
 

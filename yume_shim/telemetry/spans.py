@@ -52,7 +52,7 @@ class _LaneSpans:
     def __init__(self, contents: Contents) -> None:
         self.agent: Span | None = None
         self.context: Context | None = None
-        """That of the agent's span; it is kept after its end, for what is told late."""
+        """That of the agent's span; it is kept after its end, for what is reported late."""
         self.chat: Span | None = None
         self.calls: dict[str, Span] = {}
         self.contents = contents

@@ -72,7 +72,7 @@ def _from_code_pages(data: bytes, code_pages: tuple[str, ...]) -> str:
 
 def _letters(text: str) -> int:
     """How likely this is what was meant: the wrong one of two code pages has signs where words have letters, and
-    capitals behind small letters."""
+    capitals after small letters."""
     signs = sum(1 if char.isalpha() else -1 for char in text if not char.isascii())
     return signs - 2 * sum(second.isupper() and first.islower() for first, second in pairwise(text))
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAX_WORDS = 1_000
-"""Arguments that are told apart; further ones are only a part of `$ARGUMENTS`."""
+"""Arguments with a placeholder of their own; further ones are only a part of `$ARGUMENTS`."""
 _INLINE = re.compile(r"(?:^|(?<=\s))!`([^`\n]+)`", re.MULTILINE)
 _FENCE = "```"
 

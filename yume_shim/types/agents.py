@@ -23,7 +23,7 @@ DEFAULT_AGENT = "general-purpose"
 
 
 class AgentDefinition(Value):
-    """What a kind of agent is told and what it may use."""
+    """The instructions of a kind of agent and what it may use."""
 
     name: str
     description: str
@@ -52,7 +52,7 @@ class AgentDefinition(Value):
     """Names of configured servers, or `{name: configuration}` of servers that live as long as the agent."""
     hooks: Mapping[str, Any] = NOTHING
     initial_prompt: str = ""
-    """What the main loop is told first when it runs as this agent."""
+    """The first prompt of the main loop when it runs as this agent."""
     color: str = ""
     path: str = ""
     """The file it was read from."""
@@ -68,7 +68,7 @@ class AgentFolder(Value):
     starts: bool = True
     """Hooks and servers of its definitions start."""
     prefix: str = ""
-    """What stands before the names of its agents (`plugin:`)."""
+    """The text before the names of its agents (`plugin:`)."""
 
 
 class AgentSettings(Value):

@@ -1,4 +1,4 @@
-"""What a child's end is told as: its report, or why there is none."""
+"""The text that reports a child's end: its report, or why there is none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def message_text(message: str) -> str:
 
 
 def unread_text(count: int) -> str:
-    """What the sender is told about messages that an agent has not read; "" if it has read all."""
+    """The note to the sender about messages that an agent has not read; "" if it has read all."""
     return _UNREAD.format(count=count) if count else ""
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from yume_shim.types.ports import ChildTools
 
 FORKED_COMMAND = "forked-command-"
-"""What stands in for the call of a child that a slash command started, before the command's name."""
+"""The replacement for the call id of a child that a slash command started, before the command's name."""
 
 
 class ChildRequest(Value):

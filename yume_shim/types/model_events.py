@@ -100,7 +100,7 @@ class Notice(Value):
 
 
 class LimitsReported(Value):
-    """The provider has told its rate limits, and they have changed; the most used one first, at least one."""
+    """The provider reported its rate limits, and they have changed; the most used one first, at least one."""
 
     limits: tuple[RateLimit, ...]
 

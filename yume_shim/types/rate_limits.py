@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class RateLimit(Value):
     """One limit. `kind` says what is counted (`requests`, `tokens`, `five_hour` …). `used` is the used share, 0 to 1;
-    None = not told. The limit starts anew at `resets_at` (seconds since 1970), or `resets_in` seconds from now."""
+    None = not reported. The limit starts anew at `resets_at` (seconds since 1970), or `resets_in` seconds from now."""
 
     kind: str
     status: LimitStatus

@@ -91,7 +91,7 @@ class BackgroundTasks(Protocol):
     def was_seen(self, task_id: str) -> bool: ...
 
     def stop(self, task_id: str, why: str = ...) -> bool:
-        """End one and wait a little for its end; False if none of that id runs. `why` is told to the model."""
+        """End one and wait a little for its end; False if none of that id runs. `why` is what the model reads."""
         ...
 
     def stop_all(self, why: str = ..., kind: str = "", *, wait: bool = True) -> None:

@@ -27,7 +27,7 @@ class Mistake(Value):
 
 
 def line_of(raw: bytes, path: tuple[str, ...]) -> int:
-    """The line on which the last of these words stands in quotes, each searched behind the one before."""
+    """The line that has the last of these words in quotes; each is searched after the one before."""
     at = 0
     for word in path:
         found = raw.find(dumps(word), at)

@@ -370,7 +370,7 @@ class InterruptLine(FlatLine):
 
 @record
 class RateLimitsLine(FlatLine):
-    """Rate limits that the provider has told, the most used one first; sent when they have changed by a good part."""
+    """Rate limits that the provider reported, the most used one first; sent when they have changed by a good part."""
 
     type: Literal["system"] = "system"
     subtype: Literal["rate_limits"] = "rate_limits"

@@ -300,7 +300,7 @@ class RateLimitInfo(Record):
 
 @record
 class RateLimitLine(Record):
-    """Rate limits that the provider has told; sent when they have changed by a good part. `limits` are all of them."""
+    """Rate limits that the provider reported; sent when they have changed by a good part. `limits` are all of them."""
 
     type: Literal["rate_limit_event"] = "rate_limit_event"
     rate_limit_info: RateLimitInfo

@@ -39,7 +39,7 @@ def read_folder(folder: AgentFolder, warn: Warn) -> dict[str, AgentDefinition]:
 
 
 def read_file(path: str, folder: AgentFolder, warn: Warn, prefix: str = "") -> AgentDefinition | None:
-    """The definition in this file, or None. `prefix` stands before its name (`plugin:`)."""
+    """The definition in this file, or None. `prefix` is put before its name (`plugin:`)."""
 
     def about(text: str) -> None:
         warn(f"{path}: {text}")

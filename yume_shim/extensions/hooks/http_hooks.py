@@ -80,7 +80,7 @@ def _exchange(
 
 
 def _matches(pattern: str, url: str) -> bool:
-    """`*` in a pattern stands for any text."""
+    """`*` in a pattern matches any text."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) is not None
 
 

@@ -317,7 +317,7 @@ class HookRunner:
 
 
 def _told(run: HookRun) -> tuple[str, Outcome]:
-    """(stderr, outcome) of a hook's line: why an answer cannot be used stands in its stderr, as in the Claude CLI."""
+    """(stderr, outcome) of a hook's line: its stderr says why an answer cannot be used, as in the Claude CLI."""
     if run.timed_out:
         return run.stderr, "cancelled"
     why = read_answer(run).failure

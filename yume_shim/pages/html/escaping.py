@@ -29,7 +29,7 @@ def code(text: str) -> str:
 
 
 def attribute(text: str) -> str:
-    """The value of an attribute, which stands between double quotes."""
+    """The value of an attribute, for use between double quotes."""
     return _IN_CODE.sub(_named, text.translate(_MARKUP)).replace("\n", "&#10;")
 
 

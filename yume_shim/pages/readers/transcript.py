@@ -44,7 +44,7 @@ def read_transcript(
     first_turn: int = 1,
     whole: bool = True,
 ) -> Document:
-    """The document of a transcript. `whole`: it begins at its start, so that left branches can be told."""
+    """The document of a transcript. `whole`: it begins at its start, so that abandoned branches can be recognised."""
     return _TranscriptReader(cleaner, price, first_turn).read(Lines(lines), session_id, agents, whole=whole)
 
 

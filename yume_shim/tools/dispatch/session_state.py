@@ -117,7 +117,7 @@ class ToolState:
         """The shell of Windows; elsewhere the first bash on PATH is taken."""
         self.closed = False
         self.tasks: Callable[[], BackgroundTasks] | None = None
-        """The registry that background commands are reported to; None = nobody is told."""
+        """The registry that background commands are reported to; None = they are not reported."""
         self.closing = False
         """The session ends: commands get little time to end by themselves."""
         self.checkpoints: Checkpoints | None = None
