@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 PIECES = 1_000
 """Less than what loads the faster JSON parser: it would be a part of the first count."""
 MOST = 2.7
-"""Each doubling costs twice what the doubling before it cost, more or less: a read brings what has arrived. It would cost
-four times as much if the cost grew with the square."""
+"""Each doubling costs twice what the doubling before it cost, more or less: a read brings what has arrived. If the cost
+grew with the square, it would cost four times as much."""
 CASES = [
     ("anthropic", "flat", "arguments"),
     ("openai", "flat", "thinking"),
