@@ -3,13 +3,13 @@
 cause                      default  acceptEdits  plan  dontAsk  bypassPermissions
 prefixes and reading           231            0   231      231                  0
 denied commands                 70           70    70       70                 70
-state of the shell             330          330   330      330                129
+state of the shell             339          339   339      339                138
 flags and operands             351          351   351      351                351
 hostile repositories            64           64    64       64                 64
 paths, by every tool           549          559   549      549                559
 protected names                 71           71    71       71                  5
 hosts                           79           79    79       79                 79
-all                           1745         1524  1745     1745               1257
+all                           1754         1533  1754     1754               1266
 second wall, below the gate: 100 reading, 25 editing
 """
 

@@ -8,7 +8,7 @@ from yume_shim.gate.command_flow import MAX_PATH, follow, moves_home
 from yume_shim.gate.name_changes import NameChanges
 from yume_shim.gate.read_only import reads
 from yume_shim.gate.shell import Word
-from yume_shim.gate.unwrap import MAX_TAILS, name_of, without_git_options, written_name
+from yume_shim.gate.unwrap import FIND_RUNS, FINDERS, MAX_TAILS, name_of, without_git_options, written_name
 from yume_shim.gate.word_set import word_set
 from yume_shim.gate.writing_commands import CONTENT_WRITERS, GIT_WRITES, MAY_WRITE, WRITERS
 
@@ -64,7 +64,7 @@ class CommandDenies:
         """The folders in which the parts run, also those of scripts inside the command."""
         if self._followed is None:
             seen = self._unwrapped()
-            flow = follow(seen.parts, self._space, self._base, seen.repeats)
+            flow = follow(seen.parts, self._space, self._base, seen.repeats, told=True)
             flow.unknown = flow.unknown or moves_home(self._text, seen.assigned, seen.parts)
             self._followed = flow
         return self._followed
@@ -200,7 +200,7 @@ class CommandDenies:
             and name not in ("grep", "egrep", "fgrep")
             and any(self._flow.is_folder(w.text) for w in words)
         )
-        deep = deep or (name == "find" and any(word.text in ("-exec", "-execdir", "-ok", "-okdir") for word in words))
+        deep = deep or (name in FINDERS and any(word.text in FIND_RUNS for word in words))
         if not deep:
             return False
         operands = [word.text for word in words if not word.text.startswith("-")]

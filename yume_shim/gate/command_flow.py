@@ -7,10 +7,11 @@ import time
 
 from yume_shim.gate.shell_builtins import PLACE_VARIABLES, changes_shell
 from yume_shim.gate.unwrap import WRAPPERS, name_of, shell_words
+from yume_shim.types.value import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from yume_shim.gate.shell import Simple, Word
     from yume_shim.gate.workspace import Place, Workspace
@@ -25,6 +26,13 @@ MAX_JUDGE_S = 0.25
 """Processor time for the paths of one command; one that needs more is asked about."""
 
 _MOVES = ("cd", "pushd", "popd")
+_FOLDER_LETTERS = {"sudo": "D", "doas": "D", "unshare": "w", "nsenter": "w"}
+"""The flag that names a folder to work in; `C` for all others (env, git, make, tar, ninja, cargo, …)."""
+_FOLDER_FLAG = re.compile(
+    r"(?:-[A-Za-z0-9]*?(?P<letter>[CDw])|--(?:ch[a-z]*|cd|cwd|wd|dir|workdir|prefix|(?:[a-z]+-)?directory|work-tree)"
+    r"(?:=|\Z))(?P<folder>.*)\Z",
+    re.S,
+)
 _PLACE_NAMES = re.compile(r"(?<![\w${])(?:" + "|".join(sorted(PLACE_VARIABLES)) + r")(?![\w])", re.A)
 
 
@@ -66,8 +74,11 @@ class Flow:
         return any(place.exists for place in self.places(text))
 
 
-def follow(commands: Iterable[Simple], space: Workspace, base: str, repeats: bool = False) -> Flow:
-    """Follow the commands, which start in `base`. `repeats`: they may run several times and in another order."""
+def follow(
+    commands: Iterable[Simple], space: Workspace, base: str, repeats: bool = False, *, told: bool = False
+) -> Flow:
+    """Follow the commands, which start in `base`. `repeats`: they may run several times and in another order. `told`:
+    also the folders that flags name (`env -C x`, `git -C x`), as if every command worked there, too."""
     bases = [base]
     unknown = False
     for command in commands:
@@ -75,6 +86,11 @@ def follow(commands: Iterable[Simple], space: Workspace, base: str, repeats: boo
         name = words[0].text if words else ""
         if name not in _MOVES:
             unknown = unknown or _may_move(words)
+            for folder in _told_folders(words) if told else ():
+                unknown = unknown or folder.kind != "plain"
+                bases = _with_reached(bases, [space.shell_place(folder.text, known) for known in bases])
+            if len(bases) > MAX_BASES:
+                return Flow(space, tuple(bases[:MAX_BASES]), True)
             continue
         target = words[-1] if name == "cd" and len(words) == 2 else None
         if target is None or target.kind != "plain" or target.text.startswith("-") or repeats:
@@ -84,11 +100,28 @@ def follow(commands: Iterable[Simple], space: Workspace, base: str, repeats: boo
             unknown = True
         reached = [space.shell_place(target.text, known) for known in bases]
         unknown = unknown or any(place.flaw for place in reached)
-        # `cd link/..`: the shell removes `link/..` from the path, unless it was told to be physical. Both may happen.
-        bases = list(dict.fromkeys((*bases, *(place.asked for place in reached), *(place.real for place in reached))))
+        bases = _with_reached(bases, reached)
         if len(bases) > MAX_BASES:
             return Flow(space, tuple(bases[:MAX_BASES]), True)
     return Flow(space, tuple(bases), unknown)
+
+
+def _with_reached(bases: list[str], reached: list[Place]) -> list[str]:
+    # `cd link/..`: the shell removes `link/..` from the path, unless it was told to be physical. Both may happen.
+    return list(dict.fromkeys((*bases, *(place.asked for place in reached), *(place.real for place in reached))))
+
+
+def _told_folders(words: tuple[Word, ...]) -> Iterator[Word]:
+    """The folders that flags name, in the forms that most programs share: `-C x`, `-Cx`, `--chdir x`, `--chdir=x`."""
+    letter = _FOLDER_LETTERS.get(name_of(words[0]), "C") if words else ""
+    for place, word in enumerate(words[1:], 1):
+        found = _FOLDER_FLAG.match(word.text) if len(word.text) <= MAX_PATH else None
+        if found is None or found["letter"] not in (None, letter):
+            continue
+        if found["folder"]:
+            yield replace(word, text=found["folder"])
+        elif words[place + 1 :]:
+            yield words[place + 1]
 
 
 def _may_move(words: tuple[Word, ...]) -> bool:

@@ -29,16 +29,19 @@ MAX_TAILS = 64
 WRAPPERS = word_set(
     "env command exec builtin nohup nice time timeout stdbuf setsid xargs sudo doas su runuser ionice chrt taskset "
     "watch strace ltrace unshare nsenter chroot flock script parallel busybox toybox coproc caffeinate entr "
-    "gtimeout proot fakeroot winpty systemd-run dbus-run-session torsocks unbuffer arch setarch linux32 linux64 "
+    "sg gtimeout proot fakeroot winpty systemd-run dbus-run-session torsocks unbuffer arch setarch linux32 linux64 "
     "sandbox-exec xcrun chpst prlimit choom numactl rlwrap gnice gnohup gstdbuf genv gxargs"
 )
+TEXT_WRAPPERS = word_set("watch su runuser script flock parallel entr sg")
+"""Wrappers that give a word to a shell: `watch 'ls; make'`."""
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
 OTHER_SHELLS = frozenset(("cmd", "powershell", "pwsh"))
 """Shells of Windows: their text is searched for commands, but it is no text of bash."""
 STARTERS = word_set(
     "wsl start cygstart forfiles wscript cscript mshta rundll32 msiexec schtasks wmic conhost explorer bitsadmin "
     "ubuntu debian kali wslrun runas wt pcalua odbcconf regsvr32 msbuild installutil powershell_ise hh at sc control "
-    "msdt ftp cmdkey dnscmd launchctl open osascript automator batch crontab login"
+    "msdt ftp cmdkey dnscmd git-bash git-cmd mintty psexec psexec64 gsudo winrs winrm cmstp regasm regsvcs jsc "
+    "scriptrunner syncappvpublishingserver presentationhost launchctl open osascript automator batch crontab login"
 )
 """Programs of Windows and macOS that start what they are given, or run a script of their own language."""
 _DISTRIBUTION = re.compile(r"(?:ubuntu|debian|kali-linux|opensuse-|sles-|fedora|almalinux|oraclelinux)[0-9a-z.-]*\Z")
@@ -47,11 +50,12 @@ _SPLITS = re.compile(r"-[A-Za-z0-9]*S|--s")
 """The flag of `env` that takes a whole command in one word."""
 OPAQUE = word_set("eval source . trap alias bind enable hash mapfile readarray complete compgen fc coproc")
 _INLINE_CODE = re.compile(
-    r"(?:python|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[0-9.]*\Z"
+    r"(?:python|pythonw|py|pyw|pypy|perl|ruby|node|nodejs|deno|bun|php|lua|luajit|tclsh|osascript|rscript)[0-9.]*\Z"
 )
 _INLINE_FLAG = re.compile(r"-\w*[ceEprR]\Z|--(?:eval|print|execute)\b|eval\Z|-\Z")
 _AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
-_FIND_RUNS = word_set("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+FINDERS = frozenset(("find", "fd", "fdfind"))
+FIND_RUNS = word_set("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 _CALM_SED = re.compile(
     r"[0-9,$~+;p =dq]*\Z|s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gIip0-9]*\Z|/[^/]*/[dp]\Z"
 )
@@ -91,9 +95,13 @@ def _unwrap(script: Script, depth: int, left: list[int]) -> Unwrapped:
     assigned, repeats, unparsed = script.assigned, script.repeats, script.opaque
     opaque = script.opaque or any(map(holds_code, assigned))
     for command in script.commands:
-        opaque = opaque or any(holds_code(name) for name, _ in command.assigns)
         commands.append(command)
         parts.append(command)
+        code = tuple(word for name, word in command.assigns if holds_code(name))
+        if code:  # `PAGER='less x' man y`
+            inner = _texts_run(code, depth, left)
+            runs, commands, parts = [*runs, *inner.runs], [*commands, *inner.commands], [*parts, *inner.parts]
+            opaque, unparsed = True, unparsed or inner.unparsed
         wraps = bool(command.words) and name_of(command.words[0]) in WRAPPERS
         opaque = opaque or (wraps and len(command.words) > MAX_TAILS)
         for place in range(min(len(command.words), MAX_TAILS) if wraps else len(command.words)):
@@ -144,7 +152,7 @@ def _any_spelling(name: str) -> str:
 
 def _runs_its_tail(words: tuple[Word, ...], place: int) -> bool:
     """Whether the words from `place` on are a command that `find` or `fd` runs."""
-    return words[place - 1].text in _FIND_RUNS and name_of(words[0]) in ("find", "fd", "fdfind")
+    return words[place - 1].text in FIND_RUNS and name_of(words[0]) in FINDERS
 
 
 def _spellings(words: tuple[Word, ...], raw: str) -> list[Run]:
@@ -165,6 +173,7 @@ def without_git_options(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[place:]
 
 
+_SHELL_TEXT = re.compile(r"[\s;&|<>()$`]")
 _NOTHING = Unwrapped((), False)
 _HIDDEN = Unwrapped((), True)
 
@@ -187,6 +196,10 @@ def _inside(words: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
         return _shell_runs(rest, depth, left)
     if name in OPAQUE or hides_code(words):
         return _HIDDEN
+    if name in TEXT_WRAPPERS:
+        return _texts_run(rest, depth, left)
+    if name == "git":
+        return replace(_texts_run(_git_code(rest), depth, left), opaque=_runs_unseen(name, rest))
     return _HIDDEN if _runs_unseen(name, rest) else _NOTHING
 
 
@@ -204,13 +217,24 @@ def _runs_unseen(name: str, rest: tuple[Word, ...]) -> bool:
     return False
 
 
+def _git_code(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """The values of `-c alias.x='!ls'` and `-c core.pager='less x'`."""
+    texts = (
+        replace(word, text=word.text.removeprefix("-c").partition("=")[2].removeprefix("!"))
+        for before, word in zip((Word(""), *words), words, strict=False)
+        if before.text == "-c" or word.text.startswith("-c")
+    )
+    return tuple(word for word in texts if word.text)
+
+
 def _shell_runs(rest: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
     for place, word in enumerate(rest):
         if re.match(r"-\w*c\w*\Z|//?[cCkK]\Z|-[cC]ommand\Z", word.text):
             code = rest[place + 1 : place + 2]
             return _text_runs(code[0].text, code[0].kind == "plain", depth, left) if code else _HIDDEN
-    # A shell without -c runs a file, or its stdin.
-    return _HIDDEN
+    if any(not word.text.startswith(("-", "+")) or word.text == "--version" for word in rest):
+        return _HIDDEN  # it runs a file
+    return replace(_HIDDEN, unparsed=True)  # it runs its stdin
 
 
 def _text_runs(text: str, known: bool, depth: int, left: list[int]) -> Unwrapped:
@@ -219,6 +243,22 @@ def _text_runs(text: str, known: bool, depth: int, left: list[int]) -> Unwrapped
         return replace(_HIDDEN, unparsed=True)
     seen = _unwrap(parse(text), depth + 1, left)
     return seen if known else replace(seen, opaque=True, unparsed=True)
+
+
+def _texts_run(words: tuple[Word, ...], depth: int, left: list[int]) -> Unwrapped:
+    """The commands in those words that only a shell could run."""
+    runs: list[Run] = []
+    commands: list[Simple] = []
+    parts: list[Simple] = []
+    opaque, unparsed, repeats, assigned = False, False, False, frozenset[str]()
+    for word in words:
+        if not _SHELL_TEXT.search(word.text):
+            continue
+        seen = _text_runs(word.text, word.kind == "plain", depth, left)
+        runs, commands, parts = [*runs, *seen.runs], [*commands, *seen.commands], [*parts, *seen.parts]
+        opaque, unparsed, repeats = opaque or seen.opaque, unparsed or seen.unparsed, repeats or seen.repeats
+        assigned |= seen.assigned
+    return Unwrapped(tuple(runs), opaque, tuple(commands), tuple(parts), unparsed, assigned, repeats)
 
 
 def shell_words(words: tuple[Word, ...]) -> tuple[Word, ...]:

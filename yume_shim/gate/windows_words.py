@@ -11,6 +11,7 @@ import ntpath
 import re
 
 from yume_shim.text.windows_paths import (
+    ABOVE,
     DEVICE_PATH,
     DRIVE_RELATIVE,
     FOREIGN,
@@ -78,4 +79,4 @@ def unclear(word: str, flaw: str) -> bool:
         return word not in _DEVICES and bool(_TREES.match(word))
     if flaw == FOREIGN:  # a name to the shell of Linux, a path to programs of Windows
         flaw = spelled(word)[1]
-    return flaw in (DEVICE_PATH, DRIVE_RELATIVE, NETWORK, VERBATIM)
+    return flaw in (ABOVE, DEVICE_PATH, DRIVE_RELATIVE, NETWORK, VERBATIM)

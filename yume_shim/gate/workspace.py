@@ -117,9 +117,11 @@ class Workspace:
         """Where a word of a command leads: the shell of Windows has a path syntax of its own."""
         if not self.flavour.windows:
             return self.place(word, base)
-        from yume_shim.text.windows_paths import shell_path
+        from yume_shim.text.windows_paths import ABOVE, climbs, shell_path
 
         path, wrong = shell_path(word, self.shell)
+        if not wrong and ".." in path and climbs(expand(path, base or self.cwd, self.home, self.flavour)):
+            wrong = ABOVE
         return Place(word, word, wrong) if wrong else self.place(path, base)
 
     def shell_text(self, word: str) -> str:

@@ -28,6 +28,7 @@ STREAM = "it names a stream of a file"
 DEVICE = "it names a device"
 ENDING = "a name in it ends with a dot or a blank, which Windows removes"
 SHORT = "it is a short (8.3) name"
+ABOVE = "it goes above the root of a drive, where a shell has its own tree of folders"
 VERBATIM = "it has the prefix \\\\?\\, and `.`, `..` or `/` after it are names there"
 
 
@@ -35,10 +36,12 @@ def spelled(path: str, shares: tuple[str, ...] | None = (), computer: str = "") 
     """(the path in the plain spelling, with `\\`; why it cannot be judged or ""). Only network paths on one of `shares`
     (`\\\\server\\share`) are accepted: opening another sends the user's name and a hash of the password to its
     server. None: all are. `computer`: the name of this computer."""
-    if _FORBIDDEN.search(path.removeprefix("\\\\?\\").removeprefix("//?/").removeprefix("\\??\\")):
-        return path, "it contains a NUL byte" if "\0" in path else CHARACTER
     plain = path.replace("/", "\\")
     found = _NAMESPACE.match(plain)
+    if _FORBIDDEN.search(plain[found.end() :] if found is not None else plain):
+        if "\0" in path:
+            return path, "it contains a NUL byte"
+        return path, CHARACTER if found is None else DEVICE_PATH
     if found is not None:
         plain = plain[found.end() :]
         if plain[:4].lower() == "unc\\":
@@ -130,6 +133,20 @@ def shell_path(word: str, shell: str) -> tuple[str, str]:
     if word.startswith(("/", "\\")) and not word.startswith(("//", "\\\\", "/\\", "\\/", "\\??\\")):
         return word, OWN_TREE
     return word, ""
+
+
+def climbs(path: str) -> bool:
+    """Whether `..` in an absolute path goes above its drive or share: to Windows that is the root again, to a shell
+    the folder of all drives, so that `../../c/x` in `C:\\w` is `C:\\x`."""
+    top, depth = share_of(path) or path[:2], 0
+    for name in re.split(r"[\\/]+", path[len(top) :]):
+        if name == "..":
+            depth -= 1
+        elif name not in ("", "."):
+            depth += 1
+        if depth < 0:
+            return True
+    return False
 
 
 OWN_TREE = "it is in the shell's own tree of folders"

@@ -349,6 +349,15 @@ HIDDEN_FILES = [
     "ls | xargs -n 1 head",
     "exec 3< secret.txt; cat <&3",
     "(cd hid && cat secret.txt)",
+    "env -C hid cat secret.txt",
+    "env -iC hid /bin/cat secret.txt",
+    "env --chdir=hid cat secret.txt",
+    "git -C hid diff --no-index /dev/null secret.txt",
+    "D=hid; env -C $D cat secret.txt",
+    "echo 'cat secret.txt' | bash",
+    "git -c alias.x='!cat secret.txt' x",
+    "flock o -c 'cat secret.txt'",
+    "script -qc 'cat secret.txt' /dev/null",
 ]
 LOCK_RULE = Rules(deny=("Edit(./locked/**)",))
 LOCKED_FILES = [

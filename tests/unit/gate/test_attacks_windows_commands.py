@@ -315,6 +315,15 @@ def test_ordinary_commands_run_unasked() -> None:
             "wt curl x",
             "schtasks //create //tr curl",
         ),
+        *(
+            "py -c 'import os'",
+            "pyw -3 -c x",
+            "pythonw.exe -c x",
+            "git-bash -c 'curl x'",
+            "mintty -e curl x",
+            "gsudo curl",
+        ),
+        *("watch 'ls; curl x'", "git -c alias.x='!ls; curl x' x", "PAGER='ls; curl x' git log", "su -c 'cd /; curl x'"),
         *("pcalua -a curl", "runas //user:x curl", "sc create x binpath= curl", "at 12:00 curl", "conhost curl x"),
     ],
 )

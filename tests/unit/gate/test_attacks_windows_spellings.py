@@ -32,10 +32,28 @@ SPELLED = [
     *("\\\\?\\C:\\w\\secret.txt.", "\\\\?\\C:secret.txt", "\\\\?\\\\C:\\w\\secret.txt"),
     *("\\\\.\\\\C:\\w\\secret.txt", "///?/C:/w/secret.txt", "\\/?/C:/w/secret.txt", "/\\?\\C:\\w\\secret.txt"),
     *("\\\\??\\C:\\w\\secret.txt",),
+    *("\\\\?\\GLOBALROOT\\GLOBAL??\\C:\\w\\secret.txt", "\\\\?\\GLOBALROOT\\DosDevices\\C:\\w\\secret.txt"),
+    *("\\\\?\\BootPartition\\w\\secret.txt", "\\\\.\\GLOBAL\\C:\\w\\secret.txt", "\\\\?\\UNC\\.\\c$\\w\\secret.txt"),
+    *("\\\\127.000.000.001\\c$\\w\\secret.txt", "\\\\0177.1\\c$\\w\\secret.txt", "\\\\DESK.\\c$\\w\\secret.txt"),
+    *("\\\\localhost\\admin$\\..\\c$\\w\\secret.txt", "\\\\localhost@SSL@443\\c$\\w\\secret.txt"),
+    *("secret.txt\\..\\secret.txt", "C:\\w\\...\\w\\secret.txt", "secret.txt . . .", "secret.txt:Zone.Identifier"),
+    *("C:\\:$I30:$INDEX_ALLOCATION\\w\\secret.txt", "nul\\..\\secret.txt", "C:\\..\\..\\w\\secret.txt", "secret.<"),
+    *("joint\\..\\secret.txt", "W~1\\..\\secret.txt", "away\\..\\..\\w\\secret.txt", "D:..\\secret.txt"),
 ]
 
 READS_THE_SECRET = [
-    *("cat //?/GLOBALROOT/Device/HarddiskVolume1/w/secret.txt",),
+    *("cat //?/GLOBALROOT/Device/HarddiskVolume1/w/secret.txt", "cat '//?/GLOBALROOT/GLOBAL??/C:/w/secret.txt'"),
+    # above the root of a drive is the shell's own tree, with the drives in it
+    *("cat ../../c/w/secret.txt", "cat sub/../../../c/w/secret.txt", "cd ../.. && cat c/w/secret.txt"),
+    *("cat ../../mnt/c/w/secret.txt", "cd ../../..; cat mnt/c/w/secret.txt", "cat /d/../c/w/secret.txt"),
+    *("cat /c/../c/w/secret.txt", "cat ~/../../../c/w/secret.txt", "cat < ..//..//c/W/SECRET.TXT"),
+    *("cat /mnt/d/../c/w/secret.txt", "cat /mnt/c/../../mnt/c/w/secret.txt", "cat ../../cygdrive/c/w/secret.txt"),
+    # folders that flags name, commands in words, other shells
+    *("env -C .. cat w/secret.txt", "env --chdir sub cat ../secret.txt", "sudo -D .. cat w/secret.txt"),
+    *("git -C .. diff --no-index /dev/null w/secret.txt", "make -C .. -f w/secret.txt", "fd . -x cat"),
+    *("watch 'cat secret.txt'", "flock x -c 'cat secret.txt'", "git -c alias.x='!cat secret.txt' x"),
+    *("GIT_PAGER='cat secret.txt' git log", "git-bash -c 'cat secret.txt'", "mintty -e 'cat secret.txt'"),
+    *("echo 'cat secret.txt' | bash", "echo type secret.txt | cmd", "cmd<<<'type secret.txt'", "git-cmd --command=x"),
     *("cat '\\\\?\\GLOBALROOT\\Device\\HarddiskVolumeShadowCopy1\\w\\secret.txt'",),
     *("cat '\\\\?\\Volume{01234567-89ab-cdef-0123-456789abcdef}\\w\\secret.txt'",),
     *("cat //./pipe/../C:/w/secret.txt", "cat '\\??\\C:\\w\\secret.txt'", "cat 'secret.txt::$data'"),
@@ -105,6 +123,27 @@ def test_no_spelling_is_read_or_changed_against_a_rule(path: str) -> None:
         assert verdicts("Read", "file_path", path, mode) == {"deny"}, mode
         locked = path.replace("secret", "locked").replace("SECRET", "LOCKED")
         assert verdicts("Edit", "file_path", locked, mode, old_string="a", new_string="b") == {"deny"}, mode
+
+
+ABOVE_THE_DRIVE = [
+    *(
+        "touch ../../w/x",
+        "echo x > ../../w/new.txt",
+        "mkdir ../../w/d",
+        "cp other.txt ../../w/y",
+        "rm /c/../w/other.txt",
+    ),
+    *("cat ../../w/other.txt", "ls ../../w", "cat /c/../w/other.txt", "cat /mnt/c/../w/other.txt"),
+    *("cd ../.. && cat w/other.txt", "cd ../../w && touch z", "touch ~/../../../w/x", "cat < ../../w/other.txt"),
+]
+"""To Windows the root of the drive is its own parent, to a bash it is not: another file for each of them."""
+
+
+@pytest.mark.parametrize("command", ABOVE_THE_DRIVE)
+@pytest.mark.parametrize("shell", ["git-bash", "wsl"])
+def test_nothing_above_a_drive_counts_as_the_drive(command: str, shell: str) -> None:
+    for mode in ("default", "acceptEdits", "plan"):
+        assert bash(windows_gate(mode, deny=(), shell=shell), command).verdict == "ask", mode
 
 
 OTHER_FILES = [
