@@ -282,6 +282,52 @@ def test_a_proxy_that_refuses(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
+def test_a_proxy_that_is_not_there(api: str) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{closed.getsockname()[1]}"
+        for scheme in ("http", "https"):
+            desk = Desk(api, f"{scheme}://model.example", HTTP_PROXY=f"http://{place}", HTTPS_PROXY=f"http://{place}")
+            failure = desk.failure()
+            check(failure, "network.proxy", desk)
+            assert failure.message.startswith(f"the proxy {place} refused the connection (acme: network, ECONNREFUSED)")
+            assert failure.retryable
+    desk = Desk(api, "https://model.example", HTTPS_PROXY="nowhere.invalid")
+    unknown = desk.failure()
+    check(unknown, "dns", desk)
+    assert "the name of the proxy nowhere.invalid:80 could not be resolved" in unknown.message
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(("case", "days"), [("expired", (-9, -2)), ("expired", (5, 9)), ("wrong_host", (-1, 30))])
+def test_a_certificate_that_is_not_the_right_one(
+    case: str, days: tuple[int, int], api: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    from tests.helpers.certificates import Authority
+
+    authority = Authority(tmp_path_factory.mktemp("tls"))
+    names = ("elsewhere.test",) if case == "wrong_host" else ()
+    with LoopbackServer(closing, tls=authority.issue(*names, start=days[0], end=days[1])) as server:
+        desk = Desk(api, server.url, SSL_CERT_FILE=authority.trusted)
+        failure = desk.failure()
+    check(failure, f"tls.{case}", desk)
+    assert "SSL_CERT_FILE or NODE_EXTRA_CA_CERTS" in failure.message
+
+
+def test_root_certificates_that_cannot_be_read(tmp_path: Path) -> None:
+    from tests.helpers.certificates import make_certificate
+
+    (tmp_path / "junk.pem").write_text("not a certificate")
+    with LoopbackServer(closing, tls=make_certificate(tmp_path).server) as server:
+        missing = Desk(APIS[0], server.url, SSL_CERT_FILE="/no/such.pem", NODE_EXTRA_CA_CERTS="/no/other.pem").failure()
+        junk = Desk(APIS[0], server.url, NODE_EXTRA_CA_CERTS=str(tmp_path / "junk.pem")).failure()
+    names = "SSL_CERT_FILE names /no/such.pem and NODE_EXTRA_CA_CERTS names /no/other.pem, which does not exist"
+    assert (missing.kind, names in missing.message) == ("tls", True)
+    words = f"the root certificates of {tmp_path}/junk.pem cannot be used (it holds no certificate in PEM form)"
+    assert (junk.kind, words in junk.message) == ("tls", True)
+
+
+@pytest.mark.parametrize("api", APIS)
 def test_an_address_without_login_and_query(api: str) -> None:
     with LoopbackServer(refusing(401)) as server:
         desk = Desk(api, server.url.replace("//", "//name:pass-word@") + "/v9?key=abc-secret")
@@ -582,6 +628,8 @@ def here() -> set[tuple[str, str]]:
         "dns",
         "config.header",
         "tls.certificate",
+        "tls.expired",
+        "tls.wrong_host",
         "tls",
         "network.proxy",
         "auth.missing",

@@ -7,6 +7,7 @@ import _socket  # `socket` is a layer of enums over it, for which every start wo
 import os
 import time
 
+from yume_shim.net.errors import RootsUnusable
 from yume_shim.system import settled_sockets
 from yume_shim.text.late_pattern import late_pattern
 
@@ -162,6 +163,15 @@ def has_lazy_roots(env: Mapping[str, str]) -> bool:
     return not _named_roots(env) and bool(_hashed_folder())
 
 
+def missing_roots(env: Mapping[str, str]) -> str:
+    """Which variables name certificates that do not exist. They are ignored, because most connections need none of
+    them; when a certificate is refused, that may be the reason."""
+    named = [(name, env.get(name, "")) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")]
+    named += [("SSL_CERT_DIR", path) for path in env.get("SSL_CERT_DIR", "").split(os.pathsep)]
+    absent = [f"{name} names {path}" for name, path in named if path and not os.path.exists(path)]
+    return f"{' and '.join(absent)}, which does not exist" if absent else ""
+
+
 def _context(env: Mapping[str, str], *, full: bool) -> SSLContext:
     named = _named_roots(env)
     extra = env.get("NODE_EXTRA_CA_CERTS", "")
@@ -201,10 +211,14 @@ def _build_context(named: tuple[str, ...], extra: str, *, full: bool) -> SSLCont
 
 
 def _trust(context: SSLContext, path: str) -> None:
-    if os.path.isdir(path):
-        context.load_verify_locations(capath=path)
-    else:
-        context.load_verify_locations(cafile=path)
+    try:
+        if os.path.isdir(path):
+            context.load_verify_locations(capath=path)
+        else:
+            context.load_verify_locations(cafile=path)
+    except OSError as error:  # an SSLError is one
+        reason = error.strerror if type(error).__name__ != "SSLError" else "it holds no certificate in PEM form"
+        raise RootsUnusable(f"the root certificates of {path} cannot be used ({reason})") from None
 
 
 def _trust_certifi(context: SSLContext) -> None:

@@ -6,6 +6,7 @@
     ├── TimedOut         one of our own time limits ran out
     ├── ConnectFailed    no connection: the operating system's or the TLS library's error is in `cause`
     ├── ConnectionCut    the connection ended before the response did
+    ├── RootsUnusable    the environment names certificates that cannot be read
     ├── ProxyRefused     a proxy answered CONNECT with an error
     └── ProxyUnusable    the environment names a proxy that we cannot use
 
@@ -43,12 +44,15 @@ class TimedOut(NetError):
 
 
 class ConnectFailed(NetError):
-    """No connection to `place` (host:port): name lookup, TCP or TLS failed with `cause`."""
+    """No connection to `place` (host:port, perhaps a proxy's): name lookup, TCP or TLS failed with `cause`. `note`:
+    what in the environment may be the reason."""
 
-    def __init__(self, place: str, cause: OSError) -> None:
-        super().__init__(f"no connection to {place}: {cause}")
+    def __init__(self, place: str, cause: OSError, *, is_proxy: bool = False, note: str = "") -> None:
+        super().__init__(f"no connection to {'the proxy ' if is_proxy else ''}{place}: {cause}")
         self.place = place
         self.cause = cause
+        self.is_proxy = is_proxy
+        self.note = note
 
 
 class ConnectionCut(NetError):
@@ -59,6 +63,10 @@ class ConnectionCut(NetError):
         super().__init__(f"the connection was lost {when}")
         self.started = started
         self.cause = cause
+
+
+class RootsUnusable(NetError):
+    """A file of root certificates that the environment names cannot be used."""
 
 
 class ProxyRefused(NetError):

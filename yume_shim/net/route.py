@@ -87,21 +87,21 @@ def open_route(
     proxy = _proxy_for(url, env)
     if proxy is not None and check is not None:
         raise ProxyUnusable("addresses behind a proxy cannot be checked")
-    place = (proxy or url).place
     try:
         return _open(url, proxy, env, seconds, cancel, check, full_roots=False)
     except TimeoutError:
         cancel.check()
-        raise TimedOut(f"connection to {place}", seconds) from None
+        way = f" through the proxy {proxy.place}" if proxy is not None else ""
+        raise TimedOut(f"connection to {url.place}{way}", seconds) from None
     except OSError as exc:
         cancel.check()
         if not _lacks_root(exc, env):
-            raise ConnectFailed(place, exc) from None
+            raise ConnectFailed(url.place, exc, note=_about_roots(exc, env)) from None
     try:  # once more with the system's whole bundle: a hashed folder may hold only a part of it
         return _open(url, proxy, env, seconds, cancel, check, full_roots=True)
     except OSError as exc:
         cancel.check()
-        raise ConnectFailed(url.place, exc) from None
+        raise ConnectFailed(url.place, exc, note=_about_roots(exc, env)) from None
 
 
 def _open(
@@ -118,13 +118,19 @@ def _open(
 
     first = proxy or url
     deadline = time.monotonic() + seconds
-    sock = open_socket(first.host, first.port, seconds, cancel, check)
+    try:
+        sock = open_socket(first.host, first.port, seconds, cancel, check)
+    except OSError as exc:
+        raise _at_proxy(exc, proxy, cancel) from None
     connection = Connection(sock, url.origin)
     try:
         with cancel.guard(connection.abort):
             if url.scheme == "https":
                 if proxy is not None:
-                    _tunnel(connection, url, proxy, deadline)
+                    try:
+                        _tunnel(connection, url, proxy, deadline)
+                    except OSError as exc:
+                        raise _at_proxy(exc, proxy, cancel) from None
                 sock.settimeout(_left(deadline))
                 connection.sock = encrypted = secured(sock, url.host, env, full=full_roots)
                 cancel.check()  # an abort before this line met the void socket
@@ -167,6 +173,22 @@ def _tunnel(connection: Connection, url: Url, proxy: Url, deadline: float) -> No
     if not 200 <= head.status <= 299:
         message = f"the proxy {proxy.place} refused a connection to {url.place} (status {head.status})"
         raise ProxyRefused(message, retryable=head.status >= 500)
+
+
+def _at_proxy(exc: OSError, proxy: Url | None, cancel: Cancel) -> Exception:
+    """The error of the way to a proxy, named as that. A limit that ran out is one of the whole way."""
+    if proxy is None or isinstance(exc, TimeoutError):
+        return exc
+    cancel.check()
+    return ConnectFailed(proxy.place, exc, is_proxy=True)
+
+
+def _about_roots(exc: OSError, env: Mapping[str, str]) -> str:
+    if type(exc).__name__ != "SSLCertVerificationError":
+        return ""
+    from yume_shim.net.connect import missing_roots
+
+    return missing_roots(env)
 
 
 def _lacks_root(exc: OSError, env: Mapping[str, str]) -> bool:

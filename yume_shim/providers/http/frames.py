@@ -91,9 +91,7 @@ class FrameParser:
             case b"<":
                 raise ProviderFailed(
                     failure_protocol(
-                        self._provider,
-                        "the answer was a web page, not the API: check the address and any proxy",
-                        retryable=False,
+                        self._provider, "the answer was a web page, not the API", retryable=False, case="web_page"
                     )
                 )
             case _:

@@ -7,6 +7,7 @@ anthropic and openai hand over the undecoded body; google's client does not, so 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
@@ -25,6 +26,7 @@ from yume_shim.providers.sdk.clients import (
 )
 from yume_shim.providers.sdk.clouds import not_signed_in
 from yume_shim.providers.wire.failures import (
+    failure_at_proxy,
     failure_config,
     failure_cut,
     failure_from_exception,
@@ -127,7 +129,22 @@ class SdkTransport:
         place = parse_url(self.endpoint.base_url).place if self.endpoint.base_url else ""
         if "ProxyError" in names:
             return ProviderFailed(_proxy_failed(exc, name, place))
-        return not_signed_in(exc, names, self.endpoint) or ProviderFailed(failure_from_exception(exc, name, place))
+        if (signed_out := not_signed_in(exc, names, self.endpoint)) is not None:
+            return signed_out
+        proxy = self._proxy_place()
+        if proxy and not any(each.startswith("SSL") for each in names):
+            return ProviderFailed(failure_at_proxy(exc, name, proxy))
+        return ProviderFailed(failure_from_exception(exc, name, place))
+
+    def _proxy_place(self) -> str:
+        """The proxy on the way to the endpoint, as the SDKs take it from the process's environment; "" without one."""
+        from yume_shim.net.proxy import choose_proxy
+
+        try:
+            proxy = choose_proxy(parse_url(self.endpoint.base_url), os.environ) if self.endpoint.base_url else None
+        except ValueError:
+            return ""
+        return proxy.place if proxy is not None else ""
 
     def headers(self, wire: WireRequest) -> dict[str, str]:
         """Everything sent besides the SDK's own headers; later layers win. A header that cannot be sent is refused

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import time
 
-from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, TimedOut
+from yume_shim.net.errors import ConnectFailed, ConnectionCut, ProtocolError, ProxyRefused, RootsUnusable, TimedOut
 from yume_shim.providers.wire.error_body import read_body, read_request_id, read_wait_ms
 from yume_shim.text.late_pattern import late_pattern
 from yume_shim.types.errors import Failure, ProviderFailed
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from yume_shim.types.models import ModelSpec
 
 _RETRYABLE = frozenset({"rate_limit", "overloaded", "server", "network", "dns", "timeout", "stream_interrupted"})
+
+_CERTIFICATE_CASES = {9: "expired", 10: "expired", 62: "wrong_host", 64: "wrong_host"}
+"""By OpenSSL's number of the reason: not valid yet, expired, another name, another address."""
 
 # Codes of vendors that are more specific than the status. The first match wins.
 _SPECIFIC_CODES: tuple[tuple[ErrorKind, frozenset[str]], ...] = (
@@ -94,6 +97,8 @@ _OVERFLOW = late_pattern(
 )
 # xAI answers 400 "Incorrect API key provided", Gemini 400 "API key not valid".
 _BAD_KEY = late_pattern(r"(?i)(incorrect|invalid) api[ _-]?key|api key not (valid|found)")
+# OpenRouter answers 400 "x/y is not a valid model ID".
+_NO_MODEL = late_pattern(r"(?i)is not a valid model id")
 # Anthropic answers 400 invalid_request_error "Your credit balance is too low to access the Anthropic API".
 _NO_MONEY = late_pattern(r"(?i)credit balance is too low|insufficient (balance|credits|funds)")
 # Anthropic has answered 500 api_error "Overloaded" where it means 529.
@@ -179,7 +184,8 @@ def failure_from_exception(exc: BaseException, provider: str, where: str = "") -
     if "SSLCertVerificationError" in names:
         reason = getattr(cause, "verify_message", "") or detail
         message = f"the certificate of {place} is not trusted ({reason})"
-        return _network("tls", message, provider, detail, "certificate")
+        case = _CERTIFICATE_CASES.get(getattr(cause, "verify_code", 0), "certificate")
+        return _network("tls", message, provider, detail, case)
     if names & {"SSLEOFError", "SSLZeroReturnError"}:
         return _network("network", f"{place} closed the connection", provider, detail, "closed")
     if "SSLError" in names:
@@ -208,11 +214,22 @@ def failure_from_net(error: NetError, provider: str) -> Failure:
             detail = _detail(error.cause) if error.cause is not None else ""
             return failure_cut(provider, started=error.started, detail=detail)
         case ConnectFailed():
-            return failure_from_exception(error.cause, provider, error.place)
+            if error.is_proxy:
+                return failure_at_proxy(error.cause, provider, error.place)
+            failure = failure_from_exception(error.cause, provider, error.place)
+            return replace(failure, message=f"{failure.message}; {error.note}") if error.note else failure
+        case RootsUnusable():
+            return _network("tls", str(error), provider, "")
         case ProxyRefused():
             return failure_proxy(provider, error.message, retryable=error.retryable)
         case _:
             return failure_config(provider, str(error))
+
+
+def failure_at_proxy(exc: BaseException, provider: str, place: str) -> Failure:
+    """The failure of the way to a proxy: not the provider's server is to be started."""
+    failure = failure_from_exception(exc, provider, f"the proxy {place}")
+    return replace(failure, case="proxy") if failure.kind == "network" else failure
 
 
 def advised(failure: Failure, spec: ModelSpec) -> Failure:
@@ -220,7 +237,7 @@ def advised(failure: Failure, spec: ModelSpec) -> Failure:
     endpoint, hint = spec.endpoint, ""
     if failure.kind == "not_found" and "model" in failure.message.lower():
         hint = endpoint.hint_missing_model.replace("{model}", spec.id)
-    elif failure.detail == "ECONNREFUSED":
+    elif failure.case == "refused":
         hint = endpoint.hint_unreachable
     return replace(failure, message=f"{failure.message}; {hint}") if hint else failure
 
@@ -249,9 +266,9 @@ def failure_timeout(provider: str, waiting_for: str, seconds: float) -> Failure:
     return _network("timeout", f"no {waiting_for} within {seconds:g} seconds", provider, "ETIMEDOUT")
 
 
-def failure_protocol(provider: str, message: str, *, retryable: bool = True) -> Failure:
+def failure_protocol(provider: str, message: str, *, retryable: bool = True, case: str = "") -> Failure:
     """The provider broke its protocol."""
-    return Failure(kind="protocol", message=message, retryable=retryable, provider=provider)
+    return Failure(kind="protocol", message=message, retryable=retryable, provider=provider, case=case)
 
 
 def failure_too_large(what: str, provider: str = "") -> Failure:
@@ -340,6 +357,8 @@ def _kind_of(status: int | None, error: ErrorBody) -> ErrorKind:
             return "billing"
         if status == 400 and _BAD_KEY.search(error.message):
             return "auth"
+        if status == 400 and _NO_MODEL.search(error.message):
+            return "not_found"
     if status is None:
         return _kind_in_stream(error)
     if status in _STATUS_KINDS:

@@ -175,11 +175,12 @@ def _connect(
         raise ToolFailed(f"{host} cannot be reached (timed out).") from None
     except ConnectFailed as error:
         cause = error.cause
-        if isinstance(cause, socket.gaierror):
+        if isinstance(cause, socket.gaierror) and not error.is_proxy:
             raise ToolFailed(f"The host {host} was not found ({_reason(cause)}).") from None
         if type(cause).__name__.startswith("SSL"):
             raise cause from None
-        raise ToolFailed(f"{host} cannot be reached ({_reason(cause)}).") from None
+        what = f"The proxy {error.place}" if error.is_proxy else host
+        raise ToolFailed(f"{what} cannot be reached ({_reason(cause)}).") from None
 
 
 def _exchange(place: Place, connection: Connection, deadline: Deadline) -> tuple[Head, bytes]:
