@@ -143,7 +143,7 @@ def run_atheris(names: list[str], given: argparse.Namespace) -> int:
             runner = [sys.executable, "-m", "tests.fuzz.guided", *words]
             with open(Path(folder) / "log", "wb") as log:
                 code = subprocess.run(runner, cwd=_venv.ROOT, stdout=log, stderr=log, check=False).returncode
-            if not told.exists():
+            if code or not told.exists():
                 print(f"! {name} ended with {code}:", (Path(folder) / "log").read_text("utf-8", "replace")[-3_000:])
                 return 1
             facts = json.loads(told.read_text("utf-8"))

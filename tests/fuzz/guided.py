@@ -35,8 +35,8 @@ def main() -> None:
     corpus.mkdir()
     for number, data in enumerate(target.seeds):
         (corpus / f"{number:04}").write_bytes(data)
-    words = folder / "words"
-    words.write_text("".join(f'"{_quoted(word)}"\n' for word in target.words if 0 < len(word) < 60), "ascii")
+    words = "".join(f'"{_quoted(word)}"\n' for word in target.words if 0 < len(word) < 60)
+    (folder / "words").write_text(words, "ascii")
     seen: dict[str, Finding] = {}
     began, count = time.monotonic(), 0
 
@@ -62,7 +62,9 @@ def main() -> None:
             gc.unfreeze()
             gc.collect()
 
-    limits = [f"-runs={inputs}", f"-seed={seed}", f"-max_len={MAX_BYTES}", "-rss_limit_mb=2048", f"-dict={words}"]
+    limits = [f"-runs={inputs}", f"-seed={seed}", f"-max_len={MAX_BYTES}", "-rss_limit_mb=2048"]
+    if words:  # an empty dictionary is refused
+        limits.append(f"-dict={folder / 'words'}")
     if float(seconds):
         limits.append(f"-max_total_time={int(float(seconds))}")
     write()
