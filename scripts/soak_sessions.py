@@ -33,6 +33,7 @@ MAX_FILES = 2
 MAX_EACH_KILOBYTES = 120_000
 """Memory of one of many processes."""
 WAIT_S = 120.0
+LOOKS, LOOK_S = 4, 0.5
 LAPSE = """
 import sys, time
 sys.path.insert(0, sys.argv.pop(1))
@@ -115,7 +116,14 @@ class Program:
         return self.process.wait(WAIT_S)
 
     def held(self) -> Held:
-        """What it holds now."""
+        """What it holds now: of several looks the one with the fewest threads, as one of the last turn may still end."""
+        looks = [self._look()]
+        for _ in range(LOOKS):
+            time.sleep(LOOK_S)
+            looks.append(self._look())
+        return min(looks, key=lambda held: held.threads)
+
+    def _look(self) -> Held:
         folder = f"/proc/{self.process.pid}"
         with open(f"{folder}/status", encoding="ascii") as file:
             facts = dict(line.split(":", 1) for line in file)

@@ -131,7 +131,7 @@ def open_frames(frames: list[Json], cancel: Cancel, provider: str) -> CassetteSt
     if frames and "!status" in frames[0]:
         first = frames[0]
         body: Any = first.get("body", "")
-        packed = body.encode() if isinstance(body, str) else codec.dumps(body)
+        packed = body.encode("utf-8", "replace") if isinstance(body, str) else codec.dumps(body)
         raise status_failed(first["!status"], _lower(first.get("headers", {})), packed, provider)
     if frames and "!headers" in frames[0]:
         headers, frames = _lower(frames[0]["!headers"]), frames[1:]
