@@ -116,7 +116,7 @@ class Program:
         return self.process.wait(WAIT_S)
 
     def held(self) -> Held:
-        """What it holds now: of several looks the one with the fewest threads, as one of the last turn may still end."""
+        """What it holds now: of several looks the one with the fewest threads: one of the last turn may still end."""
         looks = [self._look()]
         for _ in range(LOOKS):
             time.sleep(LOOK_S)
