@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from yume_shim.cli.flags import FLAGS, GROUPS, SUBCOMMAND_HELP
 
 TYPE_CHECKING = False
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from yume_shim.cli.flags import Flag
 
 INTRO = (
-    "Implements the Claude CLI's interface for any model. Without options it reads JSON lines from stdin and writes\n"
+    "Implements the Claude CLI's interface for any model. Without options it reads JSON lines from stdin and writes "
     "the flat dialect; with -p, a prompt or a Claude --output-format it behaves like the Claude CLI."
 )
 EXAMPLES = (
@@ -20,24 +22,69 @@ EXAMPLES = (
     ("yume-shim init", "choose a provider and store its key"),
     ("yume-shim doctor", "what is missing, and what to do"),
 )
-_WIDTH = 44
+_COLUMN, _NARROW_COLUMN = 44, 26
+"""Where the descriptions begin: in text of any width, and where they are wrapped."""
+_LEAST = 64
+"""Columns of the narrowest terminal for which is wrapped."""
 
 
-def help_text() -> str:
-    """The whole help."""
-    lines = ["Usage: yume-shim [options] [prompt]\n", "       yume-shim SUB-COMMAND [options]\n\n", INTRO, "\n"]
-    lines.append("\nExamples:\n")
-    lines += [f"  {example:<{_WIDTH + 2}} {meaning}\n" for example, meaning in EXAMPLES]
-    lines.append("\nSub-commands (each has --help):\n")
-    lines += [f"  {name:<{_WIDTH}} {text}\n" for name, text in SUBCOMMAND_HELP.items()]
+def help_text(width: int = 0) -> str:
+    """The whole help, wrapped to the width of a terminal; 0: not wrapped."""
+    page = _Page(max(width, _LEAST) if width else 0)
+    page.text("Usage: yume-shim [options] [prompt]\n       yume-shim SUB-COMMAND [options]\n\n")
+    page.paragraph(INTRO)
+    page.text("\nExamples:\n")
+    for example, what in EXAMPLES:
+        page.row(example, what, _COLUMN + 2)
+    page.text("\nSub-commands (each has --help):\n")
+    for name, text in SUBCOMMAND_HELP.items():
+        page.row(name, text)
     for title, flags in grouped():
-        lines.append(f"\n{title}:\n")
-        lines += [f"  {flag.usage:<{_WIDTH}} {meaning(flag)}\n" for flag in flags]
-    accepted = ", ".join(flag.names[0] for flag in FLAGS if flag.status == "accepted")
-    refused = ", ".join(flag.names[0] for flag in FLAGS if flag.status == "refused")
-    lines.append(f"\nAccepted, without effect: {accepted}\n")
-    lines.append(f"\nNot available in a headless program: {refused}\n")
-    return "".join(lines)
+        page.text(f"\n{title}:\n")
+        for flag in flags:
+            page.row(flag.usage, meaning(flag))
+    for title, status in (("Accepted, without effect", "accepted"), ("Not available in a headless program", "refused")):
+        names = ", ".join(flag.names[0] for flag in FLAGS if flag.status == status)
+        page.text("\n")
+        page.paragraph(f"{title}: {names}")
+    return "".join(page.lines)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal on stdout; 0 if it is none."""
+    try:
+        return os.get_terminal_size(1).columns
+    except OSError:
+        return 0
+
+
+class _Page:
+    def __init__(self, width: int) -> None:
+        self.lines: list[str] = []
+        self._width = width
+
+    def text(self, text: str) -> None:
+        """As it is."""
+        self.lines.append(text)
+
+    def paragraph(self, text: str) -> None:
+        """Lines of their own."""
+        self.lines += [f"{line}\n" for line in (_wrapped(text, self._width) if self._width else (text,))]
+
+    def row(self, name: str, text: str, column: int = _COLUMN) -> None:
+        """A name, and what it means beside it, or below it if it is long."""
+        if not self._width:
+            self.lines.append(f"  {name:<{column}} {text}\n")
+            return
+        beside = _wrapped(text, self._width - _NARROW_COLUMN - 3)
+        first = [name] if len(name) > _NARROW_COLUMN else [f"{name:<{_NARROW_COLUMN}} {beside.pop(0)}"]
+        self.lines += [f"  {line}\n" for line in (*first, *(f"{'':<{_NARROW_COLUMN}} {line}" for line in beside))]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(text, width, break_on_hyphens=False)
 
 
 def grouped() -> Iterator[tuple[str, list[Flag]]]:

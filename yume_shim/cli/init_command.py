@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PRIVATE_MODE = 0o600
 """The file may hold keys."""
+NO_MODEL = "no model named"
+"""How the error begins that a provider without a default model gives."""
 _CLIENT_NAMES = ("default", "opus", "sonnet", "haiku")
 """What clients of the Claude CLI ask for."""
 
@@ -131,7 +133,9 @@ def _ask(given: Answers) -> Answers:
     """Questions on stderr, as stdout may be read by a program. The key is not shown while it is typed."""
     question = "Provider (anthropic, openai, google, openrouter, ollama, …)"
     provider = click.prompt(question, default="anthropic", err=True, value_proc=_known_provider)
-    question = "Model (empty: the provider's default)"
+    examples = _examples(_facts(provider, "any"))
+    question = "Model" if _has_no_default(provider) else "Model (empty: the provider's default)"
+    question += f", e.g. {examples}" if examples else ""
     model = given.model or click.prompt(
         question, default="", show_default=False, err=True, value_proc=lambda name: _known_model(name, provider)
     )
@@ -153,9 +157,21 @@ def _known_provider(name: str) -> str:
 
 def _known_model(name: str, provider: str) -> str:
     """Some providers have no model of their own to begin with."""
-    if not name and _facts(provider, "").error.startswith("no model named"):
+    if not name and _has_no_default(provider):
         raise click.BadParameter(f"{provider} has no default model: name one")
     return name
+
+
+def _has_no_default(provider: str) -> bool:
+    return _facts(provider, "").error.startswith(NO_MODEL)
+
+
+def _examples(facts: ModelFacts) -> str:
+    """Models that a person could name: the first in the list."""
+    if facts.spec is None:
+        return ""
+    listed = [spec.id for spec in facts.catalog.known_models() if spec.endpoint.name == facts.spec.endpoint.name]
+    return " or ".join(listed[:3])
 
 
 def _facts(provider: str, model: str) -> ModelFacts:
@@ -182,7 +198,9 @@ def _write(path: str, answers: Answers) -> ModelFacts:
             )
             facts = ModelFacts(build_settings(sources), "", answers.provider)
             if facts.spec is None:
-                raise BadInvocation(f"init: nothing is written: {facts.error}")
+                examples = _examples(_facts(answers.provider, "any")) if facts.error.startswith(NO_MODEL) else ""
+                hint = f"; e.g. --model {examples}" if examples else ""
+                raise BadInvocation(f"init: nothing is written: {facts.error}{hint}")
             move_over(draft, path)
         finally:
             if os.path.lexists(draft):

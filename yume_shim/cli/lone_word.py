@@ -24,9 +24,9 @@ def answer_words(words: Sequence[str], say: Callable[[str], int]) -> int | None:
     if len(words) > 1:
         return _refuse_group(words)
     if word == "help":
-        from yume_shim.cli.help import help_text
+        from yume_shim.cli.help import help_text, terminal_width
 
-        return say(help_text())
+        return say(help_text(terminal_width()))
     if word == "version":
         return say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
     near = _near(word)

@@ -80,9 +80,9 @@ def main(argv: Sequence[str], listeners: Sequence[Listener] = ()) -> int:
     if "version" in parsed.values:
         return _say(f"{CLAUDE_VERSION} (yume_shim {__version__})\n")
     if "help" in parsed.values:
-        from yume_shim.cli.help import help_text
+        from yume_shim.cli.help import help_text, terminal_width
 
-        return _say(help_text())
+        return _say(help_text(terminal_width()))
     from yume_shim.app.start import run
 
     return run(parsed.values, parsed.words, parsed.errors, flat=parsed.is_flat(), env=os.environ, listeners=listeners)

@@ -116,6 +116,10 @@ def test_the_table_is_sound() -> None:
     assert all(flag.names[0].startswith("--") and flag.help for flag in FLAGS)
 
 
-def test_help_names_every_flag() -> None:
-    text = help_text()
+@pytest.mark.parametrize("width", [0, 40, 80, 132])
+def test_help_names_every_flag_and_fits_a_terminal(width: int) -> None:
+    text = help_text(width)
     assert all(flag.names[0] in text for flag in FLAGS)
+    if width:
+        assert max(map(len, text.splitlines())) <= max(width, 64)
+        assert " ".join(text.split()) == " ".join(help_text().split()), "wrapped, but the same words"
